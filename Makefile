@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PAGE   := viewer/page
+ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cli
+# The package as it is installed, of links: what mypy reads.
+LINKED := .mypy_cache/linked
 
 .PHONY: setup hooks demo voice pictures viewer viewer-check viewer-packages test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
@@ -37,7 +40,7 @@ VOICE_SCENES := plain_1 plain_2 plain_3 plain_4 plain_5 plain_6 pairs_plain meet
 
 # The pictures of the shipped villagers' albums, as worlds/albums/pictures/drawings.yaml describes them.
 pictures: setup
-	$(BIN)/python -m worlds.drawing
+	$(BIN)/python -m tertulia.worlds.drawing
 
 # The page of `view` and of exported files: viewer/page/ is its source, viewer/built/ what the package ships.
 viewer: viewer-packages
@@ -74,8 +77,9 @@ style: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	$(BIN)/mypy state prompts nodes graphs storage worlds metrics models tertulia lab viewer cli benchmarks
-	$(BIN)/mypy tests/support
+	rm -rf $(LINKED) && mkdir -p $(LINKED)/tertulia
+	ln -s $(CURDIR)/tertulia/* $(ROOMS:%=$(CURDIR)/%) $(LINKED)/tertulia
+	MYPYPATH=$(LINKED) $(BIN)/mypy $(LINKED)/tertulia benchmarks tests/support
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance

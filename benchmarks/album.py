@@ -15,7 +15,7 @@ from pathlib import Path
 _MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 from tertulia.driver import drive_run
 from tertulia.engines import ModelAccess
 from tertulia.starting import begin, plan_run

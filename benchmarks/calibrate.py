@@ -22,22 +22,22 @@ from types import SimpleNamespace
 import numpy as np
 
 from benchmarks.first_lines import first_prompt, removed_at
-from cli.environment import cache_folder
-from lab.tuning.dialogue_lessons import pair_lesson
-from models.causal import CausalLanguageModel
-from models.loading import open_embedder, open_model
-from nodes.generate import read_candidate, utterance_request, written_reply
-from nodes.judge import judge_by_likelihood
-from prompts.ending import assemble_ending
-from prompts.remove import remove_units, removed_with_blocks
-from state.context import Context
-from state.graph_state import UtteranceState
-from state.language_model import Embedder
-from state.parameters import Parameters
-from state.randomness import keyed_generator
-from state.records import Candidate, Case, Prompt
-from worlds.catalog import resolve
-from worlds.scenes import EndingScene, PairScene, read_scenes, shipped_scenes
+from tertulia.cli.environment import cache_folder
+from tertulia.lab.tuning.dialogue_lessons import pair_lesson
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.loading import open_embedder, open_model
+from tertulia.nodes.generate import read_candidate, utterance_request, written_reply
+from tertulia.nodes.judge import judge_by_likelihood
+from tertulia.prompts.ending import assemble_ending
+from tertulia.prompts.remove import remove_units, removed_with_blocks
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
+from tertulia.state.language_model import Embedder
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Candidate, Case, Prompt
+from tertulia.worlds.catalog import resolve
+from tertulia.worlds.scenes import EndingScene, PairScene, read_scenes, shipped_scenes
 
 FACTORS = (0.3, 0.5, 0.7)
 

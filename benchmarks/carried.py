@@ -13,15 +13,15 @@ from scipy.stats import spearmanr
 
 from benchmarks.dialogue import prompts_of_dialogue
 from benchmarks.surrogate import FACTORS
-from cli.environment import cache_folder
-from models.causal import CausalLanguageModel
-from models.loading import open_embedder, open_model
-from nodes.generate import utterance_request
-from nodes.prune import prune_units
-from nodes.scorers.attention import carried_scores
-from state.language_model import ScoringOptions
-from state.parameters import Parameters
-from state.records import Prompt
+from tertulia.cli.environment import cache_folder
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.loading import open_embedder, open_model
+from tertulia.nodes.generate import utterance_request
+from tertulia.nodes.prune import prune_units
+from tertulia.nodes.scorers.attention import carried_scores
+from tertulia.state.language_model import ScoringOptions
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt
 
 MEAN_OVER, DECAYS = 24, (0.25, 0.5, 1.0)
 

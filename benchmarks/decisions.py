@@ -13,20 +13,20 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from cli.environment import cache_folder
-from models.loading import open_model
-from nodes.choices import feeling_of, feeling_options, log_ratios_of, switch_options, switches_of
-from nodes.mechanisms.registry import MECHANISMS
-from prompts.choices import assemble_choice, assemble_neutral
-from prompts.cognition import AgentSituation
-from prompts.templates import template
-from state.cognition import Assessment, Bid, Character
-from state.language_model import LanguageModel
-from state.meeting import EMOTIONS, Attendee, Meeting
-from state.randomness import keyed_generator
-from state.records import Persona, Turn
-from state.store import Store
-from storage.store import SqlStore
+from tertulia.cli.environment import cache_folder
+from tertulia.models.loading import open_model
+from tertulia.nodes.choices import feeling_of, feeling_options, log_ratios_of, switch_options, switches_of
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.prompts.choices import assemble_choice, assemble_neutral
+from tertulia.prompts.cognition import AgentSituation
+from tertulia.prompts.templates import template
+from tertulia.state.cognition import Assessment, Bid, Character
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.meeting import EMOTIONS, Attendee, Meeting
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Persona, Turn
+from tertulia.state.store import Store
+from tertulia.storage.store import SqlStore
 
 #: Lines, and the feelings that they may well give. None of them was used to choose the sentence that is completed.
 MOMENTS: Sequence[tuple[str, frozenset[str]]] = (

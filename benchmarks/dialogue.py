@@ -16,18 +16,18 @@ from langgraph.checkpoint.memory import InMemorySaver
 from transformers import DynamicCache, PreTrainedModel
 
 from benchmarks.utterance import plain_generation_s, plain_model, short
-from cli.environment import cache_folder
-from models.loading import device_and_dtype, open_embedder, open_model
-from prompts.assemble import reply_prefix_of
-from prompts.render import render
-from state.language_model import Embedder, LanguageModel
-from state.parameters import Parameters
-from state.records import Case, Prompt
-from storage.store import SqlStore
+from tertulia.cli.environment import cache_folder
 from tertulia.conversation import drive
 from tertulia.engines import Engines
 from tertulia.events import Event, TurnFinished
+from tertulia.models.loading import device_and_dtype, open_embedder, open_model
+from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.render import render
 from tertulia.starting import begin_with, plan_run
+from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, Prompt
+from tertulia.storage.store import SqlStore
 
 SCENARIO = "tidewell:3"
 

@@ -50,8 +50,8 @@ from benchmarks.store_checks import faults
 from benchmarks.store_content import differences
 from benchmarks.subjects import Command, Subject
 from benchmarks.tiny_base import save_tiny_base
-from state.errors import TertuliaError
-from storage.store import SqlStore
+from tertulia.state.errors import TertuliaError
+from tertulia.storage.store import SqlStore
 
 #: One disturbance in so many is aimed at the first moments of a process, and as many at the last.
 EDGE_EVERY, EDGE_S = 8, 0.04

@@ -20,14 +20,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lab.executors.local import LocalExecutor
-from lab.experiment import Experiment, checked
-from lab.running import Executor, InProcessExecutor, run_experiment
-from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, TurnFinished
+from tertulia.lab.executors.local import LocalExecutor
+from tertulia.lab.experiment import Experiment, checked
+from tertulia.lab.running import Executor, InProcessExecutor, run_experiment
+from tertulia.storage.store import SqlStore
 
-_START = "import time; t = time.perf_counter(); import lab.executors.process_worker; print(time.perf_counter() - t)"
+_START = """
+import time
+began = time.perf_counter()
+import tertulia.lab.executors.process_worker
+print(time.perf_counter() - began)
+"""
 
 
 def experiment_of(trials: int, rounds: int) -> Experiment:
@@ -61,8 +66,8 @@ class _Processes(LocalExecutor):
     """Workers are processes also where there is one."""
 
     def drive(self, tasks: Any, emit: Any) -> None:
-        from lab.executors.dispatch import Dispatcher
-        from lab.executors.processes import ProcessCrew
+        from tertulia.lab.executors.dispatch import Dispatcher
+        from tertulia.lab.executors.processes import ProcessCrew
 
         dispatcher = Dispatcher(self.store, self.folder("bench"), self.access, self.additions, emit)
         dispatcher.drive(tasks, ProcessCrew(), self.workers or 1)
@@ -121,7 +126,7 @@ def _outcome(is_same: bool) -> str:
 
 def _table2(folder: Path, *where: str, kill_after_s: float | None = None) -> dict[str, Any]:
     """Return the report of a small `lab table2` without what it cost; a worker of it may be killed."""
-    command = [sys.executable, "-m", "cli.main", "lab", "table2", "--quick", "--rehearse", "--trials", "1"]
+    command = [sys.executable, "-m", "tertulia.cli.main", "lab", "table2", "--quick", "--rehearse", "--trials", "1"]
     command += ["--cases", "tidewell:all", "--fluency-model", "none", "--side-by-side", "6", "--json", *where]
     command += ["--store", f"{folder}.db", "--out", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as report:

@@ -24,27 +24,27 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.to_the_point import shown
-from cli.environment import cache_folder
-from metrics.recitation import recites
-from models.causal import CausalLanguageModel
-from models.decoding_state import DecodingState
-from models.loading import open_embedder, open_model
-from models.platforms import platform_of
-from nodes.address import without_names
-from nodes.generate import utterance_of, utterance_request
-from nodes.memory import retrieve_memories
-from nodes.prune import prune_units
-from nodes.retrieve import focal_points
-from nodes.scorers.attention import scoring_request
-from prompts.assemble import UtteranceMaterial, assemble_prompt
-from prompts.examples import exchanges
-from prompts.remove import remove_units
-from state.language_model import Embedder, RenderedPrompt
-from state.parameters import Parameters
-from state.randomness import keyed_generator
-from state.records import Case, Prompt, Reply
-from state.words import words
-from worlds.catalog import resolve
+from tertulia.cli.environment import cache_folder
+from tertulia.metrics.recitation import recites
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.decoding_state import DecodingState
+from tertulia.models.loading import open_embedder, open_model
+from tertulia.models.platforms import platform_of
+from tertulia.nodes.address import without_names
+from tertulia.nodes.generate import utterance_of, utterance_request
+from tertulia.nodes.memory import retrieve_memories
+from tertulia.nodes.prune import prune_units
+from tertulia.nodes.retrieve import focal_points
+from tertulia.nodes.scorers.attention import scoring_request
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
+from tertulia.prompts.examples import exchanges
+from tertulia.prompts.remove import remove_units
+from tertulia.state.language_model import Embedder, RenderedPrompt
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, Prompt, Reply
+from tertulia.state.words import words
+from tertulia.worlds.catalog import resolve
 
 
 @dataclass(frozen=True)

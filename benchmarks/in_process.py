@@ -43,7 +43,7 @@ def command(*arguments: object) -> CommandResult:
     Raises:
         Exception: What the command raised instead of reporting it.
     """
-    from cli.main import main
+    from tertulia.cli.main import main
 
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     code = 0

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import yaml
 
-from storage.store import SqlStore
 from tertulia.driver import drive_run
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, TurnFinished
 from tertulia.starting import begin, plan_run
+from tertulia.storage.store import SqlStore
 
 #: A hundred rounds may cost so many times the first.
 GROWTH = 1.2

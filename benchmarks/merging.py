@@ -26,16 +26,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lab.experiment import Experiment
-from lab.running import InProcessExecutor, run_experiment
-from storage.merging import merge
-from storage.schema import TABLES
-from storage.store import SqlStore
-from storage.tables import Table
 from tertulia.api import diff
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, StepStarted
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.running import InProcessExecutor, run_experiment
 from tertulia.launching import RunLauncher
+from tertulia.storage.merging import merge
+from tertulia.storage.schema import TABLES
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
 from tertulia.store_handle import StoreHandle
 from tertulia.stored_run import Run
 from tertulia.stores import open_store

@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from storage.migrations import MIGRATIONS
-from storage.schema import APPLICATION_ID
-from storage.values import checksum, read
+from tertulia.storage.migrations import MIGRATIONS
+from tertulia.storage.schema import APPLICATION_ID
+from tertulia.storage.values import checksum, read
 
 VERSION = 5
 

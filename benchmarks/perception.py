@@ -16,21 +16,21 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.perception_lines import HELD_OUT, MEASURED, OFF_TOPIC, OFF_TOPIC_AGAIN, Scene
-from models.batching import BatchingBroker
-from models.loading import open_embedder
-from models.rehearsal import RehearsalModel
-from nodes.perceive import perceive_message
-from nodes.view import View
-from state.cognition import Character
-from state.context import Context
-from state.graph_state import cognition_of, first_state
-from state.language_model import Embedder
-from state.meeting import Attendee, Meeting
-from state.parameters import Parameters
-from state.records import Case, RunRecord, Turn, TurnRecord, Utterance
-from storage.store import SqlStore
-from worlds.catalog import list_cases, resolve
-from worlds.generative_agents import read_log
+from tertulia.models.batching import BatchingBroker
+from tertulia.models.loading import open_embedder
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.nodes.perceive import perceive_message
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Character
+from tertulia.state.context import Context
+from tertulia.state.graph_state import cognition_of, first_state
+from tertulia.state.language_model import Embedder
+from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, RunRecord, Turn, TurnRecord, Utterance
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.catalog import list_cases, resolve
+from tertulia.worlds.generative_agents import read_log
 
 #: The threshold of the definition before, by which only profile, background and feeling counted, names included.
 _FORMER_THRESHOLD = 0.25

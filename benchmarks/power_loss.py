@@ -25,8 +25,8 @@ from benchmarks.store_content import content, differences
 from benchmarks.tally import Tally
 from benchmarks.write_recorder import Event, WriteRecorder
 from benchmarks.zygote import REHEARSED, Zygote
-from state.errors import TertuliaError
-from storage.store import SqlStore
+from tertulia.state.errors import TertuliaError
+from tertulia.storage.store import SqlStore
 
 #: What a disk writes whole.
 SECTOR = 512
@@ -162,7 +162,7 @@ def power_cuts(count: int, seed: int, folder: Path) -> Tally:
 
 def main() -> None:
     """Run a command of the command line, and write what was done to files to the one named first."""
-    from cli import main as program
+    from tertulia.cli import main as program
 
     target, *sys.argv[1:] = sys.argv[1:]
     recorder = WriteRecorder()

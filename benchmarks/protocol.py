@@ -23,14 +23,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from rich.console import Console
 from rich.table import Table
 
-from models.chat import open_chat_model
-from models.loading import open_embedder
-from state.cognition import Call
-from state.context import Context
-from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.engines import Engines
+from tertulia.models.chat import open_chat_model
+from tertulia.models.loading import open_embedder
 from tertulia.starting import begin_with, plan_run
+from tertulia.state.cognition import Call
+from tertulia.state.context import Context
+from tertulia.storage.store import SqlStore
 from tests.support.protocol_server import Served, serving
 
 ROUNDS = 20
@@ -148,7 +148,7 @@ def start_run(served: Served, file: Path, attempt: int) -> subprocess.Popen[byte
     """Start the run by the command line, or resume it."""
     first = ("run", "team_building", "--model", served.model, "--lambda", "0", "--rounds", str(ROUNDS))
     arguments = ("resume", "@last") if attempt else first
-    command = [sys.executable, "-m", "cli.main", *arguments, "--store", str(file)]
+    command = [sys.executable, "-m", "tertulia.cli.main", *arguments, "--store", str(file)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

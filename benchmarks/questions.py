@@ -43,9 +43,24 @@ NOT_ASKED = frozenset(
 
 #: What those commands import, beside what a rehearsed conversation and the other reading commands do.
 IMPORTS = (
-    *("cli.lab", "cli.sweep", "cli.merge", "cli.reports", "lab.running", "lab.results", "lab.setpoint", "lab.album"),
-    *("lab.stability", "lab.listing", "lab.report", "lab.report_making", "lab.behaviour_report"),
-    *("tertulia.pages.documents", "viewer.server", "benchmarks.damage"),
+    *(
+        "tertulia.cli.lab",
+        "tertulia.cli.sweep",
+        "tertulia.cli.merge",
+        "tertulia.cli.reports",
+        "tertulia.lab.running",
+        "tertulia.lab.results",
+        "tertulia.lab.setpoint",
+        "tertulia.lab.album",
+    ),
+    *(
+        "tertulia.lab.stability",
+        "tertulia.lab.listing",
+        "tertulia.lab.report",
+        "tertulia.lab.report_making",
+        "tertulia.lab.behaviour_report",
+    ),
+    *("tertulia.pages.documents", "tertulia.viewer.server", "benchmarks.damage"),
 )
 
 
@@ -191,12 +206,12 @@ def _refusal(result: CommandResult) -> str | None:
 
 def _document(kind: str, name: str) -> str:
     """Return a document of the page, or the line that it is refused with."""
-    from models.loading import open_embedder
-    from state.errors import TertuliaError
-    from storage.store import SqlStore
+    from tertulia.models.loading import open_embedder
     from tertulia.pages.documents import document_at
     from tertulia.pages.figures import similarity_page
-    from viewer.server import json_text
+    from tertulia.state.errors import TertuliaError
+    from tertulia.storage.store import SqlStore
+    from tertulia.viewer.server import json_text
 
     path, _, query = name.partition("?")
     try:

@@ -21,15 +21,15 @@ from unittest.mock import patch
 
 from benchmarks.in_process import Outcome, check_terminal, command, complaint
 from benchmarks.tally import Tally
-from models.grammar import ReplyGrammar, read_reply
-from models.rehearsal import RehearsalModel, RehearsalTokenizer
-from models.repair import UnusableReplyError, read_answer
-from models.tokenizer import HuggingFaceTokenizer
-from prompts.render import as_messages
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField
-from state.records import Reply
-from storage.store import SqlStore
+from tertulia.models.grammar import ReplyGrammar, read_reply
+from tertulia.models.rehearsal import RehearsalModel, RehearsalTokenizer
+from tertulia.models.repair import UnusableReplyError, read_answer
+from tertulia.models.tokenizer import HuggingFaceTokenizer
 from tertulia.phrases import clean
+from tertulia.prompts.render import as_messages
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField
+from tertulia.state.records import Reply
+from tertulia.storage.store import SqlStore
 
 #: Seconds that a reply may take to be read, and a command.
 LIMIT_S = 5.0
@@ -362,7 +362,7 @@ def _speak(model: FuzzedModel, place: Path, drawn: random.Random) -> None:
         assert seconds < (_RUN_LIMIT_S if arguments[0] == "run" else LIMIT_S), f"{arguments[0]}: {seconds:.1f} s"
         return result
 
-    with patch("models.loading.open_model", lambda *_, **__: model):
+    with patch("tertulia.models.loading.open_model", lambda *_, **__: model):
         check_command(run("run", scenario, *options, "--seed", seed))
     look_at_run(run, drawn, store)
     check_stored(model, store)

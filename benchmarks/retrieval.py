@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.loading import open_embedder
-from nodes.memory import best_of
-from state.parameters import Parameters
-from state.records import Remembered, Stream
-from state.town import Simulation, Town
-from storage import memory_index
-from storage.store import SqlStore
-from worlds.town import open_town
+from tertulia.models.loading import open_embedder
+from tertulia.nodes.memory import best_of
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Remembered, Stream
+from tertulia.state.town import Simulation, Town
+from tertulia.storage import memory_index
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.town import open_town
 
 NOW = datetime(2026, 1, 1)
 PER_DAY = 100

@@ -24,11 +24,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.store_checks import differences
-from state.records import Turn, TurnRecord
-from storage.store import SqlStore
-from storage.tables import COLUMNS
 from tertulia.engines import ModelAccess, open_engines
 from tertulia.starting import new_record, plan_run
+from tertulia.state.records import Turn, TurnRecord
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import COLUMNS
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 100
@@ -36,7 +36,7 @@ FORKS, FORK_AT = 10, 50
 MANY, TURNS = 1000, 10
 REPETITIONS = 7
 MB = 1e6
-TERTULIA = (sys.executable, "-m", "cli.main")
+TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
 
 #: Packages that can't be imported where a replay must do without a model.
 MISSING = ("torch", "transformers", "sentence_transformers", "models")

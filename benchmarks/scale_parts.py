@@ -65,11 +65,11 @@ def measured(model: str, removal_factor: float, trials: int, turns: int, case: s
 
 
 def _measure(model: str, removal_factor: float, trials: int, turns: int, case: str) -> Measured:
-    from cli.environment import cache_folder
-    from storage.store import SqlStore
+    from tertulia.cli.environment import cache_folder
     from tertulia.cohort import drive_cohort
     from tertulia.engines import ModelAccess, open_engines
     from tertulia.starting import plan_run, store_run
+    from tertulia.storage.store import SqlStore
 
     settings = {"removal_factor": removal_factor, "max_turns": turns}
     plans = [plan_run(case, settings, model=model, seed=seed) for seed in range(1, trials + 1)]

@@ -34,16 +34,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-import models.loading
-import models.remote_requests
 import tertulia.conversation
-from lab.experiment import Experiment, checked
-from lab.running import InProcessExecutor, run_experiment
-from models.chat_errors import wait_s
-from models.remote_requests import RemoteRequests, event_loop
-from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, RunStarted
+from tertulia.lab.experiment import Experiment, checked
+from tertulia.lab.running import InProcessExecutor, run_experiment
+from tertulia.models import loading, remote_requests
+from tertulia.models.chat_errors import wait_s
+from tertulia.models.remote_requests import RemoteRequests, event_loop
+from tertulia.storage.store import SqlStore
 from tests.support.protocol_server import serving
 
 _RUN: ContextVar[str] = ContextVar("run")
@@ -111,8 +110,8 @@ def measured(pipe: Connection, latency_s: float, chosen: argparse.Namespace) -> 
     _watch_chains(ideal, latency_s)
     access = ModelAccess().naming([model])
     if chosen.embedder == "rehearsal":
-        embedder = models.loading.open_embedder("rehearsal")
-        models.loading.open_embedder = lambda *_: embedder
+        embedder = loading.open_embedder("rehearsal")
+        loading.open_embedder = lambda *_: embedder
     threading.Thread(target=_watch_memory, args=(memory,), daemon=True).start()
 
     def note(event: Event) -> None:
@@ -177,7 +176,7 @@ def _watch_chains(ideal: dict[str, float], latency_s: float) -> None:
 
     tertulia.conversation.drive = noted_drive
     RemoteRequests.send = noted_send  # type: ignore[method-assign]
-    vars(models.remote_requests)["wait_s"] = noted_wait
+    vars(remote_requests)["wait_s"] = noted_wait
 
 
 def _watch_memory(samples: list[float]) -> None:

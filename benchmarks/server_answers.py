@@ -22,10 +22,16 @@ from unittest.mock import patch
 from benchmarks.in_process import command
 from benchmarks.replies import DUO, TRIO, check_command, problems_of
 from benchmarks.tally import Tally
-from models import chat_errors
-from models.chat_errors import RefusedAnswerError
-from models.rehearsal import RehearsalEmbedder
-from models.server_answers import MOST_TOKENS, read_chat_answer, read_chat_logs, read_echo_logs, read_prompt_tokens
+from tertulia.models import chat_errors
+from tertulia.models.chat_errors import RefusedAnswerError
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.models.server_answers import (
+    MOST_TOKENS,
+    read_chat_answer,
+    read_chat_logs,
+    read_echo_logs,
+    read_prompt_tokens,
+)
 from tests.support.protocol_server import Served, serving
 
 Schema = Mapping[str, Any]
@@ -168,7 +174,7 @@ def asked_in_runs(count: int, seed: str, folder: Path) -> Tally:
     tally, number = Tally(), 0
     with ExitStack() as opened:
         opened.enter_context(patch.object(chat_errors, "FIRST_WAIT_S", 0.001))
-        opened.enter_context(patch("models.loading.open_embedder", lambda *_: RehearsalEmbedder()))
+        opened.enter_context(patch("tertulia.models.loading.open_embedder", lambda *_: RehearsalEmbedder()))
         served = opened.enter_context(serving())
         while tally.tried < count:
             drawn = random.Random(f"{seed} {number}")

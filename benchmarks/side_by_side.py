@@ -19,16 +19,16 @@ from typing import Any
 import torch
 from langgraph.checkpoint.memory import InMemorySaver
 
-from cli.environment import cache_folder
-from models.causal import CausalLanguageModel
-from models.loading import open_embedder, open_model
-from state.language_model import Embedder
-from state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
-from state.records import Reply
-from storage.store import SqlStore
+from tertulia.cli.environment import cache_folder
 from tertulia.conversation import drive
 from tertulia.engines import Engines
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.loading import open_embedder, open_model
 from tertulia.starting import begin_with, plan_run
+from tertulia.state.language_model import Embedder
+from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
+from tertulia.state.records import Reply
+from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)

@@ -24,20 +24,20 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from benchmarks.surrogate import FACTORS, Scores, lengths, opened, prompt_of
-from models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, unit_scores
-from models.causal import CausalLanguageModel
-from models.decoding_state import prefill
-from models.loading import open_embedder
-from nodes.generate import utterance_request
-from nodes.prune import prune_units
-from prompts.assemble import reply_prefix_of
-from prompts.remove import remove_units
-from prompts.render import render
-from state.language_model import RenderedPrompt, ScoringOptions
-from state.parameters import Parameters, Reducer
-from state.randomness import keyed_generator
-from state.records import Case, Prompt, Reply
-from worlds.catalog import list_cases
+from tertulia.models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, unit_scores
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.decoding_state import prefill
+from tertulia.models.loading import open_embedder
+from tertulia.nodes.generate import utterance_request
+from tertulia.nodes.prune import prune_units
+from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.render import render
+from tertulia.state.language_model import RenderedPrompt, ScoringOptions
+from tertulia.state.parameters import Parameters, Reducer
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, Prompt, Reply
+from tertulia.worlds.catalog import list_cases
 
 #: Which cases of a town, by whether the reducers were settled on them.
 CASES = {True: slice(0, 4), False: slice(4, 8)}

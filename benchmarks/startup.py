@@ -21,9 +21,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from cli.environment import cache_folder
-from models.embedded import CONVERSION
-from models.embedded import folder as embedded_folder
+from tertulia.cli.environment import cache_folder
+from tertulia.models.embedded import CONVERSION
+from tertulia.models.embedded import folder as embedded_folder
 from tests.support.protocol_server import Served, serving
 
 #: Targets: seconds before the first word, milliseconds of a call.
@@ -50,19 +50,19 @@ def stop(*_, **__):
     mark('memories, scores and grammar')
     os._exit(0)
 
-from cli.main import main
-import models.loading
-marked(models.loading, 'open_embedder', 'the model', 'the embedder')
-original = models.loading.open_model
+from tertulia.cli.main import main
+from tertulia.models import loading
+marked(loading, 'open_embedder', 'the model', 'the embedder')
+original = loading.open_model
 
 def open_model(*arguments, **options):
     mark('the command and its graphs')
     model = original(*arguments, **options)
-    import models.causal
-    models.causal.prefill = stop
+    from tertulia.models import causal
+    causal.prefill = stop
     return model
 
-models.loading.open_model = open_model
+loading.open_model = open_model
 sys.argv = ['tertulia', *sys.argv[1:]]
 main()
 """
@@ -104,9 +104,8 @@ def _first_word(named: list[str], environment: Mapping[str, str]) -> dict[str, f
 def meeting(rounds: int, *model: str) -> float:
     """Return the CPU seconds of a meeting of so many rounds."""
     with new_folder() as (named, environment):
-        return spent(["-m", "cli.main", "run", "team_building", *model, "--rounds", str(rounds), *named], environment)[
-            0
-        ]
+        command = ["-m", "tertulia.cli.main", "run", "team_building", *model, "--rounds", str(rounds), *named]
+        return spent(command, environment)[0]
 
 
 def call_ms(served: Served, rounds: int) -> float:
@@ -127,7 +126,7 @@ def main() -> None:
     chosen = parser.parse_args()
     repeats = range(chosen.repeats)
     for command in (["--help"], ["runs"], ["scenarios"], ["settings"]):
-        cpu = statistics.median(spent(["-m", "cli.main", *command])[0] for _ in repeats)
+        cpu = statistics.median(spent(["-m", "tertulia.cli.main", *command])[0] for _ in repeats)
         print(f"tertulia {command[0]}: {cpu:.2f} s")
     words = [first_words() for _ in repeats]
     for number, run in enumerate(("a first run", "the next")):

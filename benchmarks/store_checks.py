@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from storage.store import SqlStore
-from storage.tables import Table
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
 
 
 def faults(store: SqlStore) -> list[str]:

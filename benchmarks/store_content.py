@@ -20,8 +20,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from storage.checkpoints import PlainSerializer
-from storage.schema import CHECKSUM, TABLES
+from tertulia.storage.checkpoints import PlainSerializer
+from tertulia.storage.schema import CHECKSUM, TABLES
 
 Row = dict[str, Any]
 

@@ -195,7 +195,8 @@ def _whole_store(command: Command, before: tuple[Command, ...], unfinished: Comm
 
 
 def _experiments(length: int, seeded: Command) -> dict[str, tuple[Subject, ...]]:
-    imports = (*REHEARSED, "cli.sweep", "cli.lab", "lab.running", "lab.setpoint", "lab.results")
+    made_by = ("cli.sweep", "cli.lab", "lab.running", "lab.setpoint", "lab.results")
+    imports = (*REHEARSED, *(f"tertulia.{module}" for module in made_by))
     trials = ("--trials", "2", "--rounds", str(2 * length), *seeded)
     sweep = ("sweep", "tidewell:all", *_REHEARSE, "--lambda", "0.5", *trials)
     report = ("lab", "table2", "--quick", *_REHEARSE, "--trials", "1", "--cases", "tidewell", "--rounds", "2")

@@ -20,20 +20,20 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import spearmanr
 
-from cli.environment import cache_folder
-from models.causal import CausalLanguageModel
-from models.loading import Precision, open_embedder, open_model
-from nodes.generate import utterance_request
-from nodes.memory import retrieve_memories
-from nodes.prune import prune_units
-from nodes.retrieve import focal_points
-from nodes.scorers.attention import scores_by_reading
-from prompts.assemble import UtteranceMaterial, assemble_prompt
-from state.language_model import Embedder, ScoringOptions, Tokenizer
-from state.parameters import Layout, Parameters
-from state.randomness import keyed_generator
-from state.records import Case, Prompt, Reply, Turn
-from worlds.catalog import list_cases
+from tertulia.cli.environment import cache_folder
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.loading import Precision, open_embedder, open_model
+from tertulia.nodes.generate import utterance_request
+from tertulia.nodes.memory import retrieve_memories
+from tertulia.nodes.prune import prune_units
+from tertulia.nodes.retrieve import focal_points
+from tertulia.nodes.scorers.attention import scores_by_reading
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
+from tertulia.state.language_model import Embedder, ScoringOptions, Tokenizer
+from tertulia.state.parameters import Layout, Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, Prompt, Reply, Turn
+from tertulia.worlds.catalog import list_cases
 
 FACTORS = (0.25, 0.5, 0.75)
 CASES = 4

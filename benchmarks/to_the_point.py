@@ -28,18 +28,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tertulia as tt
-from cli.environment import cache_folder
-from lab.to_the_point import to_the_point_of_scenarios
-from metrics.diversity import Dialogue, dialogue_of, distinct_n, mean, metrics_of_cases, words, words_per_utterance
-from metrics.recitation import recites
-from metrics.repetition import repeated_share
-from metrics.to_the_point import ToThePoint, texts_of_case
-from models.loading import open_embedder, open_model
-from state.language_model import Embedder, LanguageModel, RenderedPrompt
-from state.records import Case, Reply
-from state.text import folded
-from worlds.catalog import resolve
-from worlds.scenes import DialogueScene, MeetingScene, read_scenes, shipped_scenes
+from tertulia.cli.environment import cache_folder
+from tertulia.lab.to_the_point import to_the_point_of_scenarios
+from tertulia.metrics.diversity import (
+    Dialogue,
+    dialogue_of,
+    distinct_n,
+    mean,
+    metrics_of_cases,
+    words,
+    words_per_utterance,
+)
+from tertulia.metrics.recitation import recites
+from tertulia.metrics.repetition import repeated_share
+from tertulia.metrics.to_the_point import ToThePoint, texts_of_case
+from tertulia.models.loading import open_embedder, open_model
+from tertulia.state.language_model import Embedder, LanguageModel, RenderedPrompt
+from tertulia.state.records import Case, Reply
+from tertulia.state.text import folded
+from tertulia.worlds.catalog import resolve
+from tertulia.worlds.scenes import DialogueScene, MeetingScene, read_scenes, shipped_scenes
 
 #: By seed, the dialogues of a case under a setting.
 Dialogues = Mapping[int, Dialogue]

@@ -23,7 +23,7 @@ from benchmarks.store_content import content, differences
 #: Encounters at the beginning and at the end of a simulation that are compared.
 COMPARED = 100
 
-_TERTULIA = (sys.executable, "-m", "cli.main")
+_TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def asked_afterwards(store: Path, simulation: str, resident: str) -> dict[str, T
 
 _PAGE = """
 import json, sys
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 from tertulia.pages.documents import document_at
 
 with SqlStore.open(sys.argv[1]) as store:
@@ -148,7 +148,7 @@ def _resume() -> list[str]:
 
 def _kill_after(encounters: int, command: Sequence[str], store: Path) -> None:
     """Start a command, and kill it once a store has so many encounters, wherever it is then."""
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
     process = subprocess.Popen([*command, "--store", str(store)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:
@@ -165,9 +165,9 @@ def _kill_after(encounters: int, command: Sequence[str], store: Path) -> None:
 
 
 def _simulate(town: str, path: Path, days: int, encounters: int, turns: int) -> dict[str, Any]:
-    from storage.store import SqlStore
     from tertulia.engines import ModelAccess
     from tertulia.events import EncounterFinished, Event
+    from tertulia.storage.store import SqlStore
     from tertulia.towns import begin_simulation, drive_simulation, plan_simulation
 
     marks = [_cpu_s()]

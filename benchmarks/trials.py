@@ -17,9 +17,9 @@ from pathlib import Path
 _MEASURED = """
 import json, resource, sys
 from pathlib import Path
-from lab.experiment import Experiment, checked
-from lab.running import InProcessExecutor, run_experiment
-from storage.store import SqlStore
+from tertulia.lab.experiment import Experiment, checked
+from tertulia.lab.running import InProcessExecutor, run_experiment
+from tertulia.storage.store import SqlStore
 from tertulia.engines import ModelAccess
 
 path, experiment = Path(sys.argv[1]), checked(Experiment.model_validate_json(sys.argv[2]))
@@ -35,7 +35,7 @@ import json, resource, subprocess, sys
 
 turns = 0
 for seed in range(1, int(sys.argv[1]) + 1):
-    run = [sys.executable, "-m", "cli.main", "run", *sys.argv[2:], "--seed", str(seed), "--json"]
+    run = [sys.executable, "-m", "tertulia.cli.main", "run", *sys.argv[2:], "--seed", str(seed), "--json"]
     turns += json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)["turns"]
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(json.dumps({"turns": turns, "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}))

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from nodes.machinery.node import Node
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View
-from state.cognition import Finding
-from state.randomness import keyed_generator
+from tertulia.nodes.machinery.node import Node
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Finding
+from tertulia.state.randomness import keyed_generator
 
 
 async def count_lines(view: View) -> Finding:

@@ -21,26 +21,26 @@ from rich.table import Table
 from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
 
 from benchmarks.memory import added_by
-from cli.environment import cache_folder
-from models import embedded
-from models.attention_scores import attention_to_prompt
-from models.causal import CausalLanguageModel
-from models.decoding_state import prefill
-from models.embedder import SentenceEmbedder
-from models.loading import device_and_dtype, open_embedder, open_model
-from nodes.generate import utterance_request
-from nodes.memory import retrieve_memories
-from nodes.retrieve import focal_points
-from prompts.assemble import UtteranceMaterial, assemble_prompt
-from state.context import Context
-from state.language_model import GenerationRequest, ScoringOptions
-from state.parameters import Parameters
-from state.records import Case, Prompt
-from storage.store import SqlStore
+from tertulia.cli.environment import cache_folder
 from tertulia.conversation import drive
 from tertulia.engines import Engines
+from tertulia.models import embedded
+from tertulia.models.attention_scores import attention_to_prompt
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.decoding_state import prefill
+from tertulia.models.embedder import SentenceEmbedder
+from tertulia.models.loading import device_and_dtype, open_embedder, open_model
+from tertulia.nodes.generate import utterance_request
+from tertulia.nodes.memory import retrieve_memories
+from tertulia.nodes.retrieve import focal_points
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.starting import begin_with, plan_run
-from worlds.catalog import resolve
+from tertulia.state.context import Context
+from tertulia.state.language_model import GenerationRequest, ScoringOptions
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, Prompt
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.catalog import resolve
 
 CASES = [f"tidewell:{n}" for n in (0, 3, 5, 7)]
 LENGTHS = (800, 1600, 3200, 6400)

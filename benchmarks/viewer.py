@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 import tertulia
-from storage.store import SqlStore
 from tertulia.pages.html_file import html_of_run
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.server import BUILT
 from tertulia.written_files import write_lines
-from viewer.server import BUILT
 
 SERVED_TURNS, EXPORTED_TURNS, SLIDER_STEPS = 500, 1000, 60
 
@@ -114,7 +114,7 @@ def _rehearsed(store: Path, turns: int) -> str:
 def _viewing(store: Path) -> Iterator[tuple[str, float]]:
     """Yield the address that `tertulia view` prints, and the seconds until it answers."""
     began = time.perf_counter()
-    command = [sys.executable, "-m", "cli.main", "view", "--store", str(store), "--no-open"]
+    command = [sys.executable, "-m", "tertulia.cli.main", "view", "--store", str(store), "--no-open"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

@@ -27,7 +27,7 @@ _VARIABLES = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 
 #: Runs the command line with exactly this environment, whatever a site sets when Python starts.
 _RUN = "import json, os, sys; [os.environ.pop(n, None) for n in {names}]; os.environ.update({settings}); \
-from cli.main import main; sys.argv = ['tertulia', *sys.argv[1:]]; main()"
+from tertulia.cli.main import main; sys.argv = ['tertulia', *sys.argv[1:]]; main()"
 
 
 @contextmanager

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 from pathlib import Path
 
-from metrics.participation import evenness
-from nodes.address import address_of
-from state.cognition import Bid
-from state.meeting import Meeting
-from state.store import Store
+from tertulia.metrics.participation import evenness
+from tertulia.nodes.address import address_of
+from tertulia.state.cognition import Bid
+from tertulia.state.meeting import Meeting
+from tertulia.state.store import Store
 
 MEETINGS = ("team_building", "ferry_timetable", "mothers_house")
 
@@ -47,7 +47,7 @@ class Behaviour:
 def rehearse(scenario: str, seed: int, rounds: int) -> Behaviour:
     """Return how a rehearsed run of a meeting went."""
     import tertulia
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "willingness.db"

@@ -25,31 +25,36 @@ ROOT = Path(__file__).parents[1]
 
 #: What any command imports.
 ANY = (
-    "cli.main", "cli.terminal.status_line", "cli.views.live", "rich._emoji_codes", "typer._adapters",
-    "typer._click.decorators", "sqlite_utils", "storage.migrations",
+    "tertulia.cli.main", "tertulia.cli.terminal.status_line", "tertulia.cli.views.live", "rich._emoji_codes",
+    "typer._adapters", "typer._click.decorators", "sqlite_utils", "tertulia.storage.migrations",
 )  # fmt: skip
 #: What a rehearsed conversation imports, beside.
 REHEARSED = (
-    *ANY, "cli.run", "cli.resume", "cli.fork", "cli.simulate", "cli.gc", "cli.driving", "tertulia.conversation",
-    "tertulia.towns", "tertulia.driver", "tertulia.starting", "tertulia.forking", "graphs.dialogue",
-    "graphs.group_chat", "graphs.town", "langchain_core.tracers.context", "langchain_core.tracers.run_collector",
-    "langchain_core.tracers.stdout", "storage.checkpoints", "models.batching", "models.journal", "models.loading",
-    "models.rehearsal", "nodes.machinery.extensions", "nodes.machinery.objects", "nodes.machinery.registry",
-    "nodes.scorers.embedding_similarity", "nodes.scorers.leave_one_out", "nodes.scorers.length",
-    "nodes.scorers.random_draw", "worlds.catalog", "worlds.town",
+    *ANY, "tertulia.cli.run", "tertulia.cli.resume", "tertulia.cli.fork", "tertulia.cli.simulate",
+    "tertulia.cli.gc", "tertulia.cli.driving", "tertulia.conversation", "tertulia.towns", "tertulia.driver",
+    "tertulia.starting", "tertulia.forking", "tertulia.graphs.dialogue", "tertulia.graphs.group_chat",
+    "tertulia.graphs.town", "langchain_core.tracers.context", "langchain_core.tracers.run_collector",
+    "langchain_core.tracers.stdout", "tertulia.storage.checkpoints", "tertulia.models.batching",
+    "tertulia.models.journal", "tertulia.models.loading", "tertulia.models.rehearsal",
+    "tertulia.nodes.machinery.extensions", "tertulia.nodes.machinery.objects", "tertulia.nodes.machinery.registry",
+    "tertulia.nodes.scorers.embedding_similarity", "tertulia.nodes.scorers.leave_one_out",
+    "tertulia.nodes.scorers.length", "tertulia.nodes.scorers.random_draw", "tertulia.worlds.catalog",
+    "tertulia.worlds.town",
 )  # fmt: skip
 #: What reading commands import, beside.
 READING = (
-    *ANY, "cli.runs", "cli.show", "cli.timeline", "cli.replay", "cli.days", "cli.search", "cli.diff", "cli.stats",
-    "cli.export", "cli.doctor", "cli.inventory", "cli.behaviour", "cli.metrics", "rich.table", "rich.markdown",
+    *ANY, "tertulia.cli.runs", "tertulia.cli.show", "tertulia.cli.timeline", "tertulia.cli.replay",
+    "tertulia.cli.days", "tertulia.cli.search", "tertulia.cli.diff", "tertulia.cli.stats", "tertulia.cli.export",
+    "tertulia.cli.doctor", "tertulia.cli.inventory", "tertulia.cli.behaviour", "tertulia.cli.metrics", "rich.table",
+    "rich.markdown",
 )  # fmt: skip
 #: What the embedded models need, beside.
 EMBEDDED = (
-    "torch", "transformers.models.llama.modeling_llama", "models.causal", "models.embedded", "models.embedder",
-    "models.grammar", "llguidance.hf", "gguf", "sentence_transformers",
+    "torch", "transformers.models.llama.modeling_llama", "tertulia.models.causal", "tertulia.models.embedded",
+    "tertulia.models.embedder", "tertulia.models.grammar", "llguidance.hf", "gguf", "sentence_transformers",
 )  # fmt: skip
 #: What a remote model needs, beside; participants' memories are embedded by an embedded model.
-REMOTE = (*EMBEDDED, "models.chat", "langchain_openai", "benchmarks.quick_retries")
+REMOTE = (*EMBEDDED, "tertulia.models.chat", "langchain_openai", "benchmarks.quick_retries")
 
 #: One thread for each process: two processes at a time are enough for two cores.
 _SETTINGS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
@@ -96,7 +101,7 @@ class Zygote:
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
         largest_file: int | None = None,
-        program: str = "cli:program",
+        program: str = "tertulia.cli:program",
     ) -> "ForkedCommand":
         """Start a command.
 

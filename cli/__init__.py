@@ -26,7 +26,7 @@ def program() -> None:
     sys.unraisablehook = not_lost
     for number in stopping:
         signal.signal(number, at_once)
-    from cli.main import main
+    from tertulia.cli.main import main
 
     try:
         for number in stopping:

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.opening import open_embedding_model
-from cli.options import JsonOption, RunArgument, StoreOption
-from cli.terminal.asking import ask
-from cli.terminal.output import data, print_json
-from cli.terminal.status_line import status_line
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.options import JsonOption, RunArgument, StoreOption
+from tertulia.cli.terminal.asking import ask
+from tertulia.cli.terminal.output import data, print_json
+from tertulia.cli.terminal.status_line import status_line
 from tertulia.exchanges import check_is_no_album_chat
+from tertulia.storage.store import SqlStore
 
 _PROTOTYPES = "prototypes"
 
@@ -34,9 +34,9 @@ def behaviour(
 
     Example: tertulia behaviour @last --labelled-by prototypes
     """
-    from cli.views.behaviour import print_behaviour
-    from lab.behaviour_report import behaviour_document, behaviour_report
-    from lab.speech_acts import acts_by_model, speech_act_requests
+    from tertulia.cli.views.behaviour import print_behaviour
+    from tertulia.lab.behaviour_report import behaviour_document, behaviour_report
+    from tertulia.lab.speech_acts import acts_by_model, speech_act_requests
 
     with SqlStore.open(store_path(store), create=False) as opened:
         record = opened.run(run)

@@ -5,17 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.environment import store_path
-from cli.opening import open_embedding_model
-from cli.options import JsonOption, StoreOption
-from cli.terminal.completion import complete_simulation
-from cli.terminal.output import data, plain, print_json
-from cli.terminal.status_line import status_line
-from cli.terminal.tables import Row, print_columns, print_table
-from cli.views.live import print_encounter, print_town
-from state.errors import UsageError
-from state.town import Simulation
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_simulation
+from tertulia.cli.terminal.output import data, plain, print_json
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.terminal.tables import Row, print_columns, print_table
+from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.days import (
     HEADINGS,
     Memories,
@@ -31,6 +28,9 @@ from tertulia.days import (
     trials_document,
 )
 from tertulia.phrases import number
+from tertulia.state.errors import UsageError
+from tertulia.state.town import Simulation
+from tertulia.storage.store import SqlStore
 
 #: Figures of diversity by heading: their names, and the digits that are shown.
 _FIGURES = {

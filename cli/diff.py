@@ -4,15 +4,15 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.opening import open_embedding_model
-from cli.options import JsonOption, StoreOption
-from cli.terminal.completion import complete_run
-from cli.terminal.output import data, print_json
-from cli.terminal.status_line import status_line
-from cli.views.comparison import print_comparison, print_sameness
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.cli.terminal.output import data, print_json
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.views.comparison import print_comparison, print_sameness
 from tertulia.comparing import compare, comparison_document, diversity
+from tertulia.storage.store import SqlStore
 
 
 def diff(

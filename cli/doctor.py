@@ -5,9 +5,9 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from cli.environment import cache_folder, key_of, store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.output import data, plain, print_json
+from tertulia.cli.environment import cache_folder, key_of, store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.installation import installation_document, installation_rows
 
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.environment import model_access, store_path
-from cli.opening import loading_for_good
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.seat import Seat
-from cli.terminal.status_line import StatusLine, status_line
-from cli.views.live import print_heading, print_round_thoughts, print_turn_of
-from state.errors import LeftError
-from state.records import Turn
-from state.seat import Answer, Invitation
-from storage.store import SqlStore
+from tertulia.cli.environment import model_access, store_path
+from tertulia.cli.opening import loading_for_good
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.seat import Seat
+from tertulia.cli.terminal.status_line import StatusLine, status_line
+from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from tertulia.engines import ModelAccess
 from tertulia.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.state.errors import LeftError
+from tertulia.state.records import Turn
+from tertulia.state.seat import Answer, Invitation
+from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from state.context import Context
+    from tertulia.state.context import Context
 
 
 @contextmanager

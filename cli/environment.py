@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.terminal.output import plain, progress
-from cli.terminal.status_line import StatusLine
-from storage.addresses import StoreAddress, store_address
+from tertulia.cli.terminal.output import plain, progress
+from tertulia.cli.terminal.status_line import StatusLine
+from tertulia.storage.addresses import StoreAddress, store_address
 
 if TYPE_CHECKING:
     from tertulia.engines import ModelAccess
@@ -80,8 +80,8 @@ def model_access(
         named: The models that the command names, where no plan has them.
         with_code: Those whose own Python code is executed.
     """
-    from models.chat_names import PROVIDERS, SERVER_KEY
     from tertulia.engines import ModelAccess
+    from tertulia.models.chat_names import PROVIDERS, SERVER_KEY
 
     variables = {SERVER_KEY, *(provider.key for provider in PROVIDERS.values() if provider.key is not None)}
     keys = {variable: key for variable in variables if (key := key_of(variable)) is not None}

@@ -8,17 +8,25 @@ from typing import Annotated
 
 import typer
 
-from cli import options
-from cli.environment import store_path, user_trust
-from cli.reports import EmbedderOption, FluencyOption, ForceOption, OutOption, Wanted, print_missing, write_report
-from cli.sweep import DryRunOption
-from cli.terminal.output import data, print_json
-from cli.terminal.status_line import status_line
-from cli.terminal.tables import Row, print_table
-from cli.trials import print_estimate, print_trials, run_trials
-from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from storage.store import SqlStore
+from tertulia.cli import options
+from tertulia.cli.environment import store_path, user_trust
+from tertulia.cli.reports import (
+    EmbedderOption,
+    FluencyOption,
+    ForceOption,
+    OutOption,
+    Wanted,
+    print_missing,
+    write_report,
+)
+from tertulia.cli.sweep import DryRunOption
+from tertulia.cli.terminal.output import data, print_json
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from tertulia.documents import SCHEMA_VERSION
+from tertulia.storage.store import SqlStore
 
 ExperimentArgument = Annotated[
     str, typer.Argument(metavar="EXPERIMENT", help="The name of an experiment in the store (`tertulia lab list`).")
@@ -27,7 +35,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An experimen
 
 
 def _print_schema(is_asked: bool) -> None:
-    from lab.experiment import schema_document
+    from tertulia.lab.experiment import schema_document
 
     if is_asked:
         print(json.dumps(schema_document(), indent=2))
@@ -54,7 +62,7 @@ def run(
 
     Example: tertulia lab run rules.yaml --dry-run
     """
-    from lab.experiment import read_experiment
+    from tertulia.lab.experiment import read_experiment
 
     with status_line("trying cases and settings") as line:
         experiment = read_experiment(file, extension or (), user_trust(line))
@@ -81,7 +89,7 @@ def list_experiments(store: options.StoreOption = None, as_json: options.JsonOpt
 
     Example: tertulia lab list
     """
-    from lab.listing import listed_experiments
+    from tertulia.lab.listing import listed_experiments
 
     with SqlStore.open(store_path(store), create=False) as opened:
         listed = listed_experiments(opened)
@@ -115,8 +123,8 @@ def compare(
 
     Example: tertulia lab compare rules --baseline without --metric dist3 --metric sim
     """
-    from lab.experiment import experiment_of
-    from lab.report import report_of_experiment
+    from tertulia.lab.experiment import experiment_of
+    from tertulia.lab.report import report_of_experiment
 
     wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json)
     with SqlStore.open(wanted.store, create=False) as opened:

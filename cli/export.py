@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import JsonOption, RunsArgument, StoreOption
-from cli.terminal.output import plain, print_json, progress
-from state.errors import UsageError
-from state.records import RunRecord
-from storage.addresses import StoreAddress
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, RunsArgument, StoreOption
+from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.exporting import FORMATS, check_format, exported_lines, files_of
 from tertulia.pages.html_file import built_page, html_of_run
+from tertulia.state.errors import UsageError
+from tertulia.state.records import RunRecord
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.store import SqlStore
 from tertulia.transcript import transcript
 from tertulia.written_files import STANDARD_OUTPUT, check_file, write_lines
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from cli import options, steering
-from cli.driving import drive_shown
-from cli.environment import additions, store_path
-from cli.option_values import read_changes, read_seed, read_settings
-from storage.store import SqlStore
+from tertulia.cli import options, steering
+from tertulia.cli.driving import drive_shown
+from tertulia.cli.environment import additions, store_path
+from tertulia.cli.option_values import read_changes, read_seed, read_settings
+from tertulia.storage.store import SqlStore
 
 AtOption = Annotated[int, typer.Option(metavar="N", help="Keep turns 1 to N-1, and go on from there.")]
 LambdaFromHereOption = Annotated[

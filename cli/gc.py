@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.completion import complete_run
-from cli.terminal.output import data, plain, print_json
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.listing import checkpoints_of
 from tertulia.phrases import counted
+from tertulia.storage.store import SqlStore
 
 _LOST = (
     "LangGraph's own tools can then no longer step through these runs (get_state_history, langgraph dev). show, "

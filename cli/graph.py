@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import additions
-from cli.option_values import read_settings
-from cli.options import ExtensionOption, JsonOption, NoStoreOption, SettingsOption
-from cli.terminal.completion import complete_scenario
-from cli.terminal.output import print_json
+from tertulia.cli.environment import additions
+from tertulia.cli.option_values import read_settings
+from tertulia.cli.options import ExtensionOption, JsonOption, NoStoreOption, SettingsOption
+from tertulia.cli.terminal.completion import complete_scenario
+from tertulia.cli.terminal.output import print_json
 from tertulia.drawing import GRAPHS, draw_graph, drawing_document
 
 

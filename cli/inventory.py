@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import JsonOption, PaperOption, RunsArgument, StoreOption
-from cli.terminal.asking import ask
-from cli.terminal.output import data, print_json
-from state.errors import UsageError
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, PaperOption, RunsArgument, StoreOption
+from tertulia.cli.terminal.asking import ask
+from tertulia.cli.terminal.output import data, print_json
 from tertulia.exchanges import check_is_no_album_chat
+from tertulia.state.errors import UsageError
+from tertulia.storage.store import SqlStore
 
 _REHEARSAL = "rehearsal"
 
@@ -31,9 +31,9 @@ def inventory(
 
     Example: tertulia inventory @last --model smollm2
     """
-    from cli.views.inventory import print_inventory
-    from lab.inventory import inventory_requests
-    from lab.inventory_report import inventory_document, inventory_report
+    from tertulia.cli.views.inventory import print_inventory
+    from tertulia.lab.inventory import inventory_requests
+    from tertulia.lab.inventory_report import inventory_document, inventory_report
 
     if rehearse and model is not None:
         raise UsageError(f"--rehearse and --model {model}: give one of them")

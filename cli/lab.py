@@ -5,26 +5,26 @@ from typing import Annotated
 
 import typer
 
-from cli import experiments, options
-from cli.driving import exit_when_interrupted, store_hint
-from cli.environment import model_access, store_path, user_trust
-from cli.lab_setpoint import setpoint
-from cli.lab_stability import stability
-from cli.opening import open_embedding_model
-from cli.option_values import read_model, read_seed, read_settings
-from cli.reports import report_command
-from cli.terminal.commands import Group, add
-from cli.terminal.completion import complete_run
-from cli.terminal.output import plain, print_json, progress
-from cli.terminal.status_line import StatusLine, status_line
-from cli.trials import print_trials, run_trials
-from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from lab.report_names import ABOUT
-from state.errors import UsageError
-from state.text import shell_argument
-from storage.store import SqlStore
+from tertulia.cli import experiments, options
+from tertulia.cli.driving import exit_when_interrupted, store_hint
+from tertulia.cli.environment import model_access, store_path, user_trust
+from tertulia.cli.lab_setpoint import setpoint
+from tertulia.cli.lab_stability import stability
+from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.option_values import read_model, read_seed, read_settings
+from tertulia.cli.reports import report_command
+from tertulia.cli.terminal.commands import Group, add
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.cli.terminal.status_line import StatusLine, status_line
+from tertulia.cli.trials import print_trials, run_trials
+from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted
+from tertulia.lab.report_names import ABOUT
 from tertulia.starting import DEFAULT_SEED
+from tertulia.state.errors import UsageError
+from tertulia.state.text import shell_argument
+from tertulia.storage.store import SqlStore
 
 
 def album(
@@ -56,8 +56,8 @@ def album(
 
     Example: tertulia lab album --agents 8 --rounds 2 --rehearse --out album
     """
-    from lab.album import album_document, compare_albums, page, plan_both, run_both
-    from lab.album_files import check_folder, write_folder
+    from tertulia.lab.album import album_document, compare_albums, page, plan_both, run_both
+    from tertulia.lab.album_files import check_folder, write_folder
 
     chosen = read_settings(settings, seed=seed, agents=agents, max_turns=rounds)
     is_new = bool(chosen or model or rehearse)
@@ -116,7 +116,7 @@ def resume(
 
     Example: tertulia lab resume rules
     """
-    from lab.experiment import experiment_of, require_files_of
+    from tertulia.lab.experiment import experiment_of, require_files_of
 
     with SqlStore.open(store_path(store)) as opened:
         known = experiment_of(opened.experiments.get(experiment))

@@ -4,16 +4,16 @@ from typing import Annotated
 
 import typer
 
-from cli import options, steering
-from cli.driving import exit_when_interrupted
-from cli.environment import additions, model_access, store_path
-from cli.opening import open_embedding_model
-from cli.option_values import read_model, read_settings
-from cli.steering import PilotProgress, read_metric
-from cli.terminal.output import print_json
-from cli.terminal.status_line import status_line
-from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from storage.store import SqlStore
+from tertulia.cli import options, steering
+from tertulia.cli.driving import exit_when_interrupted
+from tertulia.cli.environment import additions, model_access, store_path
+from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.option_values import read_model, read_settings
+from tertulia.cli.steering import PilotProgress, read_metric
+from tertulia.cli.terminal.output import print_json
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.storage.store import SqlStore
 
 
 def setpoint(
@@ -39,8 +39,8 @@ def setpoint(
 
     Example: tertulia lab setpoint tidewell:3 tidewell:7 --levels medium,high
     """
-    from lab.landing import land, landing_document, landing_page
-    from lab.setpoint import CalibrationTask, Pilot
+    from tertulia.lab.landing import land, landing_document, landing_page
+    from tertulia.lab.setpoint import CalibrationTask, Pilot
 
     chosen, metric = read_settings(settings, max_turns=rounds), read_metric(diversity_metric)
     named = read_model(model, rehearse)

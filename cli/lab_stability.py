@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from cli import options
-from cli.driving import exit_when_interrupted
-from cli.environment import model_access, store_path
-from cli.terminal.output import print_json
-from cli.terminal.status_line import status_line
-from storage.store import SqlStore
+from tertulia.cli import options
+from tertulia.cli.driving import exit_when_interrupted
+from tertulia.cli.environment import model_access, store_path
+from tertulia.cli.terminal.output import print_json
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.storage.store import SqlStore
 
 
 def stability(
@@ -22,7 +22,7 @@ def stability(
 
     Example: tertulia lab stability @last --draws 4
     """
-    from lab.stability import measure_stability, stability_document, stability_page
+    from tertulia.lab.stability import measure_stability, stability_document, stability_page
 
     with SqlStore.open(store_path(store), create=False) as opened:
         records = list({run.run: run for run in map(opened.run, runs)}.values())

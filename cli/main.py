@@ -7,20 +7,13 @@ import sys
 from importlib import import_module
 from typing import Annotated
 
-try:
-    from tertulia.name_collisions import ROOMS, check_rooms
-
-    check_rooms((*ROOMS, "lab", "viewer"))
-except ImportError as collision:  # before any other room is imported
-    sys.exit(f"error: {collision}")
-
 import typer
 from pydantic import ValidationError
 
-from cli.terminal.commands import Group, add_module, usage_hint, with_options
-from cli.terminal.completion import command_to_complete
-from state.errors import NotFoundError, TertuliaError, UsageError
+from tertulia.cli.terminal.commands import Group, add_module, usage_hint, with_options
+from tertulia.cli.terminal.completion import command_to_complete
 from tertulia.phrases import clean
+from tertulia.state.errors import NotFoundError, TertuliaError, UsageError
 
 #: The commands by panel of the help; each is in the module of its name.
 PANELS = {
@@ -80,7 +73,7 @@ def build_app(command: str | None = None) -> typer.Typer:
     for panel, names in PANELS.items():
         for name in names:
             if name == command or not is_known:
-                add_module(app, import_module(f"cli.{name}"), name, panel)
+                add_module(app, import_module(f"tertulia.cli.{name}"), name, panel)
     return app
 
 

@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import print_note
-from cli.options import JsonOption, NoStoreOption
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.status_line import StatusLine
-from lab.experiment import agree_to_growth, joined_definitions
-from state.errors import UsageError
-from storage.addresses import store_address
-from storage.store import SqlStore
+from tertulia.cli.environment import print_note
+from tertulia.cli.options import JsonOption, NoStoreOption
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.status_line import StatusLine
 from tertulia.documents import SCHEMA_VERSION
+from tertulia.lab.experiment import agree_to_growth, joined_definitions
 from tertulia.merging import MergedSource, merge_stores
 from tertulia.phrases import counted
 from tertulia.shard_files import is_address, shown
+from tertulia.state.errors import UsageError
+from tertulia.storage.addresses import store_address
+from tertulia.storage.store import SqlStore
 
 
 def merge(

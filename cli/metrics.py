@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.environment import print_note, store_path
-from cli.opening import open_embedding_model, open_language_model
-from cli.options import JsonOption, StoreOption
-from cli.terminal.completion import complete_run, complete_setting_name
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.status_line import status_line
-from state.parameters import Parameters
-from state.store import Store
-from storage.store import SqlStore
+from tertulia.cli.environment import print_note, store_path
+from tertulia.cli.opening import open_embedding_model, open_language_model
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run, complete_setting_name
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.status_line import status_line
 from tertulia.measuring import Cases, collect, is_stored_run, linked_dialogues
+from tertulia.state.parameters import Parameters
+from tertulia.state.store import Store
+from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
     from tertulia.measurement import Measurement
@@ -72,7 +72,7 @@ def metrics(
 
     Example: tertulia metrics k3f9 @last --by lambda --json
     """
-    from cli.views.metrics import print_measurement
+    from tertulia.cli.views.metrics import print_measurement
 
     named = [*dialogues, *(against or [])]
     with SqlStore.open(store_path(store), create=False) if any(map(is_stored_run, named)) else nullcontext() as opened:

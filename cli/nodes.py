@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from cli.options import ExtensionOption, JsonOption, NoStoreOption
-from cli.terminal.commands import Group, add
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.tables import Row, print_table
-from state.errors import ExtensionError
+from tertulia.cli.options import ExtensionOption, JsonOption, NoStoreOption
+from tertulia.cli.terminal.commands import Group, add
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.node_catalog import NodeCatalog, catalog_document, read_catalog
-from worlds.scenario_parts import extension_source
+from tertulia.state.errors import ExtensionError
+from tertulia.worlds.scenario_parts import extension_source
 
 _EMPTY = {"name": "–", "description": "empty, unless a node of your own stands here", "source": "", "default": False}
 
@@ -55,8 +55,8 @@ def check_nodes(
 
     Example: tertulia nodes check mine.py
     """
-    from nodes.machinery.extensions import installed, load_extensions, load_module
     from tertulia.node_checks import Check, check_all, passed
+    from tertulia.nodes.machinery.extensions import installed, load_extensions, load_module
 
     checks = []
     try:

@@ -4,11 +4,11 @@ import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from cli.environment import model_access
-from cli.terminal.status_line import status_line
-from models.hub import uncollected
-from state.language_model import Embedder, LanguageModel
-from state.parameters import Parameters
+from tertulia.cli.environment import model_access
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.models.hub import uncollected
+from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.parameters import Parameters
 
 
 def open_language_model(

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from state.errors import SettingError, UsageError
 from tertulia.model_names import REHEARSAL
 from tertulia.starting import DEFAULT_MODEL
+from tertulia.state.errors import SettingError, UsageError
 
 if TYPE_CHECKING:
     from tertulia.forking import StartChanges

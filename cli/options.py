@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from cli.terminal.completion import complete_run, complete_setting
-from state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
+from tertulia.cli.terminal.completion import complete_run, complete_setting
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
 
 _DEFAULTS = {name: field.default for name, field in Parameters.model_fields.items()}
 

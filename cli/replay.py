@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import JsonOption, RunArgument, StoreOption, ThoughtsOption
-from cli.terminal.output import data, plain, print_json, progress
-from cli.views.live import print_heading, print_round_thoughts, print_turn_of
-from state.errors import UsageError
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import RunRecord, Turn
-from state.store import Store
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, RunArgument, StoreOption, ThoughtsOption
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from tertulia.replaying import recording_document, select_turns
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.store import Store
+from tertulia.storage.store import SqlStore
 
 #: Where no speed is given: so many times as fast as the simulated clock, and no pause longer than this.
 _PLEASANT_SPEED = 4.0

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from cli.driving import drive_shown
-from cli.environment import additions, store_path
-from cli.options import (
+from tertulia.cli.driving import drive_shown
+from tertulia.cli.environment import additions, store_path
+from tertulia.cli.options import (
     CodeOption,
     ExtensionOption,
     JsonOption,
@@ -14,8 +14,8 @@ from cli.options import (
     StoreOption,
     ThoughtsOption,
 )
-from cli.terminal.output import plain, print_json, progress
-from storage.store import SqlStore
+from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.storage.store import SqlStore
 
 
 def resume(

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from cli import options, steering
-from cli.driving import drive_shown
-from cli.environment import additions, store_path
-from cli.option_values import read_model, read_seed, read_settings
-from cli.terminal.completion import complete_scenario
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.status_line import status_line
-from cli.views.costs import print_cost
-from state.parameters import AGENTS, GROUP_CHAT, Order, Setting
-from storage.store import SqlStore
+from tertulia.cli import options, steering
+from tertulia.cli.driving import drive_shown
+from tertulia.cli.environment import additions, store_path
+from tertulia.cli.option_values import read_model, read_seed, read_settings
+from tertulia.cli.terminal.completion import complete_scenario
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.views.costs import print_cost
 from tertulia.costs import cost_document
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.starting import DEFAULT_SEED
+from tertulia.state.parameters import AGENTS, GROUP_CHAT, Order, Setting
+from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
     from tertulia.starting import RunPlan

@@ -5,17 +5,13 @@ from typing import Annotated, get_args
 
 import typer
 
-from cli.environment import former_store_hint, store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.commands import Group, add
-from cli.terminal.completion import complete_run, complete_run_scenario
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.status_line import can_ask
-from cli.terminal.tables import print_columns
-from state.errors import UsageError, nearest_hint
-from state.records import RunStatus
-from storage.addresses import is_missing
-from storage.store import SqlStore
+from tertulia.cli.environment import former_store_hint, store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.commands import Group, add
+from tertulia.cli.terminal.completion import complete_run, complete_run_scenario
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.status_line import can_ask
+from tertulia.cli.terminal.tables import print_columns
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.listing import (
     HEADINGS,
@@ -26,6 +22,10 @@ from tertulia.listing import (
     runs_document,
     set_label,
 )
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.records import RunStatus
+from tertulia.storage.addresses import is_missing
+from tertulia.storage.store import SqlStore
 
 #: What a terminal too narrow for all columns does not show, in this order.
 _DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")

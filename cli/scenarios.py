@@ -5,18 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.option_values import read_settings
-from cli.options import JsonOption, NoStoreOption, SettingsOption
-from cli.terminal.completion import complete_scenario
-from cli.terminal.lines import meeting_heading
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.tables import Row, print_table
-from state.album import Population
-from state.errors import UsageError
-from state.meeting import Meeting
-from state.text import shell_argument
+from tertulia.cli.option_values import read_settings
+from tertulia.cli.options import JsonOption, NoStoreOption, SettingsOption
+from tertulia.cli.terminal.completion import complete_scenario
+from tertulia.cli.terminal.lines import meeting_heading
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.phrases import counted, grouped, people_line
 from tertulia.scenarios import HEADINGS, case_cells
+from tertulia.state.album import Population
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Meeting
+from tertulia.state.text import shell_argument
 
 #: Why a chat of a log makes no case.
 _SKIPPED = {"without_text": "without text", "partner_without_folder": "with somebody who has no folder"}
@@ -46,7 +46,7 @@ def scenarios(
     Example: tertulia scenarios ga:runs/the_ville --sample 20, or tertulia scenarios check team_building
     """
     from tertulia.scenarios import list_scenarios, scenarios_document
-    from worlds.catalog import describe
+    from tertulia.worlds.catalog import describe
 
     if schema:
         _print_schema()

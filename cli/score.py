@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from cli.opening import open_language_model
-from cli.options import CodeOption, JsonOption, NoStoreOption
-from cli.terminal.output import data, print_json
-from cli.terminal.status_line import status_line
-from cli.terminal.tables import Row, print_table
-from state.parameters import Parameters
+from tertulia.cli.opening import open_language_model
+from tertulia.cli.options import CodeOption, JsonOption, NoStoreOption
+from tertulia.cli.terminal.output import data, print_json
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.measuring import check_responses, read_prompt, score_document, score_prompt
 from tertulia.phrases import number
+from tertulia.state.parameters import Parameters
 
 
 def score(

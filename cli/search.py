@@ -4,15 +4,15 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.completion import complete_run
-from cli.terminal.output import data, plain, print_json, progress
-from state.errors import UsageError, nearest_hint
-from storage.search import KINDS
-from storage.search import search as search_passages
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.documents import SCHEMA_VERSION
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.storage.search import KINDS
+from tertulia.storage.search import search as search_passages
+from tertulia.storage.store import SqlStore
 
 _VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
 

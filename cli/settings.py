@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from cli.options import JsonOption, NoStoreOption
-from cli.terminal.completion import complete_listed_setting
-from cli.terminal.output import data, plain, print_json
-from cli.terminal.tables import Row, print_table
-from state.parameters import GroupDescription
+from tertulia.cli.options import JsonOption, NoStoreOption
+from tertulia.cli.terminal.completion import complete_listed_setting
+from tertulia.cli.terminal.output import data, plain, print_json
+from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.settings import default_in_words, find_settings, settings_document
+from tertulia.state.parameters import GroupDescription
 
 NameArgument = Annotated[
     str | None,

@@ -4,23 +4,17 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import JsonOption, RunArgument, StoreOption
-from cli.terminal.lines import print_turn
-from cli.terminal.output import data, plain, print_json
-from cli.views.album import print_diary, print_exchange_making, print_journey
-from cli.views.cognition import print_calls, print_round
-from cli.views.conversation import print_opening, print_run
-from cli.views.costs import print_cost
-from cli.views.timeline import print_timeline
-from cli.views.traces import print_visits
-from cli.views.turn import print_making
-from state.album import Population
-from state.errors import UsageError
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
-from state.records import RunRecord
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, RunArgument, StoreOption
+from tertulia.cli.terminal.lines import print_turn
+from tertulia.cli.terminal.output import data, plain, print_json
+from tertulia.cli.views.album import print_diary, print_exchange_making, print_journey
+from tertulia.cli.views.cognition import print_calls, print_round
+from tertulia.cli.views.conversation import print_opening, print_run
+from tertulia.cli.views.costs import print_cost
+from tertulia.cli.views.timeline import print_timeline
+from tertulia.cli.views.traces import print_visits
+from tertulia.cli.views.turn import print_making
 from tertulia.costs import Prices, calls_paid, cost_document, read_prices
 from tertulia.documents import (
     SCHEMA_VERSION,
@@ -31,6 +25,12 @@ from tertulia.documents import (
 )
 from tertulia.exchanges import read_exchanges, read_journey
 from tertulia.rounds import find_agent
+from tertulia.state.album import Population
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.storage.store import SqlStore
 from tertulia.timeline import read_timeline
 from tertulia.traces import read_visits, visits_document
 from tertulia.turns import TurnDetails, read_turn

@@ -6,21 +6,21 @@ from typing import Annotated
 
 import typer
 
-from cli import options
-from cli.driving import exit_when_interrupted, store_hint
-from cli.environment import model_access, print_note, store_path
-from cli.opening import loading_for_good
-from cli.option_values import read_model, read_seed, read_settings
-from cli.terminal.completion import complete_simulation, complete_town
-from cli.terminal.output import plain, print_json, progress
-from cli.terminal.status_line import status_line
-from cli.views.live import print_encounter, print_town
-from state.errors import UsageError
-from state.town import Simulation
-from storage.store import SqlStore
+from tertulia.cli import options
+from tertulia.cli.driving import exit_when_interrupted, store_hint
+from tertulia.cli.environment import model_access, print_note, store_path
+from tertulia.cli.opening import loading_for_good
+from tertulia.cli.option_values import read_model, read_seed, read_settings
+from tertulia.cli.terminal.completion import complete_simulation, complete_town
+from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.engines import Engines, ModelAccess
 from tertulia.events import EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.starting import DEFAULT_SEED, links_of
+from tertulia.state.errors import UsageError
+from tertulia.state.town import Simulation
+from tertulia.storage.store import SqlStore
 from tertulia.towns import ENCOUNTERS_PER_DAY
 
 #: A hundred years, and ten encounters a day for everybody in a town of 20,000: what is more is a slip of the keyboard.

@@ -1,15 +1,15 @@
 """`stats`: who took part how much: as in ChatAgents' Table II, or in the exchanges of an album chat."""
 
-from cli.environment import store_path
-from cli.options import JsonOption, PaperOption, RunArgument, StoreOption
-from cli.terminal.output import data, print_json
-from cli.views.album import print_album_stats
-from cli.views.participation import print_participation
-from state.album import Population
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, PaperOption, RunArgument, StoreOption
+from tertulia.cli.terminal.output import data, print_json
+from tertulia.cli.views.album import print_album_stats
+from tertulia.cli.views.participation import print_participation
 from tertulia.documents import album_document
 from tertulia.exchanges import read_album
 from tertulia.participation import participation_document, published_participation, read_participation
+from tertulia.state.album import Population
+from tertulia.storage.store import SqlStore
 
 
 def stats(run: RunArgument, paper: PaperOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:

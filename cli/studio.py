@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cli.environment import model_access, store_path
+from tertulia.cli.environment import model_access, store_path
 from tertulia.studio import conversation_graph
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from cli import options
-from cli.environment import store_path
-from cli.option_values import read_model, read_seed, read_settings
-from cli.terminal.completion import complete_scenario
-from cli.trials import print_estimate, print_trials, run_trials
-from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from storage.store import SqlStore
+from tertulia.cli import options
+from tertulia.cli.environment import store_path
+from tertulia.cli.option_values import read_model, read_seed, read_settings
+from tertulia.cli.terminal.completion import complete_scenario
+from tertulia.cli.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from tertulia.starting import DEFAULT_SEED
+from tertulia.storage.store import SqlStore
 
 ScenariosArgument = Annotated[
     list[str],
@@ -64,7 +64,7 @@ def sweep(
 
     Example: tertulia sweep tidewell --lambda 0,0.5,1 --trials 5 --rounds 4 --rehearse
     """
-    from lab.sweeping import sweep_experiment
+    from tertulia.lab.sweeping import sweep_experiment
 
     chosen = read_settings(settings)
     experiment = sweep_experiment(

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import store_path
-from cli.options import JsonOption, RunArgument, StoreOption
-from cli.terminal.output import data, print_json
-from cli.views.timeline import print_timeline
-from storage.store import SqlStore
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, RunArgument, StoreOption
+from tertulia.cli.terminal.output import data, print_json
+from tertulia.cli.views.timeline import print_timeline
 from tertulia.rounds import find_agent
+from tertulia.storage.store import SqlStore
 from tertulia.timeline import read_timeline, timeline_document
 
 

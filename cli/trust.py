@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import user_trust
-from cli.options import JsonOption, NoStoreOption
-from cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.environment import user_trust
+from tertulia.cli.options import JsonOption, NoStoreOption
+from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.documents import SCHEMA_VERSION
 from tertulia.trust import change_trust
 

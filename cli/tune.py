@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.driving import exit_when_interrupted
-from cli.environment import cache_folder, print_note, store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.output import data, plain, print_json, progress
-from cli.terminal.status_line import status_line
+from tertulia.cli.driving import exit_when_interrupted
+from tertulia.cli.environment import cache_folder, print_note, store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.status_line import status_line
 
 if TYPE_CHECKING:
-    from lab.tuning.teaching import Taught, TuningPlan
+    from tertulia.lab.tuning.teaching import Taught, TuningPlan
 
 SourcesArgument = Annotated[
     list[Path] | None,
@@ -66,7 +66,7 @@ def tune(
 
     Example: tertulia tune my_scenes.jsonl --name harbour && tertulia run tidewell --model smollm2:plain+harbour
     """
-    from lab.tuning.teaching import TuningPlan, adapters_folder, taught_document
+    from tertulia.lab.tuning.teaching import TuningPlan, adapters_folder, taught_document
 
     plan = TuningPlan(
         base=base,
@@ -91,8 +91,8 @@ def tune(
 
 def _taught(plan: "TuningPlan", sources: list[Path], runs: str | None, store: str | None) -> "Taught":
     """Read what is taught, and teach it, with progress on the terminal."""
-    from lab.tuning.teaching import lessons_of_sources, teach
-    from worlds.scenes import linked_scenes
+    from tertulia.lab.tuning.teaching import lessons_of_sources, teach
+    from tertulia.worlds.scenes import linked_scenes
 
     for note in [note for source in sources if source.is_dir() for note in linked_scenes(source)]:
         print_note(note)

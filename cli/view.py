@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from cli.environment import DEFAULT_STORE, former_store_hint, model_access, store_path
-from cli.options import JsonOption, StoreOption
-from cli.terminal.completion import complete_run
-from cli.terminal.output import plain, print_json, progress
-from storage.addresses import is_missing
-from storage.store import SqlStore
+from tertulia.cli.environment import DEFAULT_STORE, former_store_hint, model_access, store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.documents import SCHEMA_VERSION
+from tertulia.storage.addresses import is_missing
+from tertulia.storage.store import SqlStore
 
 RunArgument = Annotated[
     str | None,
@@ -51,9 +51,9 @@ def view(
     Example: tertulia view @last
     """
     from tertulia.pages.places import place_of
-    from viewer.browser import open_browser
-    from viewer.server import build_app
-    from viewer.serving import PageServer, listen
+    from tertulia.viewer.browser import open_browser
+    from tertulia.viewer.server import build_app
+    from tertulia.viewer.serving import PageServer, listen
 
     path = store_path(store)
     with SqlStore.open(path) as opened:

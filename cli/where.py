@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from lab.running import Executor
     from tertulia.engines import ModelAccess
+    from tertulia.lab.running import Executor
     from tertulia.starting import Additions
 
 OnOption = Annotated[
@@ -71,7 +71,7 @@ class Where:
         Raises:
             UsageError: There is no such place, or it has no actors for the surrogate.
         """
-        from lab.executors.choosing import executor_of
+        from tertulia.lab.executors.choosing import executor_of
 
         access = replace(access, scorers=self.scorers or 0)
         return executor_of(self.on, store, access, additions, self.workers, self.shards)

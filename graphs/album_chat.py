@@ -11,15 +11,15 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from graphs.routing import answered_in_loop
-from graphs.utterance import build_utterance_graph
-from nodes.draw_pairs import draw_pairs
-from nodes.exchange import hand_over, meet, remember_exchange
-from nodes.find_picture import find_picture
-from nodes.machinery.node import NodeFunction
-from nodes.record_round import record_round
-from state.context import Context
-from state.graph_state import AlbumState, ExchangeInput, ExchangeOutput, ExchangeState
+from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.nodes.draw_pairs import draw_pairs
+from tertulia.nodes.exchange import hand_over, meet, remember_exchange
+from tertulia.nodes.find_picture import find_picture
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.nodes.record_round import record_round
+from tertulia.state.context import Context
+from tertulia.state.graph_state import AlbumState, ExchangeInput, ExchangeOutput, ExchangeState
 
 ExchangeGraph = CompiledStateGraph[ExchangeState, Context, ExchangeInput, ExchangeOutput]
 AlbumGraph = CompiledStateGraph[AlbumState, Context, AlbumState, AlbumState]

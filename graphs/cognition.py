@@ -6,16 +6,16 @@ from functools import lru_cache
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from graphs.routing import answered_in_loop
-from nodes.assess import assess
-from nodes.choose_mechanisms import choose_mechanisms
-from nodes.decide import decide
-from nodes.machinery.node import NodeFunction
-from nodes.machinery.seating import first_step, last_step
-from nodes.perceive import perceive
-from nodes.run_mechanisms import run_mechanisms
-from state.context import Context
-from state.graph_state import CognitionInput, CognitionOutput, CognitionState
+from tertulia.graphs.routing import answered_in_loop
+from tertulia.nodes.assess import assess
+from tertulia.nodes.choose_mechanisms import choose_mechanisms
+from tertulia.nodes.decide import decide
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.nodes.machinery.seating import first_step, last_step
+from tertulia.nodes.perceive import perceive
+from tertulia.nodes.run_mechanisms import run_mechanisms
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionInput, CognitionOutput, CognitionState
 
 CognitionGraph = CompiledStateGraph[CognitionState, Context, CognitionInput, CognitionOutput]
 

@@ -8,13 +8,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphs.routing import answered_in_loop
-from graphs.utterance import build_utterance_graph
-from nodes.machinery.node import NodeFunction
-from nodes.seat import is_persons, speak_by_hand
-from nodes.turns import record_turn, take_turn
-from state.context import Context
-from state.graph_state import DialogueState
+from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.nodes.seat import is_persons, speak_by_hand
+from tertulia.nodes.turns import record_turn, take_turn
+from tertulia.state.context import Context
+from tertulia.state.graph_state import DialogueState
 
 DialogueGraph = CompiledStateGraph[DialogueState, Context, DialogueState, DialogueState]
 

@@ -12,18 +12,18 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from graphs.cognition import build_cognition_graph
-from graphs.routing import answered_in_loop
-from graphs.utterance import build_utterance_graph
-from nodes.machinery.node import NodeFunction
-from nodes.orders import centralised, designated, random_order, rule_based
-from nodes.prepare import prepare
-from nodes.race import race
-from nodes.rounds import open_round, record_silence, record_speech
-from nodes.seat import attend, is_persons, speak_by_hand
-from state.context import Context
-from state.graph_state import GroupState, cognition_of
-from state.parameters import Order
+from tertulia.graphs.cognition import build_cognition_graph
+from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.nodes.orders import centralised, designated, random_order, rule_based
+from tertulia.nodes.prepare import prepare
+from tertulia.nodes.race import race
+from tertulia.nodes.rounds import open_round, record_silence, record_speech
+from tertulia.nodes.seat import attend, is_persons, speak_by_hand
+from tertulia.state.context import Context
+from tertulia.state.graph_state import GroupState, cognition_of
+from tertulia.state.parameters import Order
 
 GroupGraph = CompiledStateGraph[GroupState, Context, GroupState, GroupState]
 

@@ -6,12 +6,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from graphs.routing import answered_in_loop
-from nodes.encounter import converse, next_encounter
-from nodes.reflect import reflect
-from nodes.remember import remember
-from state.graph_state import TownState
-from state.town import TownContext
+from tertulia.graphs.routing import answered_in_loop
+from tertulia.nodes.encounter import converse, next_encounter
+from tertulia.nodes.reflect import reflect
+from tertulia.nodes.remember import remember
+from tertulia.state.graph_state import TownState
+from tertulia.state.town import TownContext
 
 TownGraph = CompiledStateGraph[TownState, TownContext, TownState, TownState]
 

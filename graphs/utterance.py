@@ -12,20 +12,20 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphs.routing import answered_in_loop
-from nodes.begin import begin_utterance
-from nodes.end import decide_ending
-from nodes.generate import generate
-from nodes.judge import judge
-from nodes.machinery.node import NodeFunction
-from nodes.prune import prune, removal_factor_of
-from nodes.retrieve import retrieve_memory
-from nodes.rewrite import choose_revision, rewrite
-from nodes.rollback import roll_back, select_candidate
-from nodes.scorers.attention import score_attention
-from nodes.vary import vary_prompt
-from state.context import Context
-from state.graph_state import PromptedInput, UtteranceInput, UtteranceOutput, UtteranceState
+from tertulia.graphs.routing import answered_in_loop
+from tertulia.nodes.begin import begin_utterance
+from tertulia.nodes.end import decide_ending
+from tertulia.nodes.generate import generate
+from tertulia.nodes.judge import judge
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.nodes.prune import prune, removal_factor_of
+from tertulia.nodes.retrieve import retrieve_memory
+from tertulia.nodes.rewrite import choose_revision, rewrite
+from tertulia.nodes.rollback import roll_back, select_candidate
+from tertulia.nodes.scorers.attention import score_attention
+from tertulia.nodes.vary import vary_prompt
+from tertulia.state.context import Context
+from tertulia.state.graph_state import PromptedInput, UtteranceInput, UtteranceOutput, UtteranceState
 
 #: The next node, by the answer of `what_to_do_with_prompt` and of `how_to_revise`.
 _PROMPT_PATHS: dict[Hashable, str] = {"score": "score", "vary": "vary_prompt", "neither": "generate"}

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
-from lab.page_data import csv_rows
-from metrics.album import FIGURES, MEANINGS, AlbumExchange, Estimate, Measured, difference, estimate
-from metrics.comparison import differences, settings_documents
-from state.album import Population
-from state.errors import UsageError
-from state.language_model import Embedder
-from state.records import RunRecord
-from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.exchanges import read_exchanges
+from tertulia.lab.page_data import csv_rows
+from tertulia.metrics.album import FIGURES, MEANINGS, AlbumExchange, Estimate, Measured, difference, estimate
+from tertulia.metrics.comparison import differences, settings_documents
 from tertulia.phrases import counted
+from tertulia.state.album import Population
+from tertulia.state.errors import UsageError
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 from tertulia.transcript import escaped
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: 
         NotFoundError: There is no such run.
         UsageError: One is no album chat, they are given the wrong way round, or nobody has met yet.
     """
-    from metrics.album import vectors_of
+    from tertulia.metrics.album import vectors_of
 
     runs = store.run(low), store.run(high)
     exchanges = _read(store, runs[0]), _read(store, runs[1])
@@ -133,7 +133,7 @@ def _rows(
     before: Sequence[Sequence[AlbumExchange]] = ((), ()),
     round: int | None = None,
 ) -> list[Row]:
-    from metrics.album import figures_of, sample_sizes
+    from tertulia.metrics.album import figures_of, sample_sizes
 
     sizes = sample_sizes(*exchanges)
     low, high = (figures_of(run, vectors, sizes, earlier) for run, earlier in zip(exchanges, before, strict=True))

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lab.album import AlbumComparison, page, table
-from lab.album_plots import PLOTS, album_plots
-from lab.page_files import make_folder
-from lab.plots import check_plots, write_plots
-from storage.addresses import StoreAddress
+from tertulia.lab.album import AlbumComparison, page, table
+from tertulia.lab.album_plots import PLOTS, album_plots
+from tertulia.lab.page_files import make_folder
+from tertulia.lab.plots import check_plots, write_plots
+from tertulia.storage.addresses import StoreAddress
 from tertulia.written_files import write_lines
 
 PAGE, FIGURES, ROUNDS = "album.md", "figures.csv", "rounds.csv"

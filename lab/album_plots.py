@@ -1,8 +1,8 @@
 """Plots of two album chats over the rounds: both settings in each."""
 
-from lab.album import AlbumComparison, Row
-from lab.page import Figure, Panel, Point, Series
-from metrics.album import FIGURES
+from tertulia.lab.album import AlbumComparison, Row
+from tertulia.lab.page import Figure, Panel, Point, Series
+from tertulia.metrics.album import FIGURES
 
 #: By name of a plot, the figures that it has a row of panels for, each with a column for every call that has it.
 PLOTS = {

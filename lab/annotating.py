@@ -4,15 +4,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from prompts.annotation import shared_units
-from prompts.render import render
-from state.annotation import Annotation, Instrument
-from state.errors import ModelError
-from state.language_model import GenerationRequest, LanguageModel, ReplyField
-from state.randomness import keyed_generator
-from state.records import Prompt, Reply, RunRecord
-from storage.annotations import Annotations
-from storage.store import SqlStore
+from tertulia.prompts.annotation import shared_units
+from tertulia.prompts.render import render
+from tertulia.state.annotation import Annotation, Instrument
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Prompt, Reply, RunRecord
+from tertulia.storage.annotations import Annotations
+from tertulia.storage.store import SqlStore
 
 #: Questions that are put to a model at once.
 BATCH = 10

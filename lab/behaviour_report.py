@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from metrics.behaviour import LabelledLine, Line, PersonBehaviour, behaviour, labelled_line
-from metrics.speech_acts import SURE, SURE_MARGIN, LineLabels, acts_by_prototypes
-from state.cognition import Assessment, InformationNeed
-from state.language_model import Embedder
-from state.records import RunRecord
-from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.metrics.behaviour import LabelledLine, Line, PersonBehaviour, behaviour, labelled_line
+from tertulia.metrics.speech_acts import SURE, SURE_MARGIN, LineLabels, acts_by_prototypes
 from tertulia.phrases import in_words
 from tertulia.rounds import read_characters
+from tertulia.state.cognition import Assessment, InformationNeed
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 #: Who labels speech acts where no model does: sentences that are typical of each.
 PROTOTYPES = "prototypes"

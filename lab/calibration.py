@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from metrics.diversity import dialogue_text, distinct_n, mean_pairwise_cosine
-from nodes.pace import Words, running_measures, words_of
-from state.errors import UsageError
-from state.randomness import keyed_generator
-from state.setpoint import DiversityMetric, Inconsistency, Line, Setpoint
+from tertulia.metrics.diversity import dialogue_text, distinct_n, mean_pairwise_cosine
+from tertulia.nodes.pace import Words, running_measures, words_of
+from tertulia.state.errors import UsageError
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.setpoint import DiversityMetric, Inconsistency, Line, Setpoint
 
 #: Samples of the bootstrap, and the ends of its band.
 _SAMPLES, _BAND = 1000, (2.5, 97.5)

@@ -6,19 +6,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.experiment import Experiment
-from state.errors import NotFoundError, UsageError
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import Extension, RunRecord, Trial
 from tertulia.cohort import OpenedRun, drive_cohort
 from tertulia.engines import ModelAccess, open_engines, reopen_engines
 from tertulia.events import Emit
+from tertulia.lab.experiment import Experiment
 from tertulia.model_names import names_of_models
 from tertulia.starting import Additions, RunPlan, plan_run, store_run
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Extension, RunRecord, Trial
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.running import Progress
 from tertulia.estimating import estimate
+from tertulia.lab.running import Progress
 from tertulia.starting import NOTHING_ADDED, Additions, plan_run
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 #: The newest finished runs of a model by whose pace time is estimated.
 _RUNS_FOR_PACE = 12

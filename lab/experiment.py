@@ -19,15 +19,15 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from models.chat_names import is_same_served
-from state.errors import SettingError, StorageError, UsageError
-from state.experiment import ExperimentRecord
-from state.parameters import NodeSetting
-from state.parameters.album import NAME_FILES
-from state.records import Record, Trial
-from state.text import first_line
-from storage.addresses import StoreAddress
+from tertulia.models.chat_names import is_same_served
 from tertulia.named_files import NamedFile, files_named, folder_of_store, require_files
+from tertulia.state.errors import SettingError, StorageError, UsageError
+from tertulia.state.experiment import ExperimentRecord
+from tertulia.state.parameters import NodeSetting
+from tertulia.state.parameters.album import NAME_FILES
+from tertulia.state.records import Record, Trial
+from tertulia.state.text import first_line
+from tertulia.storage.addresses import StoreAddress
 from tertulia.trust import Trust
 
 #: The parameters of a setting by name, as `--set` takes them.
@@ -153,7 +153,7 @@ def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | N
         ScenarioError: It is no experiment; the message names file, line and field.
         UsageError: It can't be made like that.
     """
-    from worlds.yaml_file import YamlFile
+    from tertulia.worlds.yaml_file import YamlFile
 
     experiment = YamlFile.read(path).parse(Experiment, {})
     require_files(experiment.files(path.parent), str(path), path.parent, Trust() if trust is None else trust)
@@ -162,7 +162,7 @@ def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | N
 
 def _named_from_here(experiment: Experiment, folder: Path) -> Experiment:
     """Return an experiment of a file in a folder with its files named as they are from the current folder."""
-    from worlds.catalog import named_from_here, path_from_here
+    from tertulia.worlds.catalog import named_from_here, path_from_here
 
     settings = {
         setting: {
@@ -234,7 +234,7 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
 
 def expanded(case: str) -> list[str]:
     """Return a case as it is, or all cases of a scenario with `:all` behind it."""
-    from worlds.catalog import list_cases
+    from tertulia.worlds.catalog import list_cases
 
     if not case.endswith(ALL_CASES):
         return [case]

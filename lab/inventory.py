@@ -5,13 +5,13 @@ Source: ChatAgents §IV-C, App. E.
 
 from collections.abc import Mapping, Sequence
 
-from lab.annotating import AnnotationRequest
-from metrics.personality import HIGHEST, LOWEST, RatedSegment, segments
-from prompts.annotation import ask_inventory, inventory_items
-from state.annotation import Annotation
-from state.cognition import Character
-from state.language_model import ReplyField
-from state.records import RunRecord, Turn
+from tertulia.lab.annotating import AnnotationRequest
+from tertulia.metrics.personality import HIGHEST, LOWEST, RatedSegment, segments
+from tertulia.prompts.annotation import ask_inventory, inventory_items
+from tertulia.state.annotation import Annotation
+from tertulia.state.cognition import Character
+from tertulia.state.language_model import ReplyField
+from tertulia.state.records import RunRecord, Turn
 
 #: Items in a call: two calls for the inventory.
 ITEMS_PER_CALL = 22

@@ -6,8 +6,9 @@ Source: ChatAgents §IV-C, Table I.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lab.inventory import rated_segments
-from metrics.personality import (
+from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.lab.inventory import rated_segments
+from tertulia.metrics.personality import (
     TEAM_BUILDING,
     DimensionFigures,
     PoleFigures,
@@ -15,12 +16,11 @@ from metrics.personality import (
     table_of_poles,
     tells_people_apart,
 )
-from state.annotation import Annotation
-from state.records import RunRecord
-from state.store import Store
-from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.phrases import number
 from tertulia.rounds import read_characters
+from tertulia.state.annotation import Annotation
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 _REHEARSAL = "rehearsal"
 

@@ -11,18 +11,18 @@ from math import sqrt
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
-from lab.calibration import Embed, Figure, figure_of, parts_of
-from lab.experiment import Experiment
-from lab.results import TrialRun, read_results
-from lab.running import Executor, run_experiment
-from lab.setpoint import CalibrationTask, calibrate, pilot_dialogue, seed_of, steering_settings
-from state.errors import SettingError
-from state.setpoint import LEVELS, DiversityMetric, Setpoint
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.events import Emit
+from tertulia.lab.calibration import Embed, Figure, figure_of, parts_of
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.results import TrialRun, read_results
+from tertulia.lab.running import Executor, run_experiment
+from tertulia.lab.setpoint import CalibrationTask, calibrate, pilot_dialogue, seed_of, steering_settings
+from tertulia.state.errors import SettingError
+from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 #: How λ is found.
 WAYS = ("steered", "calibrated", "guessed")

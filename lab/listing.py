@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lab.experiment import experiment_of
-from lab.running import progress_of
-from storage.store import SqlStore
+from tertulia.lab.experiment import experiment_of
+from tertulia.lab.running import progress_of
+from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
-from lab.page import Column, Paragraph, Section, Table
-from lab.results import TrialRun
-from metrics.diversity import Dialogue, distinct_n, mean, words_per_utterance
-from state.errors import TertuliaError
 from tertulia.dialogues import is_log, logged_dialogue
+from tertulia.lab.page import Column, Paragraph, Section, Table
+from tertulia.lab.results import TrialRun
+from tertulia.metrics.diversity import Dialogue, distinct_n, mean, words_per_utterance
 from tertulia.named_files import is_shipped
+from tertulia.state.errors import TertuliaError
 
 #: What the row of the log is called.
 LOGGED = "as logged"

@@ -7,16 +7,16 @@ of the last are kept in the store; the others are measured anew.
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from lab.annotating import answers_to
-from lab.inventory import inventory_requests, rated_segments
-from lab.measured_trials import MeasuredTrial
-from lab.post_removal import post_removal_of_run
-from metrics.fluency import utterance_likelihoods
-from metrics.personality import table_of_poles
-from state.language_model import LanguageModel
-from state.store import Store
-from storage.store import SqlStore
+from tertulia.lab.annotating import answers_to
+from tertulia.lab.inventory import inventory_requests, rated_segments
+from tertulia.lab.measured_trials import MeasuredTrial
+from tertulia.lab.post_removal import post_removal_of_run
+from tertulia.metrics.fluency import utterance_likelihoods
+from tertulia.metrics.personality import table_of_poles
 from tertulia.rounds import read_characters
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.store import Store
+from tertulia.storage.store import SqlStore
 
 #: Shows how far a measurement is.
 Show = Callable[[str], None]

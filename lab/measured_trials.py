@@ -5,19 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lab.results import TrialRun
-from metrics.diversity import Dialogue, dialogue_text, n_grams
-from metrics.participation import Participation
-from metrics.post_removal import PostRemoval
-from metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
-from metrics.repetition import ends_in_repetition
-from prompts.renaming import names_in_words
-from state.language_model import Embedder
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import BLOCK_INITIALS, Prompt, TurnRecord
-from state.store import Store
+from tertulia.lab.results import TrialRun
+from tertulia.metrics.diversity import Dialogue, dialogue_text, n_grams
+from tertulia.metrics.participation import Participation
+from tertulia.metrics.post_removal import PostRemoval
+from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
+from tertulia.metrics.repetition import ends_in_repetition
 from tertulia.participation import read_participation
+from tertulia.prompts.renaming import names_in_words
+from tertulia.state.language_model import Embedder
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import BLOCK_INITIALS, Prompt, TurnRecord
+from tertulia.state.store import Store
 
 #: Lengths of n-grams.
 _LENGTHS = (1, 2, 3)

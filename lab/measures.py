@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from lab.measured_trials import KnownVectors, Making, MeasuredTrial
-from lab.results import TrialRun
-from metrics.diversity import mean, mean_pairwise_cosine
-from metrics.exclusiveness import mean_highest_cosine
-from metrics.participation import AgentFigures
-from metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
-from metrics.to_the_point import texts_of_case, to_the_point
-from metrics.variety import expected_distinct, vendi_score
-from nodes.address import without_names
-from state.language_model import Embedder
-from state.records import Case
-from state.store import Store
+from tertulia.lab.measured_trials import KnownVectors, Making, MeasuredTrial
+from tertulia.lab.results import TrialRun
+from tertulia.metrics.diversity import mean, mean_pairwise_cosine
+from tertulia.metrics.exclusiveness import mean_highest_cosine
+from tertulia.metrics.participation import AgentFigures
+from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
+from tertulia.metrics.to_the_point import texts_of_case, to_the_point
+from tertulia.metrics.variety import expected_distinct, vendi_score
+from tertulia.nodes.address import without_names
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Case
+from tertulia.state.store import Store
 
 #: By setting, case and number, the trials that all settings have.
 Trials = Mapping[str, Mapping[str, Mapping[int, MeasuredTrial]]]

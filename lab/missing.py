@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from lab.estimating import estimate_experiment
-from lab.progress import duration
-from lab.running import Progress
-from storage.store import SqlStore
+from tertulia.lab.estimating import estimate_experiment
+from tertulia.lab.progress import duration
+from tertulia.lab.running import Progress
 from tertulia.phrases import counted
+from tertulia.storage.store import SqlStore
 
 #: Most settings that are named.
 _NAMED = 8

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.page import Cell, Column, Figure, Page, Table
-from state.errors import UsageError, extra_hint
+from tertulia.lab.page import Cell, Column, Figure, Page, Table
+from tertulia.state.errors import UsageError, extra_hint
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from lab.page import Page
-from lab.page_data import check_parquet, csv_lines, data_tables, write_parquet
-from lab.page_html import html_page
-from lab.page_markdown import markdown
-from lab.plots import check_plots, drawn, file_of
-from state.errors import UsageError
-from storage.addresses import StoreAddress
 from tertulia.documents import Document
+from tertulia.lab.page import Page
+from tertulia.lab.page_data import check_parquet, csv_lines, data_tables, write_parquet
+from tertulia.lab.page_html import html_page
+from tertulia.lab.page_markdown import markdown
+from tertulia.lab.plots import check_plots, drawn, file_of
+from tertulia.state.errors import UsageError
+from tertulia.storage.addresses import StoreAddress
 from tertulia.written_files import check_file, write_lines
 
 #: What a folder of reports has of each table and each plot's points.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from html import escape
 
-from lab.page import Block, Cell, Column, Commands, Figure, Items, Page, Paragraph, Table, shown_cell
+from tertulia.lab.page import Block, Cell, Column, Commands, Figure, Items, Page, Paragraph, Table, shown_cell
 from tertulia.phrases import clean
 
 #: Nothing may be fetched or executed, whatever a text in the page holds.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from lab.page import Block, Cell, Column, Commands, Figure, Items, Page, Paragraph, Table, shown_cell
+from tertulia.lab.page import Block, Cell, Column, Commands, Figure, Items, Page, Paragraph, Table, shown_cell
 from tertulia.transcript import escaped
 
 #: What would begin a list or a rule where a line begins with it.

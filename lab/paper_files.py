@@ -32,7 +32,7 @@ _AS_THEY_ARE = (
 @cache
 def document(name: str) -> Document:
     """Return the content of a file of `lab/papers/`."""
-    text = files("lab").joinpath("papers", f"{name}.yaml").read_text(encoding="utf-8")
+    text = files("tertulia.lab").joinpath("papers", f"{name}.yaml").read_text(encoding="utf-8")
     content: Document = yaml.safe_load(text)
     return content
 

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from lab.experiment import Experiment, Setting, experiment_with
-from lab.paper_files import base_of, document, title_of, written_out
-from state.errors import NotFoundError, nearest_hint
-from state.records import Record
-from worlds.catalog import sample_evenly
+from tertulia.lab.experiment import Experiment, Setting, experiment_with
+from tertulia.lab.paper_files import base_of, document, title_of, written_out
+from tertulia.state.errors import NotFoundError, nearest_hint
+from tertulia.state.records import Record
+from tertulia.worlds.catalog import sample_evenly
 
 #: The reports in the order in which they are listed; `all` of a command means these.
 REPORTS = (

@@ -10,9 +10,9 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lab.page import Figure, Panel, Point, Series
-from state.errors import UsageError, extra_hint
 from tertulia.album_phrases import shortened
+from tertulia.lab.page import Figure, Panel, Point, Series
+from tertulia.state.errors import UsageError, extra_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

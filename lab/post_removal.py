@@ -7,16 +7,16 @@ by its attention in that turn; else they are drawn, too.
 
 from collections.abc import Collection, Sequence
 
-from metrics.post_removal import PostRemoval, mean_post_removal, post_removal
-from nodes.scorers.attention import scoring_request
-from prompts.remove import remove_units
-from state.errors import NotFoundError
-from state.language_model import LanguageModel
-from state.parameters import Parameters
-from state.questions import BatchingModel, ScoredGeneration
-from state.randomness import keyed_generator
-from state.records import Prompt, RunRecord, TurnRecord
-from state.store import Store
+from tertulia.metrics.post_removal import PostRemoval, mean_post_removal, post_removal
+from tertulia.nodes.scorers.attention import scoring_request
+from tertulia.prompts.remove import remove_units
+from tertulia.state.errors import NotFoundError
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.parameters import Parameters
+from tertulia.state.questions import BatchingModel, ScoredGeneration
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Prompt, RunRecord, TurnRecord
+from tertulia.state.store import Store
 from tertulia.what_if import removed_at
 
 #: Prompts that are put to a model at once.

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from lab.running import Progress
 from tertulia.events import Event, RunEnded, RunStarted, TurnFinished
+from tertulia.lab.running import Progress
 from tertulia.phrases import counted
 
 #: Trials that must have ended before the rest is estimated, by cohorts: the first one loads models and fills memories.

@@ -9,12 +9,12 @@ from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from lab.experiment import Experiment
-from lab.results import Results, TrialRun
-from metrics.cost import Cost, cost_by, total
-from state.records import RunRecord
-from state.store import Store
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.results import Results, TrialRun
+from tertulia.metrics.cost import Cost, cost_by, total
 from tertulia.model_names import REHEARSAL
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 #: Distributions that figures depend on.
 _DISTRIBUTIONS = (

@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lab.experiment import Experiment
-from lab.measures import Measuring
-from lab.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
-from lab.provenance import Provenance, SettingCost, cost_by_setting
-from lab.results import Results
-from lab.verdicts import Figures, Outcome, Verdict, verdicts
-from metrics.statistics import CaseMean, Contrast, case_mean, paired_difference
-from state.errors import UsageError, nearest_hint
-from state.store import Store
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.measures import Measuring
+from tertulia.lab.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
+from tertulia.lab.provenance import Provenance, SettingCost, cost_by_setting
+from tertulia.lab.results import Results
+from tertulia.lab.verdicts import Figures, Outcome, Verdict, verdicts
+from tertulia.metrics.statistics import CaseMean, Contrast, case_mean, paired_difference
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.store import Store
 
 #: What a name of a file or a folder does not have.
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")

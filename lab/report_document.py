@@ -3,11 +3,11 @@
 from dataclasses import asdict
 from typing import Any
 
-from lab.report import Findings
-from lab.report_tables import interval_of
-from lab.verdicts import Verdict, tally
-from metrics.statistics import CaseMean
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.lab.report import Findings
+from tertulia.lab.report_tables import interval_of
+from tertulia.lab.verdicts import Verdict, tally
+from tertulia.metrics.statistics import CaseMean
 
 
 def report_document(findings: Findings) -> Document:

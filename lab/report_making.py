@@ -5,23 +5,23 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lab.experiment import Experiment, checked
-from lab.logged import logged_section
-from lab.measured_by_models import Show, ignore, read_attention, read_fluency, read_inventories
-from lab.measures import Measuring
-from lab.page import Page
-from lab.papers import Report, experiment_of_report
-from lab.provenance import Provenance
-from lab.report import Findings, find, slug
-from lab.report_page import report_page
-from lab.results import Results, TrialRun
-from lab.revised_turns import revised_turns
-from state.errors import TertuliaError
-from state.language_model import Embedder, LanguageModel
-from storage.store import SqlStore
+from tertulia.lab.experiment import Experiment, checked
+from tertulia.lab.logged import logged_section
+from tertulia.lab.measured_by_models import Show, ignore, read_attention, read_fluency, read_inventories
+from tertulia.lab.measures import Measuring
+from tertulia.lab.page import Page
+from tertulia.lab.papers import Report, experiment_of_report
+from tertulia.lab.provenance import Provenance
+from tertulia.lab.report import Findings, find, slug
+from tertulia.lab.report_page import report_page
+from tertulia.lab.results import Results, TrialRun
+from tertulia.lab.revised_turns import revised_turns
 from tertulia.model_names import EMBEDDER, REHEARSAL
 from tertulia.named_files import is_shipped
 from tertulia.starting import DEFAULT_MODEL
+from tertulia.state.errors import TertuliaError
+from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.storage.store import SqlStore
 
 #: The report that shows turns beside its figures.
 _WITH_TURNS = "fig6"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from lab.page import Block, Commands, Items, Page, Paragraph, Section
-from lab.papers import metric_named
-from lab.progress import duration
-from lab.provenance import SettingCost, hardware, installed_versions, time_span
-from lab.report import Findings
-from lab.report_plots import report_plots
-from lab.report_tables import (
+from tertulia.lab.page import Block, Commands, Items, Page, Paragraph, Section
+from tertulia.lab.papers import metric_named
+from tertulia.lab.progress import duration
+from tertulia.lab.provenance import SettingCost, hardware, installed_versions, time_span
+from tertulia.lab.report import Findings
+from tertulia.lab.report_plots import report_plots
+from tertulia.lab.report_tables import (
     cases_table,
     cost_table,
     figures_table,
@@ -17,9 +17,9 @@ from lab.report_tables import (
     settings_table,
     verdicts_table,
 )
-from lab.verdicts import tally
-from metrics.cost import Cost
-from metrics.statistics import BOOTSTRAP_CASES
+from tertulia.lab.verdicts import tally
+from tertulia.metrics.cost import Cost
+from tertulia.metrics.statistics import BOOTSTRAP_CASES
 from tertulia.phrases import counted
 
 REHEARSED = "Rehearsed: a stand-in without weights spoke. Nothing on this page means anything."

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from lab.page import Figure, Panel, Point, Series
-from lab.papers import Curve, Efficient, metric_named
-from lab.report import Findings
+from tertulia.lab.page import Figure, Panel, Point, Series
+from tertulia.lab.papers import Curve, Efficient, metric_named
+from tertulia.lab.report import Findings
 
 #: What the published figures are called in a legend.
 _PAPER = "paper"

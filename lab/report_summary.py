@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from lab.page import Cell, Column, Commands, Items, Page, Paragraph, Section, Table
-from lab.progress import duration
-from lab.provenance import SettingCost, hardware, installed_versions
-from lab.report import Findings
-from lab.report_page import REHEARSED
-from lab.report_tables import verdicts_table
-from lab.verdicts import Verdict, tally
-from metrics.cost import Cost
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.lab.page import Cell, Column, Commands, Items, Page, Paragraph, Section, Table
+from tertulia.lab.progress import duration
+from tertulia.lab.provenance import SettingCost, hardware, installed_versions
+from tertulia.lab.report import Findings
+from tertulia.lab.report_page import REHEARSED
+from tertulia.lab.report_tables import verdicts_table
+from tertulia.lab.verdicts import Verdict, tally
+from tertulia.metrics.cost import Cost
 
 _REPORTS = (
     Column("report", "report"),

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from lab.page import Cell, Column, Interval, Table
-from lab.papers import metric_named
-from lab.provenance import SettingCost
-from lab.report import Findings
-from lab.verdicts import Verdict
-from metrics.cost import Cost
-from metrics.statistics import CaseMean, Contrast, Needed
-from state.records import RunRecord
+from tertulia.lab.page import Cell, Column, Interval, Table
+from tertulia.lab.papers import metric_named
+from tertulia.lab.provenance import SettingCost
+from tertulia.lab.report import Findings
+from tertulia.lab.verdicts import Verdict
+from tertulia.metrics.cost import Cost
+from tertulia.metrics.statistics import CaseMean, Contrast, Needed
 from tertulia.phrases import counted
+from tertulia.state.records import RunRecord
 
 
 def overview_table(findings: Findings) -> Table:

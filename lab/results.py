@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lab.experiment import Experiment, experiment_of
-from lab.running import progress_of
-from metrics.diversity import Dialogue
-from state.records import RunRecord
 from tertulia.dialogues import spoken_in
+from tertulia.lab.experiment import Experiment, experiment_of
+from tertulia.lab.running import progress_of
+from tertulia.metrics.diversity import Dialogue
+from tertulia.state.records import RunRecord
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)

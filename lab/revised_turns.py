@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from lab.page import Block, Items, Paragraph, Section
-from lab.results import TrialRun
-from state.store import Store
+from tertulia.lab.page import Block, Items, Paragraph, Section
+from tertulia.lab.results import TrialRun
 from tertulia.phrases import counted, number
+from tertulia.state.store import Store
 from tertulia.turns import TurnDetails, read_turn
 
 #: Most turns that are shown, one of a conversation at most.

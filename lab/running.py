@@ -7,17 +7,17 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from lab.cohorts import CohortTask, Planner, check_files, check_settings, drive_task, first_of_settings
-from lab.experiment import Experiment, experiment_of, joined, place_of
-from lab.shards import ShardFolder, experiment_lock, gather
-from state.errors import NotFoundError
-from state.records import RunRecord, Trial
 from tertulia.engines import ModelAccess
 from tertulia.events import Emit
+from tertulia.lab.cohorts import CohortTask, Planner, check_files, check_settings, drive_task, first_of_settings
+from tertulia.lab.experiment import Experiment, experiment_of, joined, place_of
+from tertulia.lab.shards import ShardFolder, experiment_lock, gather
 from tertulia.starting import NOTHING_ADDED, Additions
+from tertulia.state.errors import NotFoundError
+from tertulia.state.records import RunRecord, Trial
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 
 class Executor(Protocol):

@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from lab.calibration import LEAST_DIALOGUES, Embed, PilotDialogue, fit_setpoint
-from lab.experiment import Experiment
-from lab.results import Results, TrialRun, read_results
-from lab.running import Executor, run_experiment
-from state.case_seed import case_seed_of
-from state.errors import ModelError, SettingError, UsageError
-from state.parameters import ALIASES, Parameters
-from state.records import RunRecord
-from state.setpoint import LEVELS, DiversityMetric, Setpoint
 from tertulia.events import Emit
+from tertulia.lab.calibration import LEAST_DIALOGUES, Embed, PilotDialogue, fit_setpoint
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.results import Results, TrialRun, read_results
+from tertulia.lab.running import Executor, run_experiment
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, plan_run
+from tertulia.state.case_seed import case_seed_of
+from tertulia.state.errors import ModelError, SettingError, UsageError
+from tertulia.state.parameters import ALIASES, Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 #: Grows when calibrations are made in another way, so that those in stores are made anew.
 _VERSION = 1

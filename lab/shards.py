@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.cohorts import CohortTask
-from state.errors import NotFoundError, StorageError
-from storage.addresses import ServerAddress
 from tertulia.events import Emit, Noted
+from tertulia.lab.cohorts import CohortTask
 from tertulia.shard_files import fetch_shard, is_address, remove_shard, shards_at
+from tertulia.state.errors import NotFoundError, StorageError
+from tertulia.storage.addresses import ServerAddress
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 #: How the folder of a store's shards is called, behind the name of the store.
 FOLDER_ENDING = ".shards"
@@ -146,7 +146,7 @@ class ShardFolder:
 
     def remove(self) -> None:
         """Remove the folder, and the one that it is in, where nothing is in them but locks that nobody holds."""
-        from storage.locks import clear_locks
+        from tertulia.storage.locks import clear_locks
 
         for shard in {lock.name.partition(".db.")[0] for lock in self.path.glob("*.db.*.lock")}:
             clear_locks(self.path / f"{shard}.db")
@@ -165,8 +165,8 @@ def _place(fetched: Path, shard: Path) -> None:
 
 def _merge_file(source: Path, target: Path) -> list[str]:
     """Merge a shard into another one, and return why that can't be."""
-    from storage.faults import UnavailableError
-    from storage.store import SqlStore
+    from tertulia.storage.faults import UnavailableError
+    from tertulia.storage.store import SqlStore
 
     try:
         opened = SqlStore.open(target)
@@ -189,7 +189,7 @@ def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
     Raises:
         StorageError: Another process writes to it.
     """
-    from storage.locks import drive_lock
+    from tertulia.storage.locks import drive_lock
 
     given_up_at = time.monotonic() + patience_s
     with ExitStack() as held:
@@ -210,8 +210,8 @@ def hand_over(store: "SqlStore", task: CohortTask, shard: Path) -> None:
     Raises:
         StorageError: The shard can't be written.
     """
-    from storage.merging import merge
-    from storage.store import SqlStore
+    from tertulia.storage.merging import merge
+    from tertulia.storage.store import SqlStore
 
     with SqlStore.open(shard, create=True) as opened:
         merge(store, opened, runs=task.runs)
@@ -245,10 +245,10 @@ def _merge_shard(store: "SqlStore", shard: Path) -> tuple[list[str], str]:
     Raises:
         StorageError: The store can't be written, or the shard can't be read at the moment.
     """
-    from storage.carrying import SourceError
-    from storage.faults import UnavailableError
-    from storage.merging import merge
-    from storage.store import SqlStore
+    from tertulia.storage.carrying import SourceError
+    from tertulia.storage.faults import UnavailableError
+    from tertulia.storage.merging import merge
+    from tertulia.storage.store import SqlStore
 
     try:
         opened = SqlStore.open(shard)

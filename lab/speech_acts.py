@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from lab.annotating import AnnotationRequest
-from metrics.speech_acts import ACTS
-from prompts.annotation import ask_speech_acts
-from state.annotation import Annotation
-from state.language_model import ReplyField
-from state.records import Turn
+from tertulia.lab.annotating import AnnotationRequest
+from tertulia.metrics.speech_acts import ACTS
+from tertulia.prompts.annotation import ask_speech_acts
+from tertulia.state.annotation import Annotation
+from tertulia.state.language_model import ReplyField
+from tertulia.state.records import Turn
 
 LINES_PER_CALL = 10
 #: Turns before the lines that a model reads as context.

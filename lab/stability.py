@@ -15,16 +15,16 @@ from typing import Any, get_args
 import numpy as np
 from scipy.stats import spearmanr
 
-from nodes.prune import prune_units
-from nodes.scorers.attention import scoring_request
-from state.errors import NotFoundError, SettingError
-from state.language_model import NO_ATTENTION, LanguageModel
-from state.parameters import Parameters, Walk
-from state.randomness import keyed_generator
-from state.records import Prompt, RunRecord
-from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.engines import ModelAccess, reopen_engines
+from tertulia.nodes.prune import prune_units
+from tertulia.nodes.scorers.attention import scoring_request
+from tertulia.state.errors import NotFoundError, SettingError
+from tertulia.state.language_model import NO_ATTENTION, LanguageModel
+from tertulia.state.parameters import Parameters, Walk
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Prompt, RunRecord
+from tertulia.state.store import Store
 
 #: λ at which removed sets are compared.
 FACTORS = (0.25, 0.5, 0.75)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.experiment import Experiment, Setting, checked, experiment_with
-from state.errors import SettingError
+from tertulia.lab.experiment import Experiment, Setting, checked, experiment_with
+from tertulia.state.errors import SettingError
 
 
 def sweep_experiment(

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from metrics.diversity import Dialogue
-from metrics.to_the_point import ToThePoint, texts_of_case, to_the_point
-from nodes.address import without_names
-from state.language_model import Embedder
-from state.records import Case
-from worlds.catalog import resolve
+from tertulia.metrics.diversity import Dialogue
+from tertulia.metrics.to_the_point import ToThePoint, texts_of_case, to_the_point
+from tertulia.nodes.address import without_names
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Case
+from tertulia.worlds.catalog import resolve
 
 
 def to_the_point_of_scenarios(

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from lab.papers import Efficient, EverySum, Ordering, OverTime, Rising, Term, WeightedSum
-from metrics.curves import efficiency, trend, trend_over_time
-from metrics.statistics import (
+from tertulia.lab.papers import Efficient, EverySum, Ordering, OverTime, Rising, Term, WeightedSum
+from tertulia.metrics.curves import efficiency, trend, trend_over_time
+from tertulia.metrics.statistics import (
     CONFIDENCE,
     Contrast,
     Needed,
@@ -25,7 +25,7 @@ from metrics.statistics import (
     interval,
     trials_that_decide,
 )
-from state.records import Record
+from tertulia.state.records import Record
 
 Outcome = Literal["reproduced", "not reproduced", "undecided", "missing"]
 

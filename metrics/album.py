@@ -21,12 +21,12 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.diversity import words
-from metrics.variety import expected_distinct
-from state.album import CALLS
-from state.language_model import Embedder
-from state.records import Record
-from state.text import folded
+from tertulia.metrics.diversity import words
+from tertulia.metrics.variety import expected_distinct
+from tertulia.state.album import CALLS
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Record
+from tertulia.state.text import folded
 
 #: How sure an interval is.
 _CONFIDENCE = 0.95

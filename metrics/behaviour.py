@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from metrics.speech_acts import ACTS, THRESHOLD, ActLabel, LineLabels, cosine
-from state.cognition import Assessment, Character, InformationNeed
-from state.records import Record, Turn
+from tertulia.metrics.speech_acts import ACTS, THRESHOLD, ActLabel, LineLabels, cosine
+from tertulia.state.cognition import Assessment, Character, InformationNeed
+from tertulia.state.records import Record, Turn
 
 #: Utterances after a line in which the reactions of others are looked for.
 NEXT = 3

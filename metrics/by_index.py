@@ -11,9 +11,9 @@ from itertools import chain
 
 from pydantic import Field
 
-from metrics.diversity import Dialogue, distinct_n, mean, mean_pairwise_cosine, words_per_utterance
-from state.language_model import Embedder
-from state.records import Record
+from tertulia.metrics.diversity import Dialogue, distinct_n, mean, mean_pairwise_cosine, words_per_utterance
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Record
 
 
 class IndexFigures(Record):

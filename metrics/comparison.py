@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from state.album import Exchange
-from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import Candidate, Record, RunRecord, TurnRecord
-from state.seat import Answer
-from state.store import Store
+from tertulia.state.album import Exchange
+from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Candidate, Record, RunRecord, TurnRecord
+from tertulia.state.seat import Answer
+from tertulia.state.store import Store
 
 #: Names, numbers and texts, in dictionaries and lists.
 Document = Mapping[str, Any]

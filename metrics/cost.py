@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from state.cognition import Call
+from tertulia.state.cognition import Call
 
 
 @dataclass(frozen=True)

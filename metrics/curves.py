@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from metrics.statistics import CONFIDENCE, ROUNDING, CaseMean, Contrast, Sample, contrast, statistic
-from state.records import Record
+from tertulia.metrics.statistics import CONFIDENCE, ROUNDING, CaseMean, Contrast, Sample, contrast, statistic
+from tertulia.state.records import Record
 
 
 class Trend(Record):

@@ -13,9 +13,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from metrics.dialogue_formats import EXPORT, SHAPE, Entry, FileDialogue, reader_of
-from state.errors import NotFoundError, UsageError
-from state.files import open_regular
+from tertulia.metrics.dialogue_formats import EXPORT, SHAPE, Entry, FileDialogue, reader_of
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.files import open_regular
 
 #: The largest file that is read: a thousand runs of a hundred rounds, each with all its records; and the longest line.
 #: A document over several lines is read whole.

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from metrics.diversity import Dialogue
-from state.errors import UsageError
-from state.records import Record, RunRecord
+from tertulia.metrics.diversity import Dialogue
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Record, RunRecord
 
 #: A JSON object of a file, after its file and line in words.
 Entry = tuple[str, dict[str, Any]]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from state.language_model import Embedder
-from state.records import Record, Turn
-from state.words import words as words_of
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Record, Turn
+from tertulia.state.words import words as words_of
 
 #: Rows and columns of the largest matrix of cosines, of 134 MB. Those of more vectors are summed, or taken in parts.
 LARGEST_MATRIX = 4096

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from metrics.diversity import LARGEST_MATRIX, Dialogue, dialogue_text, directions_of, mean, n_grams
-from state.language_model import Embedder
-from state.records import Record
+from tertulia.metrics.diversity import LARGEST_MATRIX, Dialogue, dialogue_text, directions_of, mean, n_grams
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Record
 
 _MEANS = ("max_sim", "max_sim_untruncated", "exclusive1", "exclusive2", "exclusive3")
 

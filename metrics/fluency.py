@@ -15,10 +15,10 @@ from itertools import accumulate, chain
 
 from pydantic import Field
 
-from metrics.diversity import Dialogue, mean
-from state.language_model import LanguageModel, RenderedPrompt
-from state.questions import TokenLikelihoodModel
-from state.records import Record, Reply
+from tertulia.metrics.diversity import Dialogue, mean
+from tertulia.state.language_model import LanguageModel, RenderedPrompt
+from tertulia.state.questions import TokenLikelihoodModel
+from tertulia.state.records import Record, Reply
 
 
 class FluencyFigures(Record):

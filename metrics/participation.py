@@ -14,10 +14,10 @@ from itertools import groupby
 
 from pydantic import Field
 
-from state.cognition import Bid, InformationNeed, WillingnessRatings
-from state.meeting import LatencyClass
-from state.records import Record, Turn
-from state.words import spoken_words
+from tertulia.state.cognition import Bid, InformationNeed, WillingnessRatings
+from tertulia.state.meeting import LatencyClass
+from tertulia.state.records import Record, Turn
+from tertulia.state.words import spoken_words
 
 #: Records of a step of cognition, by round and agent.
 BidsByKey = Mapping[tuple[int, str], Bid]

@@ -13,8 +13,8 @@ from itertools import groupby
 
 from pydantic import Field
 
-from state.meeting import BIG_FIVE
-from state.records import Record, Turn
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.state.records import Record, Turn
 
 ITEMS = 44
 LOWEST, HIGHEST = 1, 5

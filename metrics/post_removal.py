@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pydantic import Field
 
-from metrics.diversity import mean
-from state.records import Prompt, Record
+from tertulia.metrics.diversity import mean
+from tertulia.state.records import Prompt, Record
 
 _MEANS = ("items_left", "kept", "top1", "top3")
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
-from metrics.diversity import mean
-from state.records import Candidate, Prompt, Record, TurnRecord
-from state.words import words
+from tertulia.metrics.diversity import mean
+from tertulia.state.records import Candidate, Prompt, Record, TurnRecord
+from tertulia.state.words import words
 
 
 class Removal(Record):

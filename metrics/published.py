@@ -7,7 +7,7 @@ times are not published. Evenness and shares follow from the table's utterances.
 Source: ChatAgents Tab. II (people), §IV-C (the whole meeting).
 """
 
-from metrics.participation import AgentFigures, Latency, OnOff, Participation, evenness
+from tertulia.metrics.participation import AgentFigures, Latency, OnOff, Participation, evenness
 
 _MECHANISMS = ("memory_retrieval", "goal_summary", "topic_analysis", "time_analysis", "speech_frequency")
 

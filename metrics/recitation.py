@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from state.words import words
+from tertulia.state.words import words
 
 #: Words in a row that count as recited.
 RECITED = 6

@@ -5,8 +5,8 @@ Source: APP §6, footnote 2 (the rate of duplicated final utterances).
 
 from collections.abc import Iterable
 
-from metrics.diversity import Dialogue, mean, words
-from state.text import folded
+from tertulia.metrics.diversity import Dialogue, mean, words
+from tertulia.state.text import folded
 
 #: Words in a row that count as repeated.
 _REPEATED = 4

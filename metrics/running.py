@@ -5,7 +5,7 @@ What stands at an utterance equals `metrics.diversity` over the dialogue up to i
 
 from collections.abc import Sequence
 
-from metrics.diversity import Dialogue, mean, n_grams, words
+from tertulia.metrics.diversity import Dialogue, mean, n_grams, words
 
 
 def cumulative_distinct_n(dialogue: Dialogue, n: int) -> list[float | None]:

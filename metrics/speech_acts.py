@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from state.language_model import Embedder
-from state.records import Record
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Record
 
 #: The name of no act: plain statements and questions.
 NO_ACT = ""

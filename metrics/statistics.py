@@ -24,7 +24,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
-from state.records import Record
+from tertulia.state.records import Record
 
 T = TypeVar("T")
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from metrics.diversity import mean
-from state.language_model import Embedder
-from state.records import Case, Record
+from tertulia.metrics.diversity import mean
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Case, Record
 
 #: The nearest texts of a case with which an utterance is compared.
 _NEAREST = 3

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from pydantic import Field
 
-from metrics.diversity import Dialogue, dialogue_text, directions_of, mean, n_grams
-from metrics.repetition import repeated_endings, repeated_share
-from state.language_model import Embedder
-from state.records import Record
+from tertulia.metrics.diversity import Dialogue, dialogue_text, directions_of, mean, n_grams
+from tertulia.metrics.repetition import repeated_endings, repeated_share
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Record
 
 #: Lengths of n-grams.
 LENGTHS = (1, 2, 3)

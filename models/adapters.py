@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.errors import ModelError, NotFoundError
-from state.files import read_text
+from tertulia.state.errors import ModelError, NotFoundError
+from tertulia.state.files import read_text
 
 if TYPE_CHECKING:
     from torch import Tensor

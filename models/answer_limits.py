@@ -9,8 +9,8 @@ import importlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from models.chat_errors import RefusedAnswerError
-from models.remote_requests import event_loop
+from tertulia.models.chat_errors import RefusedAnswerError
+from tertulia.models.remote_requests import event_loop
 
 #: The longest body that is read. Ollama sends about 160 bytes a token, so these are 50,000 tokens of a model that
 #: thinks before it speaks; others send fewer bytes.

@@ -19,9 +19,9 @@ from transformers import PreTrainedModel
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_utils import AttentionInterface
 
-from models.decoding_state import DecodingState, Prefix, causal_mask, current_state
-from models.row_groups import Stack
-from state.errors import AttentionUnavailableError
+from tertulia.models.decoding_state import DecodingState, Prefix, causal_mask, current_state
+from tertulia.models.row_groups import Stack
+from tertulia.state.errors import AttentionUnavailableError
 
 IMPLEMENTATION = "tertulia"
 

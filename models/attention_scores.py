@@ -23,11 +23,11 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from models.attention import use_implementation
-from models.decoding_state import DecodingState, Prefix, prefill
-from models.sight import PictureInputs, ProcessorTokenizer
-from state.errors import AttentionUnavailableError, ModelError
-from state.language_model import RenderedPrompt, ScoringOptions
+from tertulia.models.attention import use_implementation
+from tertulia.models.decoding_state import DecodingState, Prefix, prefill
+from tertulia.models.sight import PictureInputs, ProcessorTokenizer
+from tertulia.state.errors import AttentionUnavailableError, ModelError
+from tertulia.state.language_model import RenderedPrompt, ScoringOptions
 
 #: A reply that could be given to anything. Its length matters: what a short one attends to is chance.
 NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me think about it for a moment."

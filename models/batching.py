@@ -16,12 +16,12 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from models.cohort import CohortBatches, WaitingCall, answer_at_once, answer_together
-from models.journal import Journal, JournalledModel
-from state.cognition import Call
-from state.language_model import LanguageModel
-from state.questions import NextOption, Question
-from state.store import Store
+from tertulia.models.cohort import CohortBatches, WaitingCall, answer_at_once, answer_together
+from tertulia.models.journal import Journal, JournalledModel
+from tertulia.state.cognition import Call
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.questions import NextOption, Question
+from tertulia.state.store import Store
 
 Seat = tuple[str, str]
 

@@ -17,16 +17,16 @@ from llguidance import LLTokenizer
 from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, require_exact_attention, unit_scores
-from models.decoding import capacity_of, decode_replies
-from models.decoding_state import DecodingState, Prefix, token_bytes
-from models.distinct_questions import distinct_questions, spread_answers
-from models.grammar import ReplyGrammar
-from models.kept_prompts import KeptPrompts
-from models.sight import PictureProcessor, ProcessorTokenizer
-from models.tokenizer import HuggingFaceTokenizer
-from state.errors import ContextWindowError, ModelError
-from state.language_model import (
+from tertulia.models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, require_exact_attention, unit_scores
+from tertulia.models.decoding import capacity_of, decode_replies
+from tertulia.models.decoding_state import DecodingState, Prefix, token_bytes
+from tertulia.models.distinct_questions import distinct_questions, spread_answers
+from tertulia.models.grammar import ReplyGrammar
+from tertulia.models.kept_prompts import KeptPrompts
+from tertulia.models.sight import PictureProcessor, ProcessorTokenizer
+from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.state.errors import ContextWindowError, ModelError
+from tertulia.state.language_model import (
     GenerationRequest,
     ModelTraits,
     PictureLookup,
@@ -34,9 +34,9 @@ from state.language_model import (
     ReplyField,
     ScoringOptions,
 )
-from state.parameters.model import ModelWeights
-from state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
-from state.records import Reply
+from tertulia.state.parameters.model import ModelWeights
+from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
+from tertulia.state.records import Reply
 
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
 _BATCH_BYTES = 1 << 30

@@ -22,10 +22,10 @@ from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
-from models.chat_client import ChatAnswer, ChatClient, Message
-from models.chat_errors import RefusedPicturesError, refuses_pictures, refuses_schemas
-from models.chat_messages import messages_of, shows_pictures
-from models.chat_names import (
+from tertulia.models.chat_client import ChatAnswer, ChatClient, Message
+from tertulia.models.chat_errors import RefusedPicturesError, refuses_pictures, refuses_schemas
+from tertulia.models.chat_messages import messages_of, shows_pictures
+from tertulia.models.chat_names import (
     ADDRESS,
     SEEDED,
     TRAITS,
@@ -34,16 +34,16 @@ from models.chat_names import (
     keys_of_servers,
     split_addresses,
 )
-from models.langchain_client import LangChainClient
-from models.rehearsal import RehearsalTokenizer
-from models.remote_requests import RemoteRequests, event_loop
-from models.repair import UnusableReplyError, read_answer
-from models.server_client import ServerClient
-from models.servers import Server
-from prompts.placeholders import form_of
-from prompts.shape import ask_again, schema_of, shown_form
-from state.errors import AttentionUnavailableError, ModelError
-from state.language_model import (
+from tertulia.models.langchain_client import LangChainClient
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.models.remote_requests import RemoteRequests, event_loop
+from tertulia.models.repair import UnusableReplyError, read_answer
+from tertulia.models.server_client import ServerClient
+from tertulia.models.servers import Server
+from tertulia.prompts.placeholders import form_of
+from tertulia.prompts.shape import ask_again, schema_of, shown_form
+from tertulia.state.errors import AttentionUnavailableError, ModelError
+from tertulia.state.language_model import (
     NO_ATTENTION,
     Activity,
     GenerationRequest,
@@ -53,9 +53,9 @@ from state.language_model import (
     ScoringOptions,
     ignore_activity,
 )
-from state.parameters import Parameters
-from state.randomness import keyed_generator
-from state.records import Reply
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Reply
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from models.chat_messages import Content
-from models.servers import Server
-from state.language_model import RenderedPrompt
-from state.records import Reply
+from tertulia.models.chat_messages import Content
+from tertulia.models.servers import Server
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.records import Reply
 
 Message = tuple[str, Content]
 

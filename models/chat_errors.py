@@ -11,9 +11,9 @@ import random
 import re
 import time
 
-from models.chat_names import key_variable
-from state.errors import ContextWindowError, ModelError
-from state.text import one_line
+from tertulia.models.chat_names import key_variable
+from tertulia.state.errors import ContextWindowError, ModelError
+from tertulia.state.text import one_line
 
 #: Seconds until the first retry, and at most (exponential back-off).
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0

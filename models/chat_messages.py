@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from prompts.render import as_messages
-from prompts.shape import ask_for
-from state.language_model import GenerationRequest, PictureLookup
-from state.records import Prompt, Unit
-from state.text import whole_characters
+from tertulia.prompts.render import as_messages
+from tertulia.prompts.shape import ask_for
+from tertulia.state.language_model import GenerationRequest, PictureLookup
+from tertulia.state.records import Prompt, Unit
+from tertulia.state.text import whole_characters
 
 #: The content of a message: a text, or blocks of LangChain in order.
 Content = str | list[dict[str, Any]]
@@ -45,7 +45,7 @@ def _content(units: Sequence[Unit], lookup: PictureLookup | None) -> Content:
     """Return the texts of units by lines, and their pictures between them."""
     if lookup is None or all(unit.picture is None for unit in units):
         return whole_characters("\n".join(unit.text for unit in units))
-    from models.picture_bytes import as_base64  # only here: Pillow is not loaded for texts
+    from tertulia.models.picture_bytes import as_base64  # only here: Pillow is not loaded for texts
 
     blocks: list[dict[str, Any]] = []
     for picture, group in groupby(units, key=lambda unit: unit.picture):

@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from state.errors import UsageError, extra_hint
-from state.language_model import ModelTraits
-from state.parameters import LONG
+from tertulia.state.errors import UsageError, extra_hint
+from tertulia.state.language_model import ModelTraits
+from tertulia.state.parameters import LONG
 
 #: What suits a model that was trained to follow instructions, and shows nothing but text.
 TRAITS = ModelTraits(

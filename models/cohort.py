@@ -13,11 +13,19 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from models.journal import Journal, model_failures, with_answer
-from state.cognition import Call
-from state.language_model import LanguageModel
-from state.questions import Answer, BatchingModel, Generation, Likelihood, NextOption, Question, ScoredGeneration
-from state.store import Store
+from tertulia.models.journal import Journal, model_failures, with_answer
+from tertulia.state.cognition import Call
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.questions import (
+    Answer,
+    BatchingModel,
+    Generation,
+    Likelihood,
+    NextOption,
+    Question,
+    ScoredGeneration,
+)
+from tertulia.state.store import Store
 
 #: The kinds of questions in the order in which the steps of an utterance ask them.
 _ORDER: tuple[type[Question], ...] = (ScoredGeneration, Generation, Likelihood, NextOption)

@@ -16,12 +16,12 @@ from statistics import fmean
 import torch
 from torch import Tensor
 
-from models.decoding_state import DecodingState
-from models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
-from prompts.placeholders import continues_placeholder, form_of, is_label, is_placeholder
-from state.language_model import GenerationRequest, ReplyField, Tokenizer
-from state.records import Reply
-from state.words import has_unspaced
+from tertulia.models.decoding_state import DecodingState
+from tertulia.models.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
+from tertulia.prompts.placeholders import continues_placeholder, form_of, is_label, is_placeholder
+from tertulia.state.language_model import GenerationRequest, ReplyField, Tokenizer
+from tertulia.state.records import Reply
+from tertulia.state.words import has_unspaced
 
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
 _LIKELY = 256

@@ -25,11 +25,11 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, CacheLayerMixin
 
-from models.kept_chunks import Chunk, ChunkKey, KeptChunks
-from models.row_groups import Group, Stack, alike
+from tertulia.models.kept_chunks import Chunk, ChunkKey, KeptChunks
+from tertulia.models.row_groups import Group, Stack, alike
 
 if TYPE_CHECKING:
-    from models.sight import PictureInputs
+    from tertulia.models.sight import PictureInputs
 
 #: Tokens of a forward pass that reads a prompt, on a processor and on an accelerator: small enough for little to be
 #: read again behind a common beginning, large enough for full matrix products.

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from state.questions import Answer, Generation, Question, ScoredGeneration
+from tertulia.state.questions import Answer, Generation, Question, ScoredGeneration
 
 
 def distinct_questions(questions: Sequence[Question]) -> tuple[list[int], list[int]]:

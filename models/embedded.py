@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from models.adapters import split_name
-from state.errors import ModelError
-from state.language_model import Activity, ModelTraits, Report, ignore_activity
-from state.parameters import SHORT
+from tertulia.models.adapters import split_name
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import Activity, ModelTraits, Report, ignore_activity
+from tertulia.state.parameters import SHORT
 
 #: The model with the voice that is shipped, and without one.
 ID, PLAIN = "smollm2", "smollm2:plain"

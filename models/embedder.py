@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from models.embedded import EMBEDDER_PACKAGE
-from models.hub import load, quiet_libraries, uncollected
-from state.errors import ModelError
-from state.language_model import KeptVectors, Report, ignore_activity
-from state.text import first_line, whole_characters
+from tertulia.models.embedded import EMBEDDER_PACKAGE
+from tertulia.models.hub import load, quiet_libraries, uncollected
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import KeptVectors, Report, ignore_activity
+from tertulia.state.text import first_line, whole_characters
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -128,7 +128,7 @@ def _load_model(name: str, source: str, report: Report) -> "SentenceTransformer"
     with quiet_libraries():
         from sentence_transformers import SentenceTransformer
 
-        from models.packed_linear import pack_linear_layers
+        from tertulia.models.packed_linear import pack_linear_layers
 
         def loaded(local_files_only: bool) -> SentenceTransformer:
             return SentenceTransformer(source, trust_remote_code=False, local_files_only=local_files_only)

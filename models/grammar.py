@@ -12,9 +12,9 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 from numpy.typing import NDArray
 
-from state.errors import ModelError
-from state.language_model import ReplyField, Tokenizer
-from state.records import Reply
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import ReplyField, Tokenizer
+from tertulia.state.records import Reply
 
 #: Never inside a string: quotes and backslashes (no escapes are needed then), line breaks and control characters.
 _CONTROL = r'"\\\x00-\x1F\x7F-\x9F\u2028\u2029'

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from state.errors import ModelError, TrustError
-from state.language_model import Activity, Report
-from state.text import one_line, shell_argument
+from tertulia.state.errors import ModelError, TrustError
+from tertulia.state.language_model import Activity, Report
+from tertulia.state.text import one_line, shell_argument
 
 T = TypeVar("T")
 

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any, Protocol, cast
 
-from prompts.placeholders import form_of, says_only_placeholders
-from state.cognition import Call, CallKind
-from state.errors import ModelError, TertuliaError, failure_text
-from state.language_model import (
+from tertulia.prompts.placeholders import form_of, says_only_placeholders
+from tertulia.state.cognition import Call, CallKind
+from tertulia.state.errors import ModelError, TertuliaError, failure_text
+from tertulia.state.language_model import (
     GenerationRequest,
     LanguageModel,
     ModelTraits,
@@ -25,9 +25,9 @@ from state.language_model import (
     ScoringOptions,
     Tokenizer,
 )
-from state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
-from state.records import Reply
-from state.store import Store
+from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
+from tertulia.state.records import Reply
+from tertulia.state.store import Store
 
 
 class Journal:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from transformers import PreTrainedModel
 
-from models.decoding_state import Prefix, prefill
-from models.kept_chunks import KeptChunks
-from models.packed_linear import weight_bytes
-from models.sight import ProcessorTokenizer
-from state.language_model import RenderedPrompt
+from tertulia.models.decoding_state import Prefix, prefill
+from tertulia.models.kept_chunks import KeptChunks
+from tertulia.models.packed_linear import weight_bytes
+from tertulia.models.sight import ProcessorTokenizer
+from tertulia.state.language_model import RenderedPrompt
 
 #: Prompts kept whole: the full one and the pruned one of an utterance, and the one without its context.
 _KEPT_PROMPTS = 3

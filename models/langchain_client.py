@@ -4,16 +4,16 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.answer_limits import client_options, limit_answers
-from models.chat_client import ChatAnswer, Message
-from models.chat_errors import shortened_message
-from models.chat_names import PROVIDERS
-from models.server_answers import count_note, token_count
-from models.servers import Server
-from state.errors import ModelError, UsageError, extra_hint, nearest_hint
-from state.language_model import RenderedPrompt
-from state.parameters import Parameters
-from state.records import Reply
+from tertulia.models.answer_limits import client_options, limit_answers
+from tertulia.models.chat_client import ChatAnswer, Message
+from tertulia.models.chat_errors import shortened_message
+from tertulia.models.chat_names import PROVIDERS
+from tertulia.models.server_answers import count_note, token_count
+from tertulia.models.servers import Server
+from tertulia.state.errors import ModelError, UsageError, extra_hint, nearest_hint
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Reply
 
 
 class LangChainClient:

@@ -10,11 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from models import chat_names, embedded
-from models.adapters import Adapters, find_adapters, hash_of_base, merge_adapters, read_adapters, split_name
-from models.hub import load, quiet_libraries, uncollected
-from state.errors import AttentionUnavailableError, ModelError, NotFoundError, TrustError, UsageError, nearest_hint
-from state.language_model import (
+from tertulia.models import chat_names, embedded
+from tertulia.models.adapters import Adapters, find_adapters, hash_of_base, merge_adapters, read_adapters, split_name
+from tertulia.models.hub import load, quiet_libraries, uncollected
+from tertulia.state.errors import (
+    AttentionUnavailableError,
+    ModelError,
+    NotFoundError,
+    TrustError,
+    UsageError,
+    nearest_hint,
+)
+from tertulia.state.language_model import (
     Embedder,
     KeptVectors,
     LanguageModel,
@@ -23,15 +30,15 @@ from state.language_model import (
     Report,
     ignore_activity,
 )
-from state.parameters import Parameters
-from state.parameters.model import ModelWeights
-from state.text import first_line
+from tertulia.state.parameters import Parameters
+from tertulia.state.parameters.model import ModelWeights
+from tertulia.state.text import first_line
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from models.sight import PictureProcessor
+    from tertulia.models.sight import PictureProcessor
 
 T = TypeVar("T")
 
@@ -76,12 +83,12 @@ def open_model(
         raise UsageError(f"unknown precision {precision!r}{nearest_hint(precision, PRECISIONS)}")
     report = report or ignore_activity
     if name == REHEARSAL:
-        from models.rehearsal import RehearsalModel
+        from tertulia.models.rehearsal import RehearsalModel
 
         return RehearsalModel()
     if chat_names.is_chat_name(name):
         with uncollected():
-            from models.chat import open_chat_model
+            from tertulia.models.chat import open_chat_model
 
             return open_chat_model(name, limits or Parameters(), key, report, recorded_as)
     base, adapters = with_adapters(name, cache)
@@ -117,7 +124,7 @@ def rehearsal_of(name: str) -> LanguageModel:
     Raises:
         UsageError: No remote model can have that name.
     """
-    from models.rehearsal import RehearsalModel
+    from tertulia.models.rehearsal import RehearsalModel
 
     model = RehearsalModel()
     traits = embedded.traits_of(name) if embedded.is_embedded(name) else None
@@ -142,10 +149,10 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
         ModelError: It can't be loaded.
     """
     if name == REHEARSAL:
-        from models.rehearsal import RehearsalEmbedder
+        from tertulia.models.rehearsal import RehearsalEmbedder
 
         return RehearsalEmbedder()
-    from models.embedder import SentenceEmbedder
+    from tertulia.models.embedder import SentenceEmbedder
 
     return SentenceEmbedder.open(name, report or ignore_activity, kept)
 
@@ -167,7 +174,7 @@ def open_picture_finder(
     """
     _require_source(name, "")
     with quiet_libraries():
-        from models.picture_finder import ClipPictureFinder, load_clip
+        from tertulia.models.picture_finder import ClipPictureFinder, load_clip
 
         device, _ = device_and_dtype("auto")
         model, processor = _load_parts(
@@ -208,7 +215,7 @@ def _open_causal(
     """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
     from transformers import PreTrainedTokenizerFast
 
-    from models.causal import CausalLanguageModel
+    from tertulia.models.causal import CausalLanguageModel
 
     model, tokenizer, processor = _load_parts(
         name,
@@ -300,8 +307,8 @@ def _load_causal(
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
-    from models.packed_linear import pack_linear_layers
-    from models.seeing_parts import language_paths, load_processor_if_seeing
+    from tertulia.models.packed_linear import pack_linear_layers
+    from tertulia.models.seeing_parts import language_paths, load_processor_if_seeing
 
     device, dtype = device_and_dtype(precision)
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.

@@ -6,9 +6,9 @@ import warnings
 
 from PIL import Image, ImageOps
 
-from state.album import MOST_PIXELS
-from state.errors import ModelError
-from state.text import one_line
+from tertulia.state.album import MOST_PIXELS
+from tertulia.state.errors import ModelError
+from tertulia.state.text import one_line
 
 #: The formats that are read: no other decoder of Pillow sees the bytes of a picture.
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}

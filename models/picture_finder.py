@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoProcessor, PreTrainedModel, ProcessorMixin
 
-from models.picture_bytes import open_picture
-from state.errors import ModelError
-from state.text import first_line, whole_characters
+from tertulia.models.picture_bytes import open_picture
+from tertulia.state.errors import ModelError
+from tertulia.state.text import first_line, whole_characters
 
 #: Pictures whose vectors are kept, those that were asked for last: 130 MB at 512 dimensions.
 _KEPT = 65_536

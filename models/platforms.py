@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
-from state.language_model import LanguageModel
-from state.records import Platform
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.records import Platform
 
 #: Distributions that digits depend on.
 _DISTRIBUTIONS = ("tertulia", "torch", "transformers")
@@ -17,7 +17,7 @@ def platform_of(models: Iterable[LanguageModel]) -> Platform | None:
         return None
     import torch
 
-    from models.causal import CausalLanguageModel
+    from tertulia.models.causal import CausalLanguageModel
 
     local = next((model for model in models if isinstance(model, CausalLanguageModel)), None)
     if local is None:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from state.errors import ModelError, TertuliaError, extra_hint
-from state.language_model import (
+from tertulia.state.errors import ModelError, TertuliaError, extra_hint
+from tertulia.state.language_model import (
     GenerationRequest,
     LanguageModel,
     ModelTraits,
@@ -21,8 +21,8 @@ from state.language_model import (
     ScoringOptions,
     Tokenizer,
 )
-from state.records import Reply
-from state.text import one_line
+from tertulia.state.records import Reply
+from tertulia.state.text import one_line
 
 #: How often an actor that died is made again, and a request that died with it is asked again.
 _RESTARTS = 3

@@ -12,10 +12,17 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from state.errors import ModelError
-from state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, Role, ScoringOptions
-from state.parameters import SHORT
-from state.records import BLOCK_INITIALS, Reply
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import (
+    GenerationRequest,
+    ModelTraits,
+    RenderedPrompt,
+    ReplyField,
+    Role,
+    ScoringOptions,
+)
+from tertulia.state.parameters import SHORT
+from tertulia.state.records import BLOCK_INITIALS, Reply
 
 #: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
 _PIECE = re.compile(r" ?[A-Za-z]{1,5}|[0-9]{1,3}|[\s\S]")

@@ -15,11 +15,11 @@ from typing import TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
-from models.chat_errors import as_model_error, describe_failure, is_temporary, wait_s
-from models.servers import Server, ServerPool
-from state.errors import TertuliaError
-from state.language_model import Activity, Report
-from state.parameters import Parameters
+from tertulia.models.chat_errors import as_model_error, describe_failure, is_temporary, wait_s
+from tertulia.models.servers import Server, ServerPool
+from tertulia.state.errors import TertuliaError
+from tertulia.state.language_model import Activity, Report
+from tertulia.state.parameters import Parameters
 
 T = TypeVar("T")
 

@@ -13,11 +13,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from prompts.placeholders import says_only_placeholders
-from prompts.shape import problem_of
-from state.language_model import ReplyField, Tokenizer
-from state.records import Reply
-from state.text import whole_characters
+from tertulia.prompts.placeholders import says_only_placeholders
+from tertulia.prompts.shape import problem_of
+from tertulia.state.language_model import ReplyField, Tokenizer
+from tertulia.state.records import Reply
+from tertulia.state.text import whole_characters
 
 #: Number of characters of an answer that are read: no reply to any prompt here is longer.
 _LONGEST = 50_000

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from models.decoding_state import Prefix
+    from tertulia.models.decoding_state import Prefix
 
 #: Tokens of the replies for which room is made at a time.
 GROWTH = 32

@@ -6,9 +6,9 @@ from transformers import PreTrainedConfig, PreTrainedModel, ProcessorMixin
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
-from models.sight import PictureProcessor
-from state.errors import ModelError
-from state.text import first_line
+from tertulia.models.sight import PictureProcessor
+from tertulia.state.errors import ModelError
+from tertulia.state.text import first_line
 
 
 def language_paths(model: PreTrainedModel) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from models.chat_client import ChatAnswer
-from models.chat_errors import RefusedAnswerError
-from state.text import one_line
+from tertulia.models.chat_client import ChatAnswer
+from tertulia.models.chat_errors import RefusedAnswerError
+from tertulia.state.text import one_line
 
 #: No request has more tokens; sums of so many stay far below what a store holds.
 MOST_TOKENS = 10**9

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from models.answer_limits import add_limits
-from models.chat_client import ChatAnswer, Message
-from models.chat_errors import RefusedAnswerError
-from models.chat_messages import Content
-from models.server_answers import read_chat_answer
-from models.server_likelihood import ServerLikelihoods
-from models.servers import Server
-from state.errors import ModelError, extra_hint
-from state.language_model import RenderedPrompt
-from state.records import Reply
+from tertulia.models.answer_limits import add_limits
+from tertulia.models.chat_client import ChatAnswer, Message
+from tertulia.models.chat_errors import RefusedAnswerError
+from tertulia.models.chat_messages import Content
+from tertulia.models.server_answers import read_chat_answer
+from tertulia.models.server_likelihood import ServerLikelihoods
+from tertulia.models.servers import Server
+from tertulia.state.errors import ModelError, extra_hint
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.records import Reply
 
 #: Requests in flight for which an HTTP client is opened: it walks through all its connections for each request.
 _OF_A_CLIENT = 32

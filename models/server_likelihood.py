@@ -13,13 +13,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from models.server_answers import read_chat_logs, read_echo_logs, read_prompt_tokens
-from models.servers import Server
-from prompts.render import as_messages
-from state.errors import ModelError
-from state.language_model import RenderedPrompt
-from state.records import Reply, Unit
-from state.text import whole_characters
+from tertulia.models.server_answers import read_chat_logs, read_echo_logs, read_prompt_tokens
+from tertulia.models.servers import Server
+from tertulia.prompts.render import as_messages
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.records import Reply, Unit
+from tertulia.state.text import whole_characters
 
 Way = Literal["chat", "echo"]
 

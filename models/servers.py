@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
-from models.chat_errors import FIRST_WAIT_S, LONGEST_WAIT_S
+from tertulia.models.chat_errors import FIRST_WAIT_S, LONGEST_WAIT_S
 
 #: Failures on end after which a server rests: one request in ten fails by chance, and three on end hardly ever do.
 _FAILURES = 3

@@ -16,11 +16,11 @@ from PIL import Image
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast, ProcessorMixin
 
-from models.picture_bytes import open_picture
-from models.tokenizer import HuggingFaceTokenizer
-from state.errors import ModelError
-from state.language_model import PictureLookup, RenderedPrompt
-from state.text import first_line
+from tertulia.models.picture_bytes import open_picture
+from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import PictureLookup, RenderedPrompt
+from tertulia.state.text import first_line
 
 K = TypeVar("K")
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerFast
 
-from state.errors import ModelError
-from state.language_model import Role
-from state.text import whole_characters
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import Role
+from tertulia.state.text import whole_characters
 
 #: Stands for a message's content while the model's chat template is read.
 _PLACEHOLDER = "\ue000{}\ue001"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from state.records import Turn
+from tertulia.state.records import Turn
 
 #: Scripts that do not part their words: Thai to Khmer, Chinese, Japanese; and Korean, which adds particles to a name.
 _SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"

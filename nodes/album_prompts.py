@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from prompts.album import CallMaterial, PastExchange, assemble_call
-from prompts.examples import album_exchanges
-from state.album import Exchange, Sight
-from state.context import Context
-from state.graph_state import Belongings, ExchangeState
-from state.randomness import keyed_generator
+from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
+from tertulia.prompts.examples import album_exchanges
+from tertulia.state.album import Exchange, Sight
+from tertulia.state.context import Context
+from tertulia.state.graph_state import Belongings, ExchangeState
+from tertulia.state.randomness import keyed_generator
 
 
 def save_prompt_of(

@@ -2,15 +2,15 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.choices import choose_feeling, reads_probabilities
-from nodes.view import View, text_of
-from prompts.cognition import Question
-from prompts.words import stored_word, word, words
-from state.cognition import Assessment, Finding
-from state.context import Context
-from state.graph_state import CognitionState
-from state.language_model import ReplyField
-from state.meeting import EMOTIONS
+from tertulia.nodes.choices import choose_feeling, reads_probabilities
+from tertulia.nodes.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.prompts.words import stored_word, word, words
+from tertulia.state.cognition import Assessment, Finding
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionState
+from tertulia.state.language_model import ReplyField
+from tertulia.state.meeting import EMOTIONS
 
 
 async def assess(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:

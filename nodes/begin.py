@@ -4,9 +4,9 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from nodes.pace import removal_factor_in_force
-from state.context import Context
-from state.graph_state import UtteranceState, initial_outcome
+from tertulia.nodes.pace import removal_factor_in_force
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, initial_outcome
 
 
 async def begin_utterance(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

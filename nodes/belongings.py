@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from state.album import Exchange, Population
-from state.graph_state import Belongings
-from state.parameters import Parameters
+from tertulia.state.album import Exchange, Population
+from tertulia.state.graph_state import Belongings
+from tertulia.state.parameters import Parameters
 
 
 def first_belongings(population: Population, parameters: Parameters) -> dict[str, Belongings]:

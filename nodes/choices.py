@@ -9,13 +9,13 @@ import math
 import random
 from collections.abc import Sequence
 
-from nodes.view import View
-from prompts.choices import assemble_choice, assemble_neutral
-from prompts.templates import PromptTemplate, template
-from prompts.words import word
-from state.cognition import MechanismChoice
-from state.languages import DEFAULT
-from state.meeting import EMOTIONS
+from tertulia.nodes.view import View
+from tertulia.prompts.choices import assemble_choice, assemble_neutral
+from tertulia.prompts.templates import PromptTemplate, template
+from tertulia.prompts.words import word
+from tertulia.state.cognition import MechanismChoice
+from tertulia.state.languages import DEFAULT
+from tertulia.state.meeting import EMOTIONS
 
 #: How strong a feeling is in the words of the template.
 _GRADES = {"little": 0.25, "plain": 0.55, "very": 0.9}

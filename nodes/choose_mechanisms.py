@@ -4,19 +4,19 @@ from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.choices import choose_switches, reads_probabilities
-from nodes.machinery.guard import failure
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.mechanisms.registry import MECHANISMS, description_of, mechanism_of
-from nodes.view import View, text_of
-from prompts.cognition import Question
-from prompts.examples import draw_switch
-from prompts.names import clauses
-from state.cognition import InformationNeed, MechanismChoice
-from state.context import Context
-from state.errors import ModelError, NodeError, StorageError
-from state.graph_state import CognitionState
-from state.language_model import ReplyField
+from tertulia.nodes.choices import choose_switches, reads_probabilities
+from tertulia.nodes.machinery.guard import failure
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.mechanisms.registry import MECHANISMS, description_of, mechanism_of
+from tertulia.nodes.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.prompts.examples import draw_switch
+from tertulia.prompts.names import clauses
+from tertulia.state.cognition import InformationNeed, MechanismChoice
+from tertulia.state.context import Context
+from tertulia.state.errors import ModelError, NodeError, StorageError
+from tertulia.state.graph_state import CognitionState
+from tertulia.state.language_model import ReplyField
 
 #: What the agent says before it chooses. Source: ChatAgents Fig. 6.
 _THOUGHTS = ("key_information", "character_analysis", "decision_reason")

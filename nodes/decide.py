@@ -6,14 +6,14 @@ Source: ChatAgents App. B, Eq. 1 and 3. The race computes willingness itself, an
 import numpy as np
 from langgraph.runtime import Runtime
 
-from nodes.memory import Numbers
-from nodes.past import Thoughts
-from nodes.ratings import rate_parts
-from nodes.view import View
-from nodes.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
-from prompts.words import words
-from state.context import Context
-from state.graph_state import CognitionState, OpenBid, Parts
+from tertulia.nodes.memory import Numbers
+from tertulia.nodes.past import Thoughts
+from tertulia.nodes.ratings import rate_parts
+from tertulia.nodes.view import View
+from tertulia.nodes.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
+from tertulia.prompts.words import words
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionState, OpenBid, Parts
 
 #: The number of last lines that the topic is measured on.
 _LATEST_LINES = 3

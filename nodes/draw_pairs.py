@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from state.album import Pairs
-from state.context import Context
-from state.graph_state import AlbumState
-from state.randomness import keyed_generator
+from tertulia.state.album import Pairs
+from tertulia.state.context import Context
+from tertulia.state.graph_state import AlbumState
+from tertulia.state.randomness import keyed_generator
 
 
 async def draw_pairs(state: AlbumState, runtime: Runtime[Context]) -> AlbumState:

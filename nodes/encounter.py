@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 
 from langgraph.runtime import Runtime
 
-from nodes.turns import speaking_time_s
-from state.case_seed import resolve_case_seed
-from state.context import Context
-from state.graph_state import TownState
-from state.parameters import Parameters
-from state.randomness import keyed_generator
-from state.records import Case, Dialogue, Participant, Utterance
-from state.town import Encounter, TownContext
-from worlds.town import PAST_KEPT, encounters_of
+from tertulia.nodes.turns import speaking_time_s
+from tertulia.state.case_seed import resolve_case_seed
+from tertulia.state.context import Context
+from tertulia.state.graph_state import TownState
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, Dialogue, Participant, Utterance
+from tertulia.state.town import Encounter, TownContext
+from tertulia.worlds.town import PAST_KEPT, encounters_of
 
 
 async def next_encounter(state: TownState, runtime: Runtime[TownContext]) -> TownState:

@@ -2,11 +2,11 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at
-from prompts.assemble import end_question
-from prompts.ending import assemble_ending
-from state.context import Context
-from state.graph_state import UtteranceState, step_of
+from tertulia.nodes.generate import candidate_at
+from tertulia.prompts.assemble import end_question
+from tertulia.prompts.ending import assemble_ending
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, step_of
 
 
 async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

@@ -2,13 +2,13 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.album_prompts import save_prompt_of
-from nodes.belongings import belongings_after
-from nodes.find_picture import outcome_of
-from nodes.generate import candidate_at
-from state.album import Exchange
-from state.context import Context
-from state.graph_state import ExchangeState
+from tertulia.nodes.album_prompts import save_prompt_of
+from tertulia.nodes.belongings import belongings_after
+from tertulia.nodes.find_picture import outcome_of
+from tertulia.nodes.generate import candidate_at
+from tertulia.state.album import Exchange
+from tertulia.state.context import Context
+from tertulia.state.graph_state import ExchangeState
 
 
 async def meet(state: ExchangeState, runtime: Runtime[Context]) -> ExchangeState:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from langgraph.runtime import Runtime
 
-from nodes.album_prompts import save_prompt_of, sight_of
-from nodes.generate import candidate_at
-from state.album import Found, Picture
-from state.context import Context
-from state.graph_state import ExchangeState, UtteranceOutput
-from state.words import words
+from tertulia.nodes.album_prompts import save_prompt_of, sight_of
+from tertulia.nodes.generate import candidate_at
+from tertulia.state.album import Found, Picture
+from tertulia.state.context import Context
+from tertulia.state.graph_state import ExchangeState, UtteranceOutput
+from tertulia.state.words import words
 
 #: Words that captions begin with, and plans often with another of them.
 _ARTICLES = frozenset({"a", "an", "the"})

@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nodes.latency import adjusted_latency, base_latency, draw_latency, persistence_of
-from nodes.seat import answer_of, is_persons, is_raced_for, seconds_taken
-from nodes.view import View, character_of
-from nodes.willingness import address_of_agent, discomfort_of, moved, weighted_sum
-from state.cognition import Bid, Floor, WillingnessParts
-from state.context import Context
-from state.graph_state import GroupState, Mind, OpenBid, cognition_of
-from state.meeting import WillingnessWeights
-from state.parameters import Parameters
-from state.randomness import keyed_generator
+from tertulia.nodes.latency import adjusted_latency, base_latency, draw_latency, persistence_of
+from tertulia.nodes.seat import answer_of, is_persons, is_raced_for, seconds_taken
+from tertulia.nodes.view import View, character_of
+from tertulia.nodes.willingness import address_of_agent, discomfort_of, moved, weighted_sum
+from tertulia.state.cognition import Bid, Floor, WillingnessParts
+from tertulia.state.context import Context
+from tertulia.state.graph_state import GroupState, Mind, OpenBid, cognition_of
+from tertulia.state.meeting import WillingnessWeights
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from nodes.address import is_named
-from prompts.assemble import end_question, reply_object, reply_prefix_of
-from prompts.placeholders import form_of, is_placeholder
-from prompts.remove import remove_units
-from prompts.renaming import renaming_of
-from prompts.render import render, retokenized
-from prompts.vary import asking_for_candidates, candidate_keys, candidates_prefix
-from state.context import Context
-from state.graph_state import UtteranceState, step_of
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
-from state.parameters import Parameters
-from state.randomness import keyed_generator
-from state.records import Candidate, Origin, Prompt, Reply
-from state.text import folded, one_line
+from tertulia.nodes.address import is_named
+from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
+from tertulia.prompts.placeholders import form_of, is_placeholder
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.renaming import renaming_of
+from tertulia.prompts.render import render, retokenized
+from tertulia.prompts.vary import asking_for_candidates, candidate_keys, candidates_prefix
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, step_of
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Candidate, Origin, Prompt, Reply
+from tertulia.state.text import folded, one_line
 
 #: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
 _RECENT_LINES = 4

@@ -6,11 +6,11 @@ heard they may have noticed a part only (`hearing`).
 
 from dataclasses import dataclass
 
-from state.cognition import Perception
-from state.context import Context
-from state.meeting import AttendanceChange, Meeting
-from state.parameters import Hearing
-from state.records import Turn
+from tertulia.state.cognition import Perception
+from tertulia.state.context import Context
+from tertulia.state.meeting import AttendanceChange, Meeting
+from tertulia.state.parameters import Hearing
+from tertulia.state.records import Turn
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at, utterance_of
-from nodes.view import text_of
-from prompts.assemble import reply_prefix_of
-from prompts.judge import assemble_judge_prompt
-from prompts.names import listed
-from prompts.placeholders import form_of, is_placeholder
-from prompts.remove import remove_units
-from prompts.renaming import renaming_of
-from prompts.render import render, retokenized
-from state.context import Context
-from state.errors import UsageError
-from state.graph_state import UtteranceState, step_of
-from state.language_model import GenerationRequest, ReplyField
-from state.randomness import keyed_generator
-from state.records import Candidate, Prompt, Reply
+from tertulia.nodes.generate import candidate_at, utterance_of
+from tertulia.nodes.view import text_of
+from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.judge import assemble_judge_prompt
+from tertulia.prompts.names import listed
+from tertulia.prompts.placeholders import form_of, is_placeholder
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.renaming import renaming_of
+from tertulia.prompts.render import render, retokenized
+from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
+from tertulia.state.graph_state import UtteranceState, step_of
+from tertulia.state.language_model import GenerationRequest, ReplyField
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Candidate, Prompt, Reply
 
 
 @dataclass(frozen=True)

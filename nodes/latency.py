@@ -4,8 +4,8 @@ import math
 import random
 from typing import Literal
 
-from state.meeting import LATENCY_CLASSES, LatencyClass
-from state.parameters import Parameters
+from tertulia.state.meeting import LATENCY_CLASSES, LatencyClass
+from tertulia.state.parameters import Parameters
 
 Form = Literal["as_printed", "moment_matched"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from state.language_model import Embedder
-from state.parameters import Parameters
-from state.recall import may_be_recalled, recency
-from state.records import Memory, Participant
-from state.store import Recollection, Store
+from tertulia.state.language_model import Embedder
+from tertulia.state.parameters import Parameters
+from tertulia.state.recall import may_be_recalled, recency
+from tertulia.state.records import Memory, Participant
+from tertulia.state.store import Recollection, Store
 
 Numbers = NDArray[np.float64]
 

@@ -8,20 +8,20 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.address import is_named
-from nodes.floor import appointed, contenders_of, give_floor, last_speaker
-from nodes.hearing import latest_turns
-from nodes.seat import is_persons
-from nodes.view import View, ask_model, text_of
-from prompts.cognition import Question, ask_anybody, line_of
-from prompts.examples import draw_example
-from prompts.names import enumerated
-from prompts.templates import template
-from state.context import Context
-from state.graph_state import GroupState, cognition_of
-from state.language_model import ReplyField
-from state.randomness import keyed_generator
-from state.records import Reply, Turn
+from tertulia.nodes.address import is_named
+from tertulia.nodes.floor import appointed, contenders_of, give_floor, last_speaker
+from tertulia.nodes.hearing import latest_turns
+from tertulia.nodes.seat import is_persons
+from tertulia.nodes.view import View, ask_model, text_of
+from tertulia.prompts.cognition import Question, ask_anybody, line_of
+from tertulia.prompts.examples import draw_example
+from tertulia.prompts.names import enumerated
+from tertulia.prompts.templates import template
+from tertulia.state.context import Context
+from tertulia.state.graph_state import GroupState, cognition_of
+from tertulia.state.language_model import ReplyField
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Reply, Turn
 
 #: How often a model is asked for the next speaker, before one is drawn because it named nobody who is there.
 _ATTEMPTS = 2

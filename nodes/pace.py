@@ -7,13 +7,13 @@ App. D and Limitations.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nodes.steering import Observation, steer
-from state.context import Context
-from state.graph_state import UtteranceState
-from state.parameters import Parameters
-from state.setpoint import Setpoint
-from state.store import Store
-from state.words import words
+from tertulia.nodes.steering import Observation, steer
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
+from tertulia.state.parameters import Parameters
+from tertulia.state.setpoint import Setpoint
+from tertulia.state.store import Store
+from tertulia.state.words import words
 
 #: The length of the runs of words by whose repetition a dialogue counts as repetitive.
 _N = 3

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from nodes.hearing import came_s
-from nodes.memory import Numbers, best_of_stream
-from nodes.view import View
-from prompts.cognition import line_of
-from state.cognition import Assessment, Perception
-from state.context import Context
-from state.parameters import Parameters
-from state.recall import may_be_recalled
-from state.records import Memory, Turn
+from tertulia.nodes.hearing import came_s
+from tertulia.nodes.memory import Numbers, best_of_stream
+from tertulia.nodes.view import View
+from tertulia.prompts.cognition import line_of
+from tertulia.state.cognition import Assessment, Perception
+from tertulia.state.context import Context
+from tertulia.state.parameters import Parameters
+from tertulia.state.recall import may_be_recalled
+from tertulia.state.records import Memory, Turn
 
 #: Rounds that are read at once, where many have yet to be read.
 _CHUNK = 64

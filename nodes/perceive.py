@@ -10,14 +10,14 @@
 import numpy as np
 from langgraph.runtime import Runtime
 
-from nodes.address import address_of, is_named, without_names
-from nodes.hearing import came_s
-from nodes.view import View
-from prompts.words import word, words
-from state.cognition import Perception
-from state.context import Context
-from state.graph_state import CognitionState, Mind
-from state.records import Turn
+from tertulia.nodes.address import address_of, is_named, without_names
+from tertulia.nodes.hearing import came_s
+from tertulia.nodes.view import View
+from tertulia.prompts.words import word, words
+from tertulia.state.cognition import Perception
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionState, Mind
+from tertulia.state.records import Turn
 
 #: What being named adds to the importance of a message, on the scale of relevance.
 _NAMED = 0.3

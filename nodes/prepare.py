@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.view import View, text_of
-from prompts.cognition import Question
-from prompts.names import qualities
-from prompts.words import word
-from state.cognition import Character, SubGoal
-from state.context import Context
-from state.graph_state import CognitionState
-from state.language_model import ReplyField
-from state.meeting import BIG_FIVE
-from state.randomness import keyed_generator
+from tertulia.nodes.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.prompts.names import qualities
+from tertulia.prompts.words import word
+from tertulia.state.cognition import Character, SubGoal
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionState
+from tertulia.state.language_model import ReplyField
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.state.randomness import keyed_generator
 
 #: Descriptions of a personality, and steps of a plan, that a model is asked for.
 _DESCRIPTIONS = 10

@@ -6,11 +6,11 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from prompts.remove import removed_with_blocks
-from state.context import Context
-from state.graph_state import UtteranceState
-from state.parameters import Parameters, Walk
-from state.records import BLOCK_INITIALS, Unit
+from tertulia.prompts.remove import removed_with_blocks
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
+from tertulia.state.parameters import Parameters, Walk
+from tertulia.state.records import BLOCK_INITIALS, Unit
 
 
 async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

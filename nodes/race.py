@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.floor import Contender, Outcome, contenders_of, give_floor, with_latency
-from state.cognition import Bid, Floor
-from state.context import Context
-from state.graph_state import GroupState
-from state.parameters import Parameters
-from state.randomness import keyed_generator
+from tertulia.nodes.floor import Contender, Outcome, contenders_of, give_floor, with_latency
+from tertulia.state.cognition import Bid, Floor
+from tertulia.state.context import Context
+from tertulia.state.graph_state import GroupState
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
 
 
 async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:

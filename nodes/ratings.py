@@ -3,11 +3,11 @@
 The paper computes the topic and derives the other parts (ChatAgents App. B); a capable model can weigh all four itself.
 """
 
-from nodes.view import View, text_of
-from prompts.cognition import Question
-from state.cognition import HIGHEST_RATING, Assessment, Rating, WillingnessRatings
-from state.graph_state import Mind, Parts
-from state.language_model import ReplyField
+from tertulia.nodes.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.state.cognition import HIGHEST_RATING, Assessment, Rating, WillingnessRatings
+from tertulia.state.graph_state import Mind, Parts
+from tertulia.state.language_model import ReplyField
 
 #: The parts in the order of Eq. 1.
 _PARTS = ("topic", "goal", "emotion", "personality")

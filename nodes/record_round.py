@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from langgraph.runtime import Runtime
 
-from nodes.album_prompts import forget_exchanges, keep_exchange
-from nodes.limits import Progress, album_chat_is_over
-from nodes.turns import speaking_time_s, spoken_turn
-from state.album import Exchange
-from state.context import Context, RecordedTurn
-from state.graph_state import AlbumState, DialogueState
-from state.records import Turn, TurnRecord
+from tertulia.nodes.album_prompts import forget_exchanges, keep_exchange
+from tertulia.nodes.limits import Progress, album_chat_is_over
+from tertulia.nodes.turns import speaking_time_s, spoken_turn
+from tertulia.state.album import Exchange
+from tertulia.state.context import Context, RecordedTurn
+from tertulia.state.graph_state import AlbumState, DialogueState
+from tertulia.state.records import Turn, TurnRecord
 
 
 async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumState:

@@ -7,17 +7,17 @@ from itertools import groupby
 
 from langgraph.runtime import Runtime
 
-from nodes.encounter import encounter_of, ended_s
-from nodes.memory import recall
-from nodes.remember import rate_importance
-from nodes.view import ask_model, text_of
-from prompts.cognition import ask_anybody
-from prompts.town import EVIDENCE, QUESTIONS, ask_insight, ask_questions
-from state.context import Context
-from state.graph_state import TownState
-from state.language_model import ReplyField
-from state.records import Memory, Remembered, Stream
-from state.town import FORMED, INSIGHT, Encounter, TownContext
+from tertulia.nodes.encounter import encounter_of, ended_s
+from tertulia.nodes.memory import recall
+from tertulia.nodes.remember import rate_importance
+from tertulia.nodes.view import ask_model, text_of
+from tertulia.prompts.cognition import ask_anybody
+from tertulia.prompts.town import EVIDENCE, QUESTIONS, ask_insight, ask_questions
+from tertulia.state.context import Context
+from tertulia.state.graph_state import TownState
+from tertulia.state.language_model import ReplyField
+from tertulia.state.records import Memory, Remembered, Stream
+from tertulia.state.town import FORMED, INSIGHT, Encounter, TownContext
 
 #: Memories that are recalled for each question.
 _RECALLED = 15

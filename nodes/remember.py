@@ -9,15 +9,15 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from nodes.encounter import encounter_of, ended_s
-from nodes.view import ask_model, text_of
-from prompts.cognition import ask_anybody
-from prompts.town import ask_importance, ask_summary, seen_memory, summary_memory
-from state.context import Context
-from state.graph_state import TownState
-from state.language_model import ReplyField
-from state.records import MemoryKind, Remembered
-from state.town import SEEN, Encounter, TownContext
+from tertulia.nodes.encounter import encounter_of, ended_s
+from tertulia.nodes.view import ask_model, text_of
+from tertulia.prompts.cognition import ask_anybody
+from tertulia.prompts.town import ask_importance, ask_summary, seen_memory, summary_memory
+from tertulia.state.context import Context
+from tertulia.state.graph_state import TownState
+from tertulia.state.language_model import ReplyField
+from tertulia.state.records import MemoryKind, Remembered
+from tertulia.state.town import SEEN, Encounter, TownContext
 
 #: Tokens of a summary, and of a thought.
 _TOKENS = 48

@@ -5,23 +5,23 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from nodes.hearing import latest_turns as latest_turns  # extensions import it from here
-from nodes.hearing import turns_heard
-from nodes.memory import recall
-from nodes.view import character_of
-from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
-from prompts.cognition import clock
-from prompts.examples import exchanges
-from prompts.names import listed
-from prompts.templates import template
-from state.cognition import Assessment, Finding, InformationNeed
-from state.context import Context
-from state.graph_state import UtteranceState
-from state.languages import DEFAULT
-from state.meeting import Meeting
-from state.randomness import keyed_generator
-from state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
-from worlds.human_needs import draw_human_needs
+from tertulia.nodes.hearing import latest_turns as latest_turns  # extensions import it from here
+from tertulia.nodes.hearing import turns_heard
+from tertulia.nodes.memory import recall
+from tertulia.nodes.view import character_of
+from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
+from tertulia.prompts.cognition import clock
+from tertulia.prompts.examples import exchanges
+from tertulia.prompts.names import listed
+from tertulia.prompts.templates import template
+from tertulia.state.cognition import Assessment, Finding, InformationNeed
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
+from tertulia.state.languages import DEFAULT
+from tertulia.state.meeting import Meeting
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
+from tertulia.worlds.human_needs import draw_human_needs
 
 #: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.
 _LATEST_LINES = 4

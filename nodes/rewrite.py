@@ -4,17 +4,17 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
-from prompts.assemble import end_question
-from prompts.names import listed
-from prompts.renaming import renaming_of
-from prompts.render import render
-from prompts.revise import Conflict, assemble_choice, assemble_rewriting
-from state.context import Context
-from state.graph_state import UtteranceState, step_of
-from state.language_model import GenerationRequest, ReplyField
-from state.randomness import keyed_generator
-from state.records import Candidate, Prompt
+from tertulia.nodes.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
+from tertulia.prompts.assemble import end_question
+from tertulia.prompts.names import listed
+from tertulia.prompts.renaming import renaming_of
+from tertulia.prompts.render import render
+from tertulia.prompts.revise import Conflict, assemble_choice, assemble_rewriting
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, step_of
+from tertulia.state.language_model import GenerationRequest, ReplyField
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Candidate, Prompt
 
 
 async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

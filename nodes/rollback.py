@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import draw_candidates
-from state.context import Context
-from state.graph_state import UtteranceState
+from tertulia.nodes.generate import draw_candidates
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
 
 
 async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

@@ -2,11 +2,11 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.limits import Progress, group_chat_is_over
-from nodes.turns import speaking_time_s, spoken_turn
-from state.context import Context, RecordedTurn
-from state.graph_state import GroupState, Mind
-from state.records import Turn, TurnRecord
+from tertulia.nodes.limits import Progress, group_chat_is_over
+from tertulia.nodes.turns import speaking_time_s, spoken_turn
+from tertulia.state.context import Context, RecordedTurn
+from tertulia.state.graph_state import GroupState, Mind
+from tertulia.state.records import Turn, TurnRecord
 
 
 async def open_round(state: GroupState, runtime: Runtime[Context]) -> GroupState:

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from nodes.machinery.time_limit import time_limit
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.mechanisms.registry import mechanism_of
-from nodes.view import View
-from state.cognition import Finding
-from state.context import Context
-from state.errors import ModelError, StorageError
-from state.graph_state import CognitionState
-from state.text import first_line
+from tertulia.nodes.machinery.time_limit import time_limit
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.mechanisms.registry import mechanism_of
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Finding
+from tertulia.state.context import Context
+from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.graph_state import CognitionState
+from tertulia.state.text import first_line
 
 
 async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:

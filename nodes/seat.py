@@ -14,17 +14,17 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from nodes.hearing import turns_heard
-from nodes.perceive import notice, perceive_message
-from nodes.view import View
-from state.context import Context
-from state.errors import LeftError, UsageError
-from state.graph_state import CognitionState, DialogueState, GroupState, initial_outcome
-from state.meeting import Meeting
-from state.parameters import Hearing
-from state.records import Candidate, Reply
-from state.seat import Answer, Ask, Invitation, as_utterance
-from state.store import Store
+from tertulia.nodes.hearing import turns_heard
+from tertulia.nodes.perceive import notice, perceive_message
+from tertulia.nodes.view import View
+from tertulia.state.context import Context
+from tertulia.state.errors import LeftError, UsageError
+from tertulia.state.graph_state import CognitionState, DialogueState, GroupState, initial_outcome
+from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Hearing
+from tertulia.state.records import Candidate, Reply
+from tertulia.state.seat import Answer, Ask, Invitation, as_utterance
+from tertulia.state.store import Store
 
 #: The step under which an answer is stored.
 _ANSWER = "speak_by_hand"

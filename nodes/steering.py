@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from state.setpoint import Setpoint
+from tertulia.state.setpoint import Setpoint
 
 #: The part of the way that λ goes in a turn to where it should be.
 _PART = 0.5

@@ -2,12 +2,12 @@
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import candidate_at
-from nodes.limits import Progress, dialogue_is_over
-from state.context import Context, RecordedTurn
-from state.graph_state import DialogueState, GroupState
-from state.records import Turn, TurnRecord
-from state.words import spoken_words
+from tertulia.nodes.generate import candidate_at
+from tertulia.nodes.limits import Progress, dialogue_is_over
+from tertulia.state.context import Context, RecordedTurn
+from tertulia.state.graph_state import DialogueState, GroupState
+from tertulia.state.records import Turn, TurnRecord
+from tertulia.state.words import spoken_words
 
 
 async def take_turn(state: DialogueState, runtime: Runtime[Context]) -> DialogueState:

@@ -2,11 +2,11 @@
 
 from langgraph.runtime import Runtime
 
-from prompts.renaming import renamed, renaming_of
-from prompts.vary import with_lengths, without_blocks
-from state.context import Context
-from state.graph_state import UtteranceState, step_of
-from state.randomness import keyed_generator
+from tertulia.prompts.renaming import renamed, renaming_of
+from tertulia.prompts.vary import with_lengths, without_blocks
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, step_of
+from tertulia.state.randomness import keyed_generator
 
 
 async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

@@ -7,19 +7,19 @@ from datetime import datetime, timedelta
 from math import inf
 from typing import Any, TypeVar, cast
 
-from nodes.hearing import came_s, changes_seen, turns_heard, was_there
-from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
-from prompts.examples import draw_example
-from prompts.render import render
-from prompts.templates import PromptTemplate, template
-from state.cognition import Assessment, Character, Finding
-from state.context import Context
-from state.graph_state import CognitionInput, Mind
-from state.language_model import GenerationRequest, ReplyField
-from state.meeting import Attendee, Meeting
-from state.randomness import keyed_generator
-from state.records import Prompt, Reply, Turn
-from state.text import one_line
+from tertulia.nodes.hearing import came_s, changes_seen, turns_heard, was_there
+from tertulia.prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
+from tertulia.prompts.examples import draw_example
+from tertulia.prompts.render import render
+from tertulia.prompts.templates import PromptTemplate, template
+from tertulia.state.cognition import Assessment, Character, Finding
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionInput, Mind
+from tertulia.state.language_model import GenerationRequest, ReplyField
+from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Prompt, Reply, Turn
+from tertulia.state.text import one_line
 
 #: The number of consecutive tokens that an answer does not repeat from the example or itself, with models that tend to.
 _NOT_REPEATED = 3

@@ -12,10 +12,10 @@ What moves a part closes a share of what it lacks to 1, so that the order of mov
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nodes.address import address_of
-from nodes.view import View
-from state.meeting import Attendee, Meeting, WillingnessWeights
-from state.parameters import Parameters
+from tertulia.nodes.address import address_of
+from tertulia.nodes.view import View
+from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
+from tertulia.state.parameters import Parameters
 
 #: What being asked by name, being named, and a question to everybody count.
 _ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.1

@@ -8,14 +8,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from prompts.assemble import reply_object
-from prompts.templates import template
-from prompts.units import Part, prompt_of
-from prompts.words import words
-from state.album import Picture, Villager
-from state.languages import DEFAULT
-from state.parameters import Layout, Parameters, Setting
-from state.records import Prompt
+from tertulia.prompts.assemble import reply_object
+from tertulia.prompts.templates import template
+from tertulia.prompts.units import Part, prompt_of
+from tertulia.prompts.words import words
+from tertulia.state.album import Picture, Villager
+from tertulia.state.languages import DEFAULT
+from tertulia.state.parameters import Layout, Parameters, Setting
+from tertulia.state.records import Prompt
 
 
 @dataclass(frozen=True)

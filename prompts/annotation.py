@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, takewhile
 
-from prompts.templates import template
-from state.records import Prompt, Turn, Unit
+from tertulia.prompts.templates import template
+from tertulia.state.records import Prompt, Turn, Unit
 
 #: The block that prompts about the same part of a conversation have in common, at their beginning.
 _CONVERSATION = "conversation"

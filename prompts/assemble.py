@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from prompts.attendance import change_entry, lines_and_changes
-from prompts.cognition import clock
-from prompts.examples import exchanges
-from prompts.names import enumerated, listed
-from prompts.templates import template
-from prompts.units import Part, prompt_of
-from prompts.words import word, words
-from state.cognition import Assessment, Character
-from state.languages import DEFAULT
-from state.meeting import AttendanceChange, Meeting
-from state.parameters import Layout
-from state.records import Case, HumanNeeds, Memory, Prompt, Turn
+from tertulia.prompts.attendance import change_entry, lines_and_changes
+from tertulia.prompts.cognition import clock
+from tertulia.prompts.examples import exchanges
+from tertulia.prompts.names import enumerated, listed
+from tertulia.prompts.templates import template
+from tertulia.prompts.units import Part, prompt_of
+from tertulia.prompts.words import word, words
+from tertulia.state.cognition import Assessment, Character
+from tertulia.state.languages import DEFAULT
+from tertulia.state.meeting import AttendanceChange, Meeting
+from tertulia.state.parameters import Layout
+from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from state.meeting import AttendanceChange
-from state.records import Turn
-from state.text import one_line
+from tertulia.state.meeting import AttendanceChange
+from tertulia.state.records import Turn
+from tertulia.state.text import one_line
 
 
 def lines_and_changes(turns: Sequence[Turn], changes: Iterable[AttendanceChange]) -> list[Turn | AttendanceChange]:

@@ -6,10 +6,10 @@ its favourite words whatever was said. Source: Zhao et al. 2021, "Calibrate Befo
 
 from collections.abc import Sequence
 
-from prompts.cognition import AgentSituation
-from prompts.templates import template
-from state.language_model import RenderedPrompt, Tokenizer
-from state.records import Prompt, Turn, Unit
+from tertulia.prompts.cognition import AgentSituation
+from tertulia.prompts.templates import template
+from tertulia.state.language_model import RenderedPrompt, Tokenizer
+from tertulia.state.records import Prompt, Turn, Unit
 
 #: Latest lines that a choice is made by.
 _LINES = 4

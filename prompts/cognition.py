@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from prompts.attendance import change_entry, lines_and_changes
-from prompts.names import enumerated, listed
-from prompts.templates import template
-from prompts.words import word, words
-from state.cognition import Character
-from state.languages import DEFAULT
-from state.meeting import AttendanceChange, Attendee, Meeting
-from state.parameters import Layout
-from state.records import Prompt, Turn, Unit
+from tertulia.prompts.attendance import change_entry, lines_and_changes
+from tertulia.prompts.names import enumerated, listed
+from tertulia.prompts.templates import template
+from tertulia.prompts.words import word, words
+from tertulia.state.cognition import Character
+from tertulia.state.languages import DEFAULT
+from tertulia.state.meeting import AttendanceChange, Attendee, Meeting
+from tertulia.state.parameters import Layout
+from tertulia.state.records import Prompt, Turn, Unit
 
 #: The block that stays the same for a whole meeting: every prompt to the agent begins with it.
 _SELF = "self"

@@ -1,9 +1,9 @@
 """The prompt that distinguishes parting from going on, for models too small to say whether a conversation ended."""
 
-from prompts.templates import template
-from state.language_model import RenderedPrompt, Tokenizer
-from state.languages import DEFAULT
-from state.records import Prompt, Unit
+from tertulia.prompts.templates import template
+from tertulia.state.language_model import RenderedPrompt, Tokenizer
+from tertulia.state.languages import DEFAULT
+from tertulia.state.records import Prompt, Unit
 
 
 def assemble_ending(

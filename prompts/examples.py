@@ -8,8 +8,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from prompts.templates import read_yaml
-from state.languages import DEFAULT
+from tertulia.prompts.templates import read_yaml
+from tertulia.state.languages import DEFAULT
 
 
 def draw_example(question: str, generator: random.Random, language: str = DEFAULT) -> Any:
@@ -39,7 +39,7 @@ def draw_switch(mechanism: str, generator: random.Random, language: str = DEFAUL
 @lru_cache
 def examples(language: str = DEFAULT) -> dict[str, Any]:
     """Return the example answers of a language, by question, as its `examples.yaml` has them."""
-    folder = resources.files("prompts") / "templates"
+    folder = resources.files("tertulia.prompts") / "templates"
     file = (folder if language == DEFAULT else folder / language) / "examples.yaml"
     if not file.is_file():
         return {}

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from prompts.templates import template
-from state.languages import DEFAULT
-from state.records import Prompt, Unit
+from tertulia.prompts.templates import template
+from tertulia.state.languages import DEFAULT
+from tertulia.state.records import Prompt, Unit
 
 
 def assemble_judge_prompt(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from state.languages import DEFAULT
+from tertulia.state.languages import DEFAULT
 
 
 @dataclass(frozen=True)

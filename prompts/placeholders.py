@@ -5,9 +5,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from state.language_model import ReplyField
-from state.records import Prompt
-from state.text import folded_words
+from tertulia.state.language_model import ReplyField
+from tertulia.state.records import Prompt
+from tertulia.state.text import folded_words
 
 _PAIR = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
 _LABEL = re.compile(r"\s*(\w[^:：]*?)\s*[:：]\W*")

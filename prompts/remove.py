@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from state.records import Prompt
+from tertulia.state.records import Prompt
 
 
 def removed_with_blocks(prompt: Prompt, units: Collection[str]) -> tuple[str, ...]:

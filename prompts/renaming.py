@@ -14,10 +14,10 @@ from importlib import resources
 
 import yaml
 
-from state.errors import UsageError, nearest_hint
-from state.parameters import Parameters
-from state.records import Prompt
-from state.variation import NAME_CHOICES, read_names
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt
+from tertulia.state.variation import NAME_CHOICES, read_names
 
 #: A letter or digit, but none of a script that does not part its words (Thai to Khmer, Chinese, Japanese, Korean).
 _LETTER = r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
@@ -253,6 +253,6 @@ def _words(of: str) -> frozenset[str]:
 @lru_cache
 def _lists() -> dict[str, list[str]]:
     """Return the names of `famous` and `rare`, and the words that stand beside names."""
-    file = resources.files("prompts").joinpath("templates", "names.yaml")
+    file = resources.files("tertulia.prompts").joinpath("templates", "names.yaml")
     lists: dict[str, list[str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return lists

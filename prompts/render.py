@@ -8,8 +8,8 @@ unit with a picture are the picture's where the tokenizer has some, and those of
 import json
 from itertools import chain, groupby
 
-from state.language_model import RenderedPrompt, Role, SeeingTokenizer, Tokenizer
-from state.records import Prompt, Reply, Unit
+from tertulia.state.language_model import RenderedPrompt, Role, SeeingTokenizer, Tokenizer
+from tertulia.state.records import Prompt, Reply, Unit
 
 
 def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_units: int = 0) -> RenderedPrompt:

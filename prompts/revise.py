@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from prompts.templates import template
-from state.languages import DEFAULT
-from state.records import Prompt, Unit
+from tertulia.prompts.templates import template
+from tertulia.state.languages import DEFAULT
+from tertulia.state.records import Prompt, Unit
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from prompts.names import enumerated
-from prompts.templates import template
-from state.language_model import ReplyField
-from state.languages import DEFAULT
+from tertulia.prompts.names import enumerated
+from tertulia.prompts.templates import template
+from tertulia.state.language_model import ReplyField
+from tertulia.state.languages import DEFAULT
 
 #: Words per token of English text, roughly, and signs per token of Chinese.
 _WORDS_A_TOKEN = 0.75

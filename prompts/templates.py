@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from state.languages import DEFAULT
+from tertulia.state.languages import DEFAULT
 
 
 def read_yaml(text: str) -> Any:
@@ -62,7 +62,7 @@ def template(name: str, language: str = DEFAULT) -> PromptTemplate:
 
     In another language it is `prompts/templates/<language>/<name>.yaml`; what that lacks is English.
     """
-    folder = resources.files("prompts").joinpath("templates")
+    folder = resources.files("tertulia.prompts").joinpath("templates")
     original = None if language == DEFAULT else template(name)
     file = (folder if original is None else folder / language) / f"{name}.yaml"
     if original is not None and not file.is_file():
@@ -79,7 +79,7 @@ def is_translated(name: str, language: str) -> bool:
 
 def has_templates(language: str) -> bool:
     """Whether there are any templates in a language."""
-    return language == DEFAULT or (resources.files("prompts") / "templates" / language).is_dir()
+    return language == DEFAULT or (resources.files("tertulia.prompts") / "templates" / language).is_dir()
 
 
 def _flatten(document: Mapping[str, object], prefix: str = "") -> dict[str, Template]:

@@ -6,12 +6,12 @@ The model is asked about a person, not in the role of that person.
 from collections.abc import Sequence
 from datetime import datetime
 
-from prompts.cognition import Question
-from prompts.templates import template
-from prompts.words import word
-from state.languages import DEFAULT
-from state.records import Turn
-from state.town import Encounter
+from tertulia.prompts.cognition import Question
+from tertulia.prompts.templates import template
+from tertulia.prompts.words import word
+from tertulia.state.languages import DEFAULT
+from tertulia.state.records import Turn
+from tertulia.state.town import Encounter
 
 _SOURCE = "town"
 

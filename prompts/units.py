@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from state.parameters import Layout
-from state.records import BLOCK_INITIALS, Prompt, Unit
+from tertulia.state.parameters import Layout
+from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
 
 #: Items that λ may never remove, nor a length of their block drop or copy: what a meeting is about, who is there, what
 #: time it is, and with that its end and the speaker's departure. Only meetings have units of these ids.

@@ -7,13 +7,13 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
-from prompts.templates import template
-from prompts.units import FIXED_UNITS
-from state.errors import UsageError
-from state.languages import DEFAULT
-from state.records import BLOCK_INITIALS, Prompt, Unit
-from state.variation import BlockLength
-from state.words import words
+from tertulia.prompts.templates import template
+from tertulia.prompts.units import FIXED_UNITS
+from tertulia.state.errors import UsageError
+from tertulia.state.languages import DEFAULT
+from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
+from tertulia.state.variation import BlockLength
+from tertulia.state.words import words
 
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:

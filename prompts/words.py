@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from prompts.names import enumerated
-from prompts.templates import template
-from state.languages import DEFAULT
+from tertulia.prompts.names import enumerated
+from tertulia.prompts.templates import template
+from tertulia.state.languages import DEFAULT
 
 
 def word(stored: str, language: str = DEFAULT) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from state.records import HasWithheld, Memory, Participant, Record, RunKind
+from tertulia.state.records import HasWithheld, Memory, Participant, Record, RunKind
 
 #: The utterances of an exchange in their order, as models are asked for them. Source: Fig. 14, S^V, S^Q and S^A.
 CALLS = ("plan", "question", "answer")

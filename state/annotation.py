@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from state.records import Record
+from tertulia.state.records import Record
 
 Instrument = Literal["inventory", "speech_acts"]
 

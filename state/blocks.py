@@ -3,7 +3,7 @@
 import difflib
 from typing import Any
 
-from state.records import BLOCK_INITIALS
+from tertulia.state.records import BLOCK_INITIALS
 
 _LETTERS = {block: letter for letter, block in BLOCK_INITIALS.items()}
 

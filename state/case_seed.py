@@ -7,7 +7,7 @@ import hashlib
 import json
 from typing import Literal
 
-from state.records import HasWithheld
+from tertulia.state.records import HasWithheld
 
 CaseSeed = int | Literal["auto", "seed"]
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from state.records import Record, Reply
+from tertulia.state.records import Record, Reply
 
 
 class SubGoal(Record):

@@ -5,13 +5,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from state.album import Exchange, Population
-from state.case_seed import resolve_case_seed
-from state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder
-from state.meeting import Meeting, Start
-from state.parameters import Layout, Parameters
-from state.records import Case, TurnRecord
-from state.store import AnyRecord, Store
+from tertulia.state.album import Exchange, Population
+from tertulia.state.case_seed import resolve_case_seed
+from tertulia.state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Layout, Parameters
+from tertulia.state.records import Case, TurnRecord
+from tertulia.state.store import AnyRecord, Store
 
 
 class Broker(Protocol):

@@ -1,7 +1,7 @@
 """Re-export of the contracts under the name that extensions for earlier versions import."""
 
-from state.context import Broker, Context
-from state.language_model import (
+from tertulia.state.context import Broker, Context
+from tertulia.state.language_model import (
     Embedder,
     GenerationRequest,
     LanguageModel,
@@ -11,8 +11,8 @@ from state.language_model import (
     ScoringOptions,
     Tokenizer,
 )
-from state.meeting import Start
-from state.store import Recollection, Store
+from tertulia.state.meeting import Start
+from tertulia.state.store import Recollection, Store
 
 __all__ = [
     "Broker",

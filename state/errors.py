@@ -8,7 +8,7 @@ import difflib
 import traceback
 from collections.abc import Iterable
 
-from state.text import one_line
+from tertulia.state.text import one_line
 
 
 class TertuliaError(Exception):

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from state.records import Record
+from tertulia.state.records import Record
 
 
 class ExperimentRecord(Record):

@@ -5,8 +5,8 @@ from typing import Annotated, Any, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
-from state.meeting import Meeting
-from state.records import Case
+from tertulia.state.meeting import Meeting
+from tertulia.state.records import Case
 
 #: How strongly an agent feels at the beginning of a meeting, in [0, 1].
 _FIRST_EMOTION_STRENGTH = 0.3

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from state.errors import SettingError, UsageError
-from state.languages import DEFAULT
-from state.parameters import (
+from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.languages import DEFAULT
+from tertulia.state.parameters import (
     MEDIUM,
     MEMORY_ITEMS,
     TEMPERATURE,
@@ -23,7 +23,7 @@ from state.parameters import (
     Parameters,
     Reducer,
 )
-from state.records import Prompt, Reply
+from tertulia.state.records import Prompt, Reply
 
 if TYPE_CHECKING:
     import numpy as np

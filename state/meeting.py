@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from state.album import Population
-from state.records import Case, HasWithheld, Participant, Record, RunKind, Turn, Utterance
+from tertulia.state.album import Population
+from tertulia.state.records import Case, HasWithheld, Participant, Record, RunKind, Turn, Utterance
 
 #: The two poles of each dimension of personality, the one that scores high first. Source: ChatAgents App. D.
 BIG_FIVE = {

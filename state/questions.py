@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ScoringOptions
-from state.records import Reply
+from tertulia.state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ScoringOptions
+from tertulia.state.records import Reply
 
 
 @dataclass(frozen=True)

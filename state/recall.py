@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, TypeVar
 
-from state.records import Memory
+from tertulia.state.records import Memory
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import Field
 
-from state.records import Record, Turn
-from state.text import one_line
+from tertulia.state.records import Record, Turn
+from tertulia.state.text import one_line
 
 #: Characters that a person may say at once: more than a minute of speech, and less than a terminal takes in a line.
 LONGEST = 1000

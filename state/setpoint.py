@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from state.errors import SettingError
-from state.records import Record
+from tertulia.state.errors import SettingError
+from tertulia.state.records import Record
 
 #: What may be asked for: dist-N and sim over the dialogues of a case. Source: APP §2.
 DiversityMetric = Literal["dist1", "dist2", "dist3", "sim"]

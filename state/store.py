@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from state.cognition import Call, Trace
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import (
+from tertulia.state.cognition import Call, Trace
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import (
     Candidate,
     Extension,
     Prompt,

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
-from state.context import Context
-from state.language_model import Embedder
-from state.records import Dialogue, HasWithheld, Persona, Record, Remembered, RunRecord, RunStatus, Stream
-from state.store import Store
+from tertulia.state.context import Context
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Dialogue, HasWithheld, Persona, Record, Remembered, RunRecord, RunStatus, Stream
+from tertulia.state.store import Store
 
 #: How the ids of memories begin that are formed in a simulation; the number of the day follows.
 FORMED = "day_"

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from state.blocks import letters_hint
-from state.records import BLOCK_INITIALS, Record
+from tertulia.state.blocks import letters_hint
+from tertulia.state.records import BLOCK_INITIALS, Record
 
 #: What people may be called in prompts, besides `A=B,C=D`.
 NAME_CHOICES = ("own", "famous", "rare")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from state.errors import UsageError
+from tertulia.state.errors import UsageError
 
 #: How the address of a server begins.
 _SERVER = ("postgresql://", "postgres://")

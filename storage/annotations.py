@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from state.annotation import Annotation, Instrument
-from state.text import first_line
-from storage.contract import Database
-from storage.faults import damaged
-from storage.tables import Table
-from storage.values import json_text, parsed, record_of
+from tertulia.state.annotation import Annotation, Instrument
+from tertulia.state.text import first_line
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged
+from tertulia.storage.tables import Table
+from tertulia.storage.values import json_text, parsed, record_of
 
 
 class Annotations:

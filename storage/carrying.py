@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from state.album import picture_hash
-from state.errors import StorageError
-from state.records import Prompt, Unit
-from storage.contents import verified
-from storage.contract import Database
-from storage.faults import record_faults, words_of_damage
-from storage.schema import TABLES
-from storage.values import Value, parsed
+from tertulia.state.album import picture_hash
+from tertulia.state.errors import StorageError
+from tertulia.state.records import Prompt, Unit
+from tertulia.storage.contents import verified
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import record_faults, words_of_damage
+from tertulia.storage.schema import TABLES
+from tertulia.storage.values import Value, parsed
 
 AnyValue = TypeVar("AnyValue")
 

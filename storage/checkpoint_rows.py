@@ -9,17 +9,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from storage.addresses import ServerAddress
-from storage.carrying import in_chunks, marks
-from storage.checkpoints import Checkpoints, PlainSerializer
-from storage.contract import Database
-from storage.faults import damaged, record_faults
-from storage.objects import CHECKPOINT_TABLES
-from storage.opening import MEMORY, open_connection
-from storage.values import parsed
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.carrying import in_chunks, marks
+from tertulia.storage.checkpoints import Checkpoints, PlainSerializer
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.objects import CHECKPOINT_TABLES
+from tertulia.storage.opening import MEMORY, open_connection
+from tertulia.storage.values import parsed
 
 if TYPE_CHECKING:
-    from storage.postgres import ServerDatabase
+    from tertulia.storage.postgres import ServerDatabase
 
 _TABLES = ("checkpoints", "writes")
 
@@ -63,7 +63,7 @@ def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoi
         StorageError: One is damaged, or was not written by Tertulia.
     """
     if isinstance(file.path, ServerAddress):
-        from storage.server_checkpoints import read_rows
+        from tertulia.storage.server_checkpoints import read_rows
 
         return [StoredCheckpoint(*row) for row in read_rows(_on_server(file), runs)]
     serializer = PlainSerializer(file.path)
@@ -86,7 +86,7 @@ def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoi
 def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -> None:
     """Insert checkpoints, those that are there stay; inside a transaction, after `make_tables`."""
     if isinstance(file.path, ServerAddress):
-        from storage.server_checkpoints import write_rows
+        from tertulia.storage.server_checkpoints import write_rows
 
         write_rows(_on_server(file), [(stored.table, stored.key, stored.value) for stored in checkpoints])
         return
@@ -103,7 +103,7 @@ def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -
 
 
 def _on_server(file: Database) -> "ServerDatabase":
-    from storage.postgres import ServerDatabase
+    from tertulia.storage.postgres import ServerDatabase
 
     assert isinstance(file, ServerDatabase)
     return file

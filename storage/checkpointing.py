@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from storage.addresses import ServerAddress
-from storage.checkpoints import SynchronousSaver, open_checkpoints
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.checkpoints import SynchronousSaver, open_checkpoints
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 
 @asynccontextmanager
@@ -19,8 +19,8 @@ async def checkpoints_of(store: "SqlStore") -> AsyncIterator[SynchronousSaver]:
         StorageError: They can't be read or written; also from any reading and writing of a checkpoint.
     """
     if isinstance(store.path, ServerAddress):
-        from storage.postgres import ServerDatabase
-        from storage.server_checkpoints import ServerCheckpoints
+        from tertulia.storage.postgres import ServerDatabase
+        from tertulia.storage.server_checkpoints import ServerCheckpoints
 
         assert isinstance(store.file, ServerDatabase)  # whoever drives runs has made the store
         yield ServerCheckpoints(store.file)

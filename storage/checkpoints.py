@@ -25,11 +25,11 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Send
 from typing_extensions import override
 
-from state.errors import StorageError
-from state.text import first_line
-from storage.addresses import StoreAddress
-from storage.faults import storage_faults
-from storage.opening import open_connection
+from tertulia.state.errors import StorageError
+from tertulia.state.text import first_line
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.faults import storage_faults
+from tertulia.storage.opening import open_connection
 
 #: The checkpoints behind another one of a thread: later ones, and those of subgraphs.
 BEHIND = "thread_id = {} AND (checkpoint_id > {} OR checkpoint_ns != '')"

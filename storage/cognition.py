@@ -6,13 +6,13 @@ from typing import Literal
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
-from state.cognition import Assessment, Trace
-from state.records import Record
-from state.store import AnyRecord, CognitionStore
-from storage.contents import Contents
-from storage.faults import damaged, record_faults
-from storage.tables import Table
-from storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
+from tertulia.state.cognition import Assessment, Trace
+from tertulia.state.records import Record
+from tertulia.state.store import AnyRecord, CognitionStore
+from tertulia.storage.contents import Contents
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.tables import Table
+from tertulia.storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
 
 #: The tables whose rows belong to a turn, each with the column that numbers it.
 _OF_A_TURN = {

@@ -8,14 +8,14 @@ from typing import Any
 
 from typing_extensions import override
 
-from state.errors import StorageError
-from state.records import Prompt, Unit
-from state.store import ContentStore
-from storage.addresses import StoreAddress
-from storage.contract import Database
-from storage.faults import damaged, record_faults
-from storage.tables import Table
-from storage.values import Value, checksum, parsed, searchable
+from tertulia.state.errors import StorageError
+from tertulia.state.records import Prompt, Unit
+from tertulia.state.store import ContentStore
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.tables import Table
+from tertulia.storage.values import Value, checksum, parsed, searchable
 
 
 def content_hash(text: str) -> str:

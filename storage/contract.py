@@ -7,10 +7,10 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from storage.addresses import StoreAddress
-from storage.dialects import Dialect
-from storage.terms import Term
-from storage.values import Value
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.dialects import Dialect
+from tertulia.storage.terms import Term
+from tertulia.storage.values import Value
 
 
 class Written(Protocol):

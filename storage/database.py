@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from state.errors import StorageError
-from state.words import has_unspaced
-from storage.contract import Database
-from storage.dialects import SQLITE
-from storage.faults import UNWRITABLE, damaged, hearing, storage_faults
-from storage.locks import Drivers, clear_locks, drive_lock
-from storage.opening import MEMORY, open_connection
-from storage.schema import BINARY, IDENTIFIERS
-from storage.terms import UNSPACED, Term, holds_terms
-from storage.values import Value, bound, compared, decoded, identifier, read
+from tertulia.state.errors import StorageError
+from tertulia.state.words import has_unspaced
+from tertulia.storage.contract import Database
+from tertulia.storage.dialects import SQLITE
+from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
+from tertulia.storage.locks import Drivers, clear_locks, drive_lock
+from tertulia.storage.opening import MEMORY, open_connection
+from tertulia.storage.schema import BINARY, IDENTIFIERS
+from tertulia.storage.terms import UNSPACED, Term, holds_terms
+from tertulia.storage.values import Value, bound, compared, decoded, identifier, read
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as SqliteUtils

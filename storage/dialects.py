@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from typing_extensions import override
 
-from storage.schema import TABLES, TableSchema
+from tertulia.storage.schema import TABLES, TableSchema
 
 #: What a field of a JSON column is read as: `truth` as 0 or 1.
 JsonKind = Literal["text", "number", "count", "truth"]

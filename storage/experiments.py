@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from state.errors import NotFoundError, nearest_hint
-from state.experiment import ExperimentRecord
-from storage.contents import Contents
-from storage.faults import damaged, record_faults
-from storage.ids import LISTED
-from storage.tables import Table
-from storage.values import parsed, plain_json, record_of
+from tertulia.state.errors import NotFoundError, nearest_hint
+from tertulia.state.experiment import ExperimentRecord
+from tertulia.storage.contents import Contents
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.ids import LISTED
+from tertulia.storage.tables import Table
+from tertulia.storage.values import parsed, plain_json, record_of
 
 
 class Experiments(Contents):

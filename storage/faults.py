@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from state.errors import StorageError
-from state.text import first_line, one_line, path_argument
-from storage.addresses import ServerAddress, StoreAddress
-from storage.values import LARGEST_BYTES, DamagedValueError
+from tertulia.state.errors import StorageError
+from tertulia.state.text import first_line, one_line, path_argument
+from tertulia.storage.addresses import ServerAddress, StoreAddress
+from tertulia.storage.values import LARGEST_BYTES, DamagedValueError
 
 #: How long a writer waits for another program's write, in seconds: 5 s (SQLite's default) were measured to be too few.
 BUSY_TIMEOUT_S = 30

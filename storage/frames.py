@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
-from state.errors import NotFoundError, UsageError, extra_hint
-from state.parameters import Parameters
-from storage.addresses import StoreAddress, is_missing, store_address
-from storage.contents import content_hash
-from storage.faults import damaged, record_faults
-from storage.schema import Kind
-from storage.store import SqlStore
-from storage.tables import Table
-from storage.values import parsed
-from storage.views import VIEWS, View
+from tertulia.state.errors import NotFoundError, UsageError, extra_hint
+from tertulia.state.parameters import Parameters
+from tertulia.storage.addresses import StoreAddress, is_missing, store_address
+from tertulia.storage.contents import content_hash
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.schema import Kind
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
+from tertulia.storage.values import parsed
+from tertulia.storage.views import VIEWS, View
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

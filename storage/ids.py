@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from state.errors import UsageError
-from storage.addresses import StoreAddress
+from tertulia.state.errors import UsageError
+from tertulia.storage.addresses import StoreAddress
 
 LATEST = "@last"
 

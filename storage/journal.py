@@ -7,15 +7,15 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
-from state.cognition import Call
-from state.records import Record, Reply
-from state.store import CallStore
-from state.text import first_line
-from storage.cognition import NO_LIMIT, Cognition
-from storage.contents import verified
-from storage.faults import damaged
-from storage.tables import Table
-from storage.values import json_text, packed, parsed, record_of, unpacked
+from tertulia.state.cognition import Call
+from tertulia.state.records import Record, Reply
+from tertulia.state.store import CallStore
+from tertulia.state.text import first_line
+from tertulia.storage.cognition import NO_LIMIT, Cognition
+from tertulia.storage.contents import verified
+from tertulia.storage.faults import damaged
+from tertulia.storage.tables import Table
+from tertulia.storage.values import json_text, packed, parsed, record_of, unpacked
 
 _PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
 

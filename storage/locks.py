@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from state.errors import StorageError
-from storage.values import identifier
+from tertulia.state.errors import StorageError
+from tertulia.storage.values import identifier
 
 #: Digits of a process id, at most.
 _LONGEST = 20

@@ -16,10 +16,10 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from state.parameters import Parameters
-from state.recall import may_be_recalled, recency
-from state.records import Memory
-from state.store import Recollection
+from tertulia.state.parameters import Parameters
+from tertulia.state.recall import may_be_recalled, recency
+from tertulia.state.records import Memory
+from tertulia.state.store import Recollection
 
 #: Streams up to this length are looked at whole.
 SCANNED = 4096

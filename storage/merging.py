@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from state.errors import StorageError, UsageError
-from state.experiment import ExperimentRecord
-from storage.carrying import SourceError, reading
-from storage.checkpoint_rows import has_tables, make_tables
-from storage.faults import record_faults
-from storage.run_comparison import DifferError
-from storage.run_merging import Row, RunMerger, town_of
-from storage.store import SqlStore
-from storage.tables import Table
-from storage.town_merging import TownMerger
-from storage.values import parsed, plain_json
+from tertulia.state.errors import StorageError, UsageError
+from tertulia.state.experiment import ExperimentRecord
+from tertulia.storage.carrying import SourceError, reading
+from tertulia.storage.checkpoint_rows import has_tables, make_tables
+from tertulia.storage.faults import record_faults
+from tertulia.storage.run_comparison import DifferError
+from tertulia.storage.run_merging import Row, RunMerger, town_of
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
+from tertulia.storage.town_merging import TownMerger
+from tertulia.storage.values import parsed, plain_json
 
 #: Joins the definitions of two experiments of one name, or refuses.
 Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]

@@ -11,11 +11,20 @@ from functools import lru_cache
 
 from sqlite_utils import Database, Migrations
 
-from storage.faults import hearing
-from storage.released import VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8
-from storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
-from storage.values import Value, checksum, read, searchable
-from storage.views import QUERIES
+from tertulia.storage.faults import hearing
+from tertulia.storage.released import (
+    VERSION_1,
+    VERSION_2,
+    VERSION_3,
+    VERSION_4,
+    VERSION_5,
+    VERSION_6,
+    VERSION_7,
+    VERSION_8,
+)
+from tertulia.storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
+from tertulia.storage.values import Value, checksum, read, searchable
+from tertulia.storage.views import QUERIES
 
 
 class _VersionedMigrations(Migrations):

@@ -18,10 +18,10 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 
-from state.errors import StorageError
-from state.text import path_argument
-from storage.faults import words_of_damage
-from storage.schema import SCHEMA_VERSION, TABLES
+from tertulia.state.errors import StorageError
+from tertulia.state.text import path_argument
+from tertulia.storage.faults import words_of_damage
+from tertulia.storage.schema import SCHEMA_VERSION, TABLES
 
 #: An object: its type, its name, the name of its table, its SQL.
 Row = tuple[object, object, object, object]
@@ -195,7 +195,7 @@ def _table_words(version: int) -> frozenset[str]:
 @cache
 def _released(version: int) -> tuple[Tokens, ...]:
     """Return the statements that made or extended the tables of the versions up to one before today's."""
-    from storage.released import VERSIONS
+    from tertulia.storage.released import VERSIONS
 
     statements = [_tokens(sql) for statements in VERSIONS[: max(0, version)] for sql in statements]
     return tuple(tokens for tokens in statements if tokens[:2] in (("create", "table"), ("alter", "table")))

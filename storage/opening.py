@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from state.errors import StorageError
-from storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
-from storage.objects import check_objects, is_known, objects
-from storage.schema import SCHEMA_VERSION, schema_version
-from storage.structure import check_tables
-from storage.values import LARGEST_BYTES
-from storage.views import QUERIES
+from tertulia.state.errors import StorageError
+from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
+from tertulia.storage.objects import check_objects, is_known, objects
+from tertulia.storage.schema import SCHEMA_VERSION, schema_version
+from tertulia.storage.structure import check_tables
+from tertulia.storage.values import LARGEST_BYTES
+from tertulia.storage.views import QUERIES
 
 #: The path of a store that lives only as long as its connection.
 MEMORY = ":memory:"
@@ -145,7 +145,7 @@ def _prepared(
             check_objects(objects(connection), version, str(path), QUERIES)
             # Imported only where there is something to make: with it comes sqlite-utils, and with that, where it is
             # installed, pandas: a third of a second, which commands that only read a store don't have to wait.
-            from storage.migrations import migrate
+            from tertulia.storage.migrations import migrate
 
             migrate(connection, str(path))
         check_schema(connection, str(path))

@@ -2,10 +2,10 @@
 
 from typing_extensions import override
 
-from state.album import picture_hash
-from state.store import PictureStore
-from storage.contents import Contents
-from storage.faults import damaged
+from tertulia.state.album import picture_hash
+from tertulia.state.store import PictureStore
+from tertulia.storage.contents import Contents
+from tertulia.storage.faults import damaged
 
 
 class Pictures(Contents, PictureStore):

@@ -24,18 +24,18 @@ from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 from typing_extensions import override
 
-from state.errors import StorageError
-from state.words import has_unspaced
-from storage.addresses import ServerAddress
-from storage.contract import Database
-from storage.dialects import POSTGRES
-from storage.faults import BUSY_TIMEOUT_S
-from storage.schema import BINARY, IDENTIFIERS
-from storage.server_faults import connection_faults, server_faults
-from storage.server_schema import HAS_UNSPACED, is_made, make
-from storage.server_text import decoded, encoded
-from storage.terms import Term, holds_terms
-from storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier
+from tertulia.state.errors import StorageError
+from tertulia.state.words import has_unspaced
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.contract import Database
+from tertulia.storage.dialects import POSTGRES
+from tertulia.storage.faults import BUSY_TIMEOUT_S
+from tertulia.storage.schema import BINARY, IDENTIFIERS
+from tertulia.storage.server_faults import connection_faults, server_faults
+from tertulia.storage.server_schema import HAS_UNSPACED, is_made, make
+from tertulia.storage.server_text import decoded, encoded
+from tertulia.storage.terms import Term, holds_terms
+from tertulia.storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
 DEFAULT_SCHEMA = "tertulia"

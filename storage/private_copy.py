@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from state.errors import NotFoundError, StorageError
-from storage.faults import damaged, storage_faults
-from storage.opening import refuse_companions, refuse_lost_log, refuse_stump
+from tertulia.state.errors import NotFoundError, StorageError
+from tertulia.storage.faults import damaged, storage_faults
+from tertulia.storage.opening import refuse_companions, refuse_lost_log, refuse_stump
 
 #: A store with what SQLite may keep beside it.
 _FILES = ("", "-wal", "-journal")

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from storage.contract import Database
-from storage.faults import record_faults
-from storage.schema import TABLES
-from storage.values import parsed
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import record_faults
+from tertulia.storage.schema import TABLES
+from tertulia.storage.values import parsed
 
 #: The tables whose rows belong to one run; that a run is an encounter of a simulation keeps it from being deleted.
 _OF_A_RUN = tuple(

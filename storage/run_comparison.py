@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from state.errors import StorageError
-from storage.carrying import by_hash, reading
-from storage.cognition import NO_LIMIT
-from storage.contract import Database
-from storage.run_rows import NUMBERED, rows_of, slices
-from storage.schema import TABLES
+from tertulia.state.errors import StorageError
+from tertulia.storage.carrying import by_hash, reading
+from tertulia.storage.cognition import NO_LIMIT
+from tertulia.storage.contract import Database
+from tertulia.storage.run_rows import NUMBERED, rows_of, slices
+from tertulia.storage.schema import TABLES
 
 #: What may change in the row of a run while it goes on, or by hand.
 _MAY_CHANGE = {"id", "status", "error", "extensions", "label"}

@@ -5,20 +5,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from state.album import Population
-from state.annotation import Annotation
-from state.errors import StorageError
-from state.meeting import Start
-from storage.carrying import Carrier, damaged, in_chunks, marks, reading
-from storage.checkpoint_rows import read_checkpoints, write_checkpoints
-from storage.faults import record_faults
-from storage.run_comparison import Comparison, DifferError, compare
-from storage.run_rows import NUMBERED, copy_rows
-from storage.schema import TABLES
-from storage.store import SqlStore
-from storage.tables import Table
-from storage.values import parsed, record_of
-from storage.views import TURNS_OF_RUN
+from tertulia.state.album import Population
+from tertulia.state.annotation import Annotation
+from tertulia.state.errors import StorageError
+from tertulia.state.meeting import Start
+from tertulia.storage.carrying import Carrier, damaged, in_chunks, marks, reading
+from tertulia.storage.checkpoint_rows import read_checkpoints, write_checkpoints
+from tertulia.storage.faults import record_faults
+from tertulia.storage.run_comparison import Comparison, DifferError, compare
+from tertulia.storage.run_rows import NUMBERED, copy_rows
+from tertulia.storage.schema import TABLES
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
+from tertulia.storage.values import parsed, record_of
+from tertulia.storage.views import TURNS_OF_RUN
 
 Row = dict[str, Any]
 

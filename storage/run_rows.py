@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from storage.carrying import Carrier, damaged, in_chunks, marks, reading
-from storage.cognition import NO_LIMIT
-from storage.contract import Database
-from storage.faults import record_faults
-from storage.schema import TABLES
-from storage.tables import Table
-from storage.values import parsed, searchable
+from tertulia.storage.carrying import Carrier, damaged, in_chunks, marks, reading
+from tertulia.storage.cognition import NO_LIMIT
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import record_faults
+from tertulia.storage.schema import TABLES
+from tertulia.storage.tables import Table
+from tertulia.storage.values import parsed, searchable
 
 #: The tables whose rows belong to a turn of a run, each with the column that numbers it.
 NUMBERED: Mapping[str, str] = {

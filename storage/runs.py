@@ -10,21 +10,21 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import override
 
-from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import Extension, RunRecord, RunStatus, Trial
-from state.store import Dependents, RunStore
-from storage.cognition import NO_LIMIT
-from storage.contents import Contents
-from storage.contract import Database
-from storage.faults import damaged, record_faults
-from storage.ids import LISTED, listed, resolve_id
-from storage.opening import MEMORY
-from storage.removal import delete_runs, delete_unused, pointed_from
-from storage.tables import Table
-from storage.values import Value, parsed, plain_json, record_of
-from storage.views import TURNS_OF_RUN
+from tertulia.state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Extension, RunRecord, RunStatus, Trial
+from tertulia.state.store import Dependents, RunStore
+from tertulia.storage.cognition import NO_LIMIT
+from tertulia.storage.contents import Contents
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.ids import LISTED, listed, resolve_id
+from tertulia.storage.opening import MEMORY
+from tertulia.storage.removal import delete_runs, delete_unused, pointed_from
+from tertulia.storage.tables import Table
+from tertulia.storage.values import Value, parsed, plain_json, record_of
+from tertulia.storage.views import TURNS_OF_RUN
 
 #: Letters and digits that are not taken for one another.
 RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from state.errors import StorageError
+from tertulia.state.errors import StorageError
 
 #: The version of these tables, which a store notes as `PRAGMA user_version`.
 SCHEMA_VERSION = 8

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from storage.contract import Database
-from storage.faults import damaged, record_faults
-from storage.runs import check_nothing_is_lost
-from storage.tables import Table
-from storage.terms import terms_of
-from storage.values import parsed
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.runs import check_nothing_is_lost
+from tertulia.storage.tables import Table
+from tertulia.storage.terms import terms_of
+from tertulia.storage.values import parsed
 
 PassageKind = Literal["utterance", "thought", "memory"]
 KINDS: tuple[PassageKind, ...] = get_args(PassageKind)

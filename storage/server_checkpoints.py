@@ -12,11 +12,11 @@ from psycopg import Connection, Cursor
 from psycopg.rows import DictRow
 from typing_extensions import override
 
-from storage.checkpoints import BEHIND, PlainSerializer, SynchronousSaver
-from storage.dialects import POSTGRES
-from storage.postgres import ServerDatabase
-from storage.server_faults import server_faults
-from storage.values import parsed
+from tertulia.storage.checkpoints import BEHIND, PlainSerializer, SynchronousSaver
+from tertulia.storage.dialects import POSTGRES
+from tertulia.storage.postgres import ServerDatabase
+from tertulia.storage.server_faults import server_faults
+from tertulia.storage.values import parsed
 
 
 class ServerCheckpoints(SynchronousSaver, PostgresSaver):

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from state.errors import StorageError
-from state.text import first_line
-from storage.addresses import ServerAddress
-from storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
+from tertulia.state.errors import StorageError
+from tertulia.state.text import first_line
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
 
 #: What a server, or the library, says when no connection can be made, and what helps; their messages have no codes.
 _CONNECTING = {

@@ -7,14 +7,14 @@ Nothing points to anything by a foreign key: a run's rows may come before what t
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from state.errors import StorageError
-from storage.addresses import ServerAddress
-from storage.dialects import POSTGRES
-from storage.faults import damaged
-from storage.schema import SCHEMA_VERSION, TABLES, Column, TableSchema
-from storage.server_text import PLAIN_JSON
-from storage.terms import UNSPACED
-from storage.views import VIEWS
+from tertulia.state.errors import StorageError
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.dialects import POSTGRES
+from tertulia.storage.faults import damaged
+from tertulia.storage.schema import SCHEMA_VERSION, TABLES, Column, TableSchema
+from tertulia.storage.server_text import PLAIN_JSON
+from tertulia.storage.terms import UNSPACED
+from tertulia.storage.views import VIEWS
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -7,16 +7,16 @@ from typing import Any
 
 from typing_extensions import override
 
-from state.errors import NotFoundError, StorageError, nearest_hint
-from state.records import Remembered, RunStatus, Stream
-from state.town import FORMED, SEEN, Encounter, Simulation, Town, TownStore
-from storage.cognition import check_turns
-from storage.faults import damaged, record_faults
-from storage.ids import LISTED, resolve_id
-from storage.runs import checked_parameters
-from storage.streams import Streams
-from storage.tables import Table
-from storage.values import Value, json_text, parsed, record_of
+from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
+from tertulia.state.records import Remembered, RunStatus, Stream
+from tertulia.state.town import FORMED, SEEN, Encounter, Simulation, Town, TownStore
+from tertulia.storage.cognition import check_turns
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.ids import LISTED, resolve_id
+from tertulia.storage.runs import checked_parameters
+from tertulia.storage.streams import Streams
+from tertulia.storage.tables import Table
+from tertulia.storage.values import Value, json_text, parsed, record_of
 
 #: By resident, memories and their embeddings.
 Memories = Mapping[str, tuple[Sequence[Remembered], Sequence[Sequence[float]]]]

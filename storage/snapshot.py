@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from storage.faults import storage_faults
+from tertulia.storage.faults import storage_faults
 
 
 def snapshot_of(path: Path) -> bytes:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from state.errors import StorageError
-from state.parameters import Parameters
-from state.records import Remembered, Stream
-from state.store import Recollection, StreamStore
-from storage.contents import Contents
-from storage.faults import damaged, record_faults
-from storage.tables import Table
-from storage.values import Value, json_text, parsed
+from tertulia.state.errors import StorageError
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Remembered, Stream
+from tertulia.state.store import Recollection, StreamStore
+from tertulia.storage.contents import Contents
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.tables import Table
+from tertulia.storage.values import Value, json_text, parsed
 
 if TYPE_CHECKING:
-    from storage.memory_index import MemoryIndex
+    from tertulia.storage.memory_index import MemoryIndex
 
 #: Memories that are read at once.
 _CHUNK = 4096
@@ -51,7 +51,7 @@ class Streams(Contents, StreamStore):
 
     @override
     def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
-        from storage.memory_index import MemoryIndex
+        from tertulia.storage.memory_index import MemoryIndex
 
         key = stream.simulation, stream.agent
         index = self._indexes.pop(key) if key in self._indexes else MemoryIndex()

@@ -3,8 +3,8 @@
 import sqlite3
 from collections.abc import Collection, Iterable
 
-from storage.faults import damaged
-from storage.schema import TABLES
+from tertulia.storage.faults import damaged
+from tertulia.storage.schema import TABLES
 
 #: What sqlite-utils makes beside the table whose texts are indexed in full (`Table.enable_fts`).
 _FULL_TEXT = ("passages_fts", "passages_ai", "passages_ad", "passages_au")

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from state.errors import StorageError
-from storage.contract import Database
-from storage.faults import damaged
-from storage.schema import CHECKSUM, TABLES
-from storage.values import Value, checksum
+from tertulia.state.errors import StorageError
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged
+from tertulia.storage.schema import CHECKSUM, TABLES
+from tertulia.storage.values import Value, checksum
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}

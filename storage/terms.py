@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from state.words import word_spans
+from tertulia.state.words import word_spans
 
 #: The first and the last of the signs of scripts without spaces.
 UNSPACED = (

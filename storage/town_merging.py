@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import Any, Literal
 
-from state.errors import StorageError
-from storage.carrying import Carrier, by_hash, damaged, reading
-from storage.checkpoint_rows import read_checkpoints, write_checkpoints
-from storage.faults import record_faults
-from storage.run_comparison import RANKS, DifferError
-from storage.store import SqlStore
-from storage.tables import Table
-from storage.values import parsed
+from tertulia.state.errors import StorageError
+from tertulia.storage.carrying import Carrier, by_hash, damaged, reading
+from tertulia.storage.checkpoint_rows import read_checkpoints, write_checkpoints
+from tertulia.storage.faults import record_faults
+from tertulia.storage.run_comparison import RANKS, DifferError
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
+from tertulia.storage.values import parsed
 
 Row = dict[str, Any]
 

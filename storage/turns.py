@@ -6,14 +6,14 @@ from typing import Any
 
 from typing_extensions import override
 
-from state.errors import NotFoundError
-from state.records import Candidate, Reply, Turn, TurnRecord
-from state.store import TurnStore
-from storage.cognition import NO_LIMIT, Cognition
-from storage.faults import damaged, record_faults
-from storage.runs import Runs
-from storage.tables import Table
-from storage.values import Value, parsed, plain_json, record_of
+from tertulia.state.errors import NotFoundError
+from tertulia.state.records import Candidate, Reply, Turn, TurnRecord
+from tertulia.state.store import TurnStore
+from tertulia.storage.cognition import NO_LIMIT, Cognition
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.runs import Runs
+from tertulia.storage.tables import Table
+from tertulia.storage.values import Value, parsed, plain_json, record_of
 
 _WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
 

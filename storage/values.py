@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from state.errors import StorageError
-from state.store import AnyRecord
-from state.text import first_line
+from tertulia.state.errors import StorageError
+from tertulia.state.store import AnyRecord
+from tertulia.state.text import first_line
 
 Value = str | int | float | bytes | None
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from storage.dialects import SQLITE, Dialect, JsonKind
-from storage.schema import TABLES, Kind
+from tertulia.storage.dialects import SQLITE, Dialect, JsonKind
+from tertulia.storage.schema import TABLES, Kind
 
 #: SQL, or what makes it in the dialect of a database.
 Sql = str | Callable[[Dialect], str]

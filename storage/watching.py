@@ -6,9 +6,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from state.records import RunStatus
-from storage.store import SqlStore
-from storage.views import TURNS_OF_RUN
+from tertulia.state.records import RunStatus
+from tertulia.storage.store import SqlStore
+from tertulia.storage.views import TURNS_OF_RUN
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,20 @@
 Nothing heavy is imported before it is used.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tertulia.name_collisions import check_rooms
+from tertulia.former_names import FormerNames
 
 if TYPE_CHECKING:
-    from nodes.machinery.node import Node
-    from nodes.mechanisms.mechanism import Mechanism
-    from state.cognition import Finding
-    from state.errors import (
+    from tertulia.api import diff, resume, run, stream
+    from tertulia.declaring import mechanism, node, scorer
+    from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.state.cognition import Finding
+    from tertulia.state.errors import (
         ExtensionError,
         LeftError,
         ModelError,
@@ -36,12 +40,9 @@ if TYPE_CHECKING:
         TertuliaError,
         UsageError,
     )
-    from state.parameters import Parameters
-    from state.records import Record, Turn, Unit
-    from state.seat import Answer, Invitation
-    from tertulia.api import diff, resume, run, stream
-    from tertulia.declaring import mechanism, node, scorer
-    from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+    from tertulia.state.parameters import Parameters
+    from tertulia.state.records import Record, Turn, Unit
+    from tertulia.state.seat import Answer, Invitation
     from tertulia.stored_run import Run
     from tertulia.stores import Store, open_store
 
@@ -52,13 +53,13 @@ _PUBLIC = {
     "tertulia.stored_run": ("Run",),
     "tertulia.declaring": ("mechanism", "node", "scorer"),
     "tertulia.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
-    "nodes.machinery.node": ("Node",),
-    "nodes.mechanisms.mechanism": ("Mechanism",),
-    "state.cognition": ("Finding",),
-    "state.parameters": ("Parameters",),
-    "state.records": ("Record", "Turn", "Unit"),
-    "state.seat": ("Answer", "Invitation"),
-    "state.errors": (
+    "tertulia.nodes.machinery.node": ("Node",),
+    "tertulia.nodes.mechanisms.mechanism": ("Mechanism",),
+    "tertulia.state.cognition": ("Finding",),
+    "tertulia.state.parameters": ("Parameters",),
+    "tertulia.state.records": ("Record", "Turn", "Unit"),
+    "tertulia.state.seat": ("Answer", "Invitation"),
+    "tertulia.state.errors": (
         *("ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "SettingError"),
         *("StorageError", "TertuliaError", "UsageError"),
     ),
@@ -103,7 +104,7 @@ __all__ = [
 ]
 
 
-check_rooms()
+sys.meta_path.insert(0, FormerNames())
 
 
 def __getattr__(name: str) -> Any:

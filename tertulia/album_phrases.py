@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from state.album import Population
 from tertulia.exchanges import Journey, RecordedExchange
 from tertulia.phrases import clean, counted, picture_phrase
+from tertulia.state.album import Population
 
 #: Characters of a plan that a list of exchanges shows.
 _SHOWN = 160

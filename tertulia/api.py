@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.seat import Ask
-from storage.addresses import StoreAddress
 from tertulia.arguments import check_argument
 from tertulia.comparing import RunComparison
 from tertulia.events import Event
@@ -17,13 +15,15 @@ from tertulia.launching import RunLauncher
 from tertulia.model_names import REHEARSAL
 from tertulia.session import stream_of
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.state.seat import Ask
+from tertulia.storage.addresses import StoreAddress
 from tertulia.store_handle import StoreHandle
 from tertulia.stored_run import Run
 from tertulia.stores import Store
 
 if TYPE_CHECKING:
-    from nodes.machinery.node import Node
-    from nodes.mechanisms.mechanism import Mechanism
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
 
 #: The store of runs where none is named: in the current folder.
 DEFAULT_STORE = "tertulia.db"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from state.errors import SettingError
+from tertulia.state.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,8 +101,8 @@ def check_changes(say: object, **changes: object) -> None:
 
 def check_additions(nodes: object, mechanisms: object, extensions: object) -> None:
     """Raise `SettingError` where nodes, mechanisms or extensions are not what can be put into a run."""
-    from nodes.machinery.node import Node
-    from nodes.mechanisms.mechanism import Mechanism
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
 
     check_texts("nodes", nodes, "nodes are given by place: nodes={'score': …}")
     for place, node in (nodes or {}).items() if isinstance(nodes, Mapping) else ():

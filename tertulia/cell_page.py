@@ -3,8 +3,8 @@
 import shlex
 from html import escape
 
-from state.errors import UsageError
 from tertulia.arguments import whole_number
+from tertulia.state.errors import UsageError
 from tertulia.store_handle import StoreHandle
 
 #: What the page in a cell may do: act by itself and save figures; it reaches neither the notebook nor a host.

@@ -9,19 +9,19 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from state.errors import TertuliaError
-from state.records import RunRecord, RunStatus
 from tertulia.driver import recorded_ending
 from tertulia.engines import Engines
 from tertulia.events import Emit, RunEnded, RunStarted
 from tertulia.interrupting import interruptible, run_or_abandon
 from tertulia.starting import context_of
+from tertulia.state.errors import TertuliaError
+from tertulia.state.records import RunRecord, RunStatus
 
 if TYPE_CHECKING:
-    from models.cohort import CohortBatches
-    from nodes.machinery.registry import Registry
-    from storage.checkpoints import SynchronousSaver
-    from storage.store import SqlStore
+    from tertulia.models.cohort import CohortBatches
+    from tertulia.nodes.machinery.registry import Registry
+    from tertulia.storage.checkpoints import SynchronousSaver
+    from tertulia.storage.store import SqlStore
 
 #: A stored run with its models and its nodes.
 OpenedRun = tuple[RunRecord, Engines, "Registry"]
@@ -39,7 +39,7 @@ def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> No
         StorageError: Another process drives one of the runs; nothing is touched.
         KeyboardInterrupt: They were interrupted.
     """
-    from models.cohort import CohortBatches
+    from tertulia.models.cohort import CohortBatches
 
     batches = CohortBatches([run.run for run, *_ in runs], store)
     with ExitStack() as locks:
@@ -50,7 +50,7 @@ def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> No
 
 
 async def _drive_all(store: "SqlStore", runs: Sequence[OpenedRun], batches: "CohortBatches", emit: Emit) -> None:
-    from storage.checkpointing import checkpoints_of
+    from tertulia.storage.checkpointing import checkpoints_of
 
     # One connection for all: hundreds would need as many files open as most systems allow a process.
     async with checkpoints_of(store) as checkpointer, asyncio.TaskGroup() as tasks:

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.comparison import (
+from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.exchanges import spoken_turns
+from tertulia.metrics.comparison import (
     Comparison,
     Difference,
     TurnComparison,
@@ -12,16 +14,14 @@ from metrics.comparison import (
     largest_score_difference,
     switched_on,
 )
-from metrics.comparison import Document as TurnDocument
-from state.errors import NotFoundError
-from state.language_model import Embedder
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import RunRecord, Turn
-from state.store import Store
-from tertulia.documents import SCHEMA_VERSION, Document
-from tertulia.exchanges import spoken_turns
+from tertulia.metrics.comparison import Document as TurnDocument
 from tertulia.phrases import in_words, number
+from tertulia.state.errors import NotFoundError
+from tertulia.state.language_model import Embedder
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.store import Store
 
 _WITHHELD = ("start", "withheld")
 
@@ -116,8 +116,14 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
         compared: The runs.
         embedder: What similarity is measured with; `None`: it is not measured.
     """
-    from metrics.diversity import dialogue_of, dialogue_text, distinct_n, mean_pairwise_cosine, words_per_utterance
-    from prompts.renaming import names_in_words
+    from tertulia.metrics.diversity import (
+        dialogue_of,
+        dialogue_text,
+        distinct_n,
+        mean_pairwise_cosine,
+        words_per_utterance,
+    )
+    from tertulia.prompts.renaming import names_in_words
 
     dialogues = [
         dialogue_of(turns, names_in_words(start.names, Parameters.of_record(run.parameters)).name_of)

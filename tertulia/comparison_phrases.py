@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from metrics.comparison import Document, TurnComparison, largest_score_difference
 from tertulia.comparing import RunComparison, agents_that_differ, without
+from tertulia.metrics.comparison import Document, TurnComparison, largest_score_difference
 from tertulia.phrases import counted, number
 
 #: What an aspect of a turn is called where its own name does not say it.

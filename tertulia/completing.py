@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from state.errors import TertuliaError
-from storage.addresses import StoreAddress
-from storage.opening import open_to_look
 from tertulia.phrases import clean
+from tertulia.state.errors import TertuliaError
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.opening import open_to_look
 
 #: Runs that are offered, the newest ones.
 _MOST = 200
@@ -19,7 +19,7 @@ _MOST = 200
 
 def scenarios(typed: str) -> Iterator[tuple[str, str]]:
     """Yield shipped scenarios, and scenario files in the folder that is being typed."""
-    from worlds.catalog import FILE_ENDINGS, MEETINGS, POPULATIONS
+    from tertulia.worlds.catalog import FILE_ENDINGS, MEETINGS, POPULATIONS
 
     yield from towns()
     for what, names in (("a meeting", MEETINGS), ("a population", POPULATIONS)):
@@ -32,15 +32,15 @@ def scenarios(typed: str) -> Iterator[tuple[str, str]]:
 
 def towns() -> Iterator[tuple[str, str]]:
     """Yield shipped towns."""
-    from worlds.catalog import TOWNS
+    from tertulia.worlds.catalog import TOWNS
 
     yield from ((name, "a town") for name in TOWNS)
 
 
 def settings() -> Iterator[tuple[str, str]]:
     """Yield the parameters that can be set."""
-    from nodes.machinery.places import PLACES
-    from state.parameters import ALIASES, SETTABLE, Parameters
+    from tertulia.nodes.machinery.places import PLACES
+    from tertulia.state.parameters import ALIASES, SETTABLE, Parameters
 
     yield "seed", "seed of all draws"
     for place in PLACES:

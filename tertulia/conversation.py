@@ -14,25 +14,25 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, StateSnapshot
 
-from graphs.album_chat import AlbumGraph, build_album_chat_graph
-from graphs.dialogue import DialogueGraph, build_dialogue_graph
-from graphs.group_chat import GroupGraph, build_group_chat_graph
-from graphs.town import TownGraph
-from nodes.seat import invite
-from state.album import Population
-from state.cognition import Trace
-from state.context import Context
-from state.errors import UsageError
-from state.graph_state import GroupState
-from state.meeting import Meeting
-from state.seat import Ask
-from storage.checkpoints import SynchronousSaver
 from tertulia.entering import enter
 from tertulia.events import Emit, Noted, StepStarted, TurnFinished, ignore
+from tertulia.graphs.album_chat import AlbumGraph, build_album_chat_graph
+from tertulia.graphs.dialogue import DialogueGraph, build_dialogue_graph
+from tertulia.graphs.group_chat import GroupGraph, build_group_chat_graph
+from tertulia.graphs.town import TownGraph
 from tertulia.meeting_check import notes_of_round, warnings_of
+from tertulia.nodes.seat import invite
 from tertulia.platforms import note_platform
 from tertulia.prompt_language import language_notes
 from tertulia.removal import notes_of_turn
+from tertulia.state.album import Population
+from tertulia.state.cognition import Trace
+from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
+from tertulia.state.graph_state import GroupState
+from tertulia.state.meeting import Meeting
+from tertulia.state.seat import Ask
+from tertulia.storage.checkpoints import SynchronousSaver
 from tertulia.tracing import Tracer
 
 #: The nodes with which a turn begins, and the nodes one of which ends it.

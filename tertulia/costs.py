@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from math import inf, nan
 from types import MappingProxyType
 
-from metrics.cost import Cost, cost_by, total
-from state.cognition import Call
-from state.errors import UsageError
-from state.records import RunRecord
-from state.store import Store
 from tertulia.documents import Document
+from tertulia.metrics.cost import Cost, cost_by, total
+from tertulia.state.cognition import Call
+from tertulia.state.errors import UsageError
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 #: By model, what a million tokens read, and a million written, cost.
 Prices = Mapping[str, tuple[float, float]]

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from state.errors import NotFoundError, UsageError, nearest_hint
-from state.language_model import Embedder
-from state.records import Remembered
-from state.town import FORMED, Encounter, Simulation
-from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Remembered
+from tertulia.state.town import FORMED, Encounter, Simulation
+from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from metrics.diversity import Dialogue
+    from tertulia.metrics.diversity import Dialogue
 
 _NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
 
@@ -55,7 +55,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
         simulation: The simulation.
         embedder: What similarity is measured with; `None`: it is not measured.
     """
-    from metrics.diversity import metrics_of_cases
+    from tertulia.metrics.diversity import metrics_of_cases
 
     simulations, name = store.simulations, simulation.simulation
     days: dict[int, list[Encounter]] = {}
@@ -95,7 +95,7 @@ def days_document(simulation: Simulation, rows: Sequence[Document]) -> Document:
 
 
 def _dialogue(store: SqlStore, encounter: Encounter) -> "Dialogue":
-    from metrics.diversity import dialogue_of
+    from tertulia.metrics.diversity import dialogue_of
 
     return dialogue_of(store.turns(encounter.run))
 
@@ -116,7 +116,7 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
 
     Source: APP §2 (diversity over trials of a case, averaged over cases) and Fig. 2.
     """
-    from metrics.diversity import mean_over_cases, metrics_of_cases
+    from tertulia.metrics.diversity import mean_over_cases, metrics_of_cases
 
     trials = _shared_encounters(store, simulations)
     figures = metrics_of_cases({f"{day} {at}": dialogues for (day, at, *_), dialogues in trials.items()}, embedder)

@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, overload
 
-from nodes.machinery.node import Node
-from nodes.machinery.places import PLACES
-from nodes.mechanisms.mechanism import Mechanism
-from state.cognition import Finding
-from state.errors import ExtensionError
-from state.records import Record
+from tertulia.nodes.machinery.node import Node
+from tertulia.nodes.machinery.places import PLACES
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.state.cognition import Finding
+from tertulia.state.errors import ExtensionError
+from tertulia.state.records import Record
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-    from nodes.view import View
-    from state.context import Context
+    from tertulia.nodes.view import View
+    from tertulia.state.context import Context
 
 #: From the units of a prompt, and the runtime context where it needs two arguments, to a score of 0 or more for each:
 #: in their order, or by unit id. It may be `async`.

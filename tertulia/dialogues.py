@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from state.errors import UsageError
-from state.parameters import Parameters
-from state.records import RunRecord
-from state.store import Store
 from tertulia.exchanges import spoken_turns
+from tertulia.state.errors import UsageError
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 if TYPE_CHECKING:
-    from metrics.diversity import Dialogue
+    from tertulia.metrics.diversity import Dialogue
 
 #: What follows the name of a case whose dialogue was logged, not generated.
 LOGGED = ", logged"
@@ -32,8 +32,8 @@ def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
 
     Recorded silences are left out; in an album chat each question is followed by its answer.
     """
-    from metrics.diversity import dialogue_of
-    from prompts.renaming import names_in_words
+    from tertulia.metrics.diversity import dialogue_of
+    from tertulia.prompts.renaming import names_in_words
 
     start = store.start(run.run)
     names = names_in_words(start.names, Parameters.of_record(run.parameters))
@@ -52,7 +52,7 @@ def logged_dialogues(source: str) -> "dict[str, Dialogue]":
         NotFoundError: There is no such folder, town or case.
         ScenarioError: It can't be read, or it is no log: meetings and scenario files have no dialogues.
     """
-    from worlds.catalog import logged_cases
+    from tertulia.worlds.catalog import logged_cases
 
     return {
         scenario: [(utterance.speaker, utterance.text) for utterance in utterances]
@@ -67,13 +67,13 @@ def logged_dialogue(case: str) -> "Dialogue":
         NotFoundError: There is no such folder, town or case.
         ScenarioError: It can't be read, or it is of no log.
     """
-    from worlds.catalog import logged_case
+    from tertulia.worlds.catalog import logged_case
 
     return [(utterance.speaker, utterance.text) for utterance in logged_case(case)]
 
 
 def is_log(given: str) -> bool:
     """Whether an argument names logged dialogues: a Generative Agents run, or a town or its case."""
-    from worlds.catalog import TOWNS
+    from tertulia.worlds.catalog import TOWNS
 
     return given.startswith("ga:") or given.partition(":")[0] in TOWNS

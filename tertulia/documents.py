@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from state.album import Population
-from state.cognition import Call
-from state.meeting import Meeting, Start
-from state.records import RunRecord
-from state.store import Store
 from tertulia.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.phrases import order_of
 from tertulia.platforms import platforms_document
 from tertulia.removal import remarks
 from tertulia.rounds import AgentRound, Round, calls_of, read_characters, read_round
+from tertulia.state.album import Population
+from tertulia.state.cognition import Call
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 from tertulia.turns import TurnDetails, as_written
 
 #: The version of all documents; it grows when a field goes or changes its meaning.

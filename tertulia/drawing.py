@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from state.errors import UsageError, nearest_hint
-from state.parameters import Order, Parameters
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.starting import NOTHING_ADDED, Additions
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.parameters import Order, Parameters
 
 GRAPHS = ("utterance", "dialogue", "cognition", "group_chat", "exchange", "album_chat")
 
@@ -50,8 +50,8 @@ def draw_graph(
         UsageError: There is no such graph, or a setting is not acceptable.
         NotFoundError: There is no such scenario.
     """
-    from nodes.machinery.places import place_name
-    from worlds.catalog import extensions_of, resolve, settings_of
+    from tertulia.nodes.machinery.places import place_name
+    from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     if name not in GRAPHS:
         raise UsageError(f"there is no graph {name!r}{nearest_hint(name, GRAPHS)}")
@@ -84,11 +84,11 @@ def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xra
         named: Their names, by place.
         xray: Whether graphs inside it are drawn too.
     """
-    from graphs.album_chat import build_album_chat_graph, build_exchange_graph
-    from graphs.cognition import build_cognition_graph
-    from graphs.dialogue import build_dialogue_graph
-    from graphs.group_chat import build_group_chat_graph
-    from graphs.utterance import build_utterance_graph
+    from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
+    from tertulia.graphs.cognition import build_cognition_graph
+    from tertulia.graphs.dialogue import build_dialogue_graph
+    from tertulia.graphs.group_chat import build_group_chat_graph
+    from tertulia.graphs.utterance import build_utterance_graph
 
     builders: dict[str, Callable[[], Any]] = {
         "utterance": lambda: build_utterance_graph(chosen),

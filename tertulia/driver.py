@@ -6,15 +6,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from state.errors import LeftError, ModelError, StorageError, TertuliaError, failure_text
-from state.records import RunStatus
-from state.seat import Ask
 from tertulia.events import Emit, RunEnded, RunStarted
 from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.state.errors import LeftError, ModelError, StorageError, TertuliaError, failure_text
+from tertulia.state.records import RunStatus
+from tertulia.state.seat import Ask
 
 if TYPE_CHECKING:
-    from state.context import Context
-    from storage.store import SqlStore
+    from tertulia.state.context import Context
+    from tertulia.storage.store import SqlStore
 
 
 def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None = None) -> None:
@@ -43,8 +43,8 @@ def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None
 
 
 async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None) -> None:
-    from storage.checkpointing import checkpoints_of
     from tertulia.conversation import drive
+    from tertulia.storage.checkpointing import checkpoints_of
 
     async with checkpoints_of(store) as checkpointer:
         await drive(context, checkpointer, emit, ask)

@@ -7,15 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from state.errors import ModelError, TertuliaError, TrustError
-from state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder, Report, SeeingModel, ignore_activity
-from state.meeting import Start
-from state.parameters import Parameters
-from state.parameters.model import ModelWeights, ServerParameters
-from state.questions import ServedModel
-from state.records import ParticipantModel, RunRecord
-from state.text import one_line
-from storage.vectors import VectorFile
 from tertulia.model_names import (
     EMBEDDER,
     REHEARSAL,
@@ -26,6 +17,23 @@ from tertulia.model_names import (
     require_dialogue_last,
     require_likelihoods,
 )
+from tertulia.state.errors import ModelError, TertuliaError, TrustError
+from tertulia.state.language_model import (
+    Embedder,
+    LanguageModel,
+    ModelRole,
+    PictureFinder,
+    Report,
+    SeeingModel,
+    ignore_activity,
+)
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.parameters.model import ModelWeights, ServerParameters
+from tertulia.state.questions import ServedModel
+from tertulia.state.records import ParticipantModel, RunRecord
+from tertulia.state.text import one_line
+from tertulia.storage.vectors import VectorFile
 from tertulia.trust import KnownTrust, Trust, Trusted
 
 Taker = TypeVar("Taker", str, ModelRole)
@@ -76,8 +84,8 @@ class ModelAccess:
         Raises:
             TrustError: Only a file names one, and the user, if they can be asked, said no.
         """
-        from models.chat_names import SERVER_KEY, is_chat_name, key_variable, places_of
-        from models.loading import is_hub_id
+        from tertulia.models.chat_names import SERVER_KEY, is_chat_name, key_variable, places_of
+        from tertulia.models.loading import is_hub_id
 
         names = [self._asked_as(name) for name in names]
         places = {place: name for name in names if is_chat_name(name) for place in places_of(name)}
@@ -110,7 +118,7 @@ class ModelAccess:
 
     def _asked_as(self, name: str) -> str:
         """Return the name with the servers that the user names for a model now, where those are others."""
-        from models.chat_names import ADDRESS, is_same_served
+        from tertulia.models.chat_names import ADDRESS, is_same_served
 
         if name in self.named or not name.startswith(ADDRESS):
             return name
@@ -125,9 +133,9 @@ class ModelAccess:
         """
         if not self.scorers:
             return self.language_model(name, parameters)
-        from models.loading import open_model
-        from models.ray_scoring import open_scorers
-        from models.threads import threads_in_force
+        from tertulia.models.loading import open_model
+        from tertulia.models.ray_scoring import open_scorers
+        from tertulia.models.threads import threads_in_force
 
         opener = partial(
             open_model,
@@ -153,8 +161,8 @@ class ModelAccess:
         Raises:
             ModelError: It can't be loaded, or has other adapters now.
         """
-        from models.chat_names import key_variable
-        from models.loading import open_model
+        from tertulia.models.chat_names import key_variable
+        from tertulia.models.loading import open_model
 
         name = self._asked_as(recorded if noted is None or noted.adapters is not None else noted.base)
         variable = key_variable(name)
@@ -186,7 +194,7 @@ class ModelAccess:
             TrustError: Only a file names it, and it is not one that comes with the installation.
             TertuliaError: There is none, or it can't be loaded.
         """
-        from models.loading import open_embedder
+        from tertulia.models.loading import open_embedder
 
         if name not in {EMBEDDER, REHEARSAL, *self.named}:
             raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
@@ -209,7 +217,7 @@ class ModelAccess:
         Raises:
             TertuliaError: There is none, or it can't be loaded.
         """
-        from models.loading import open_picture_finder
+        from tertulia.models.loading import open_picture_finder
 
         with _errors_explained(f"the model {name!r}"):
             return open_picture_finder(

@@ -5,13 +5,13 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
-from nodes.belongings import belongings_at
-from nodes.record_round import end_of_round_s, shared_exchanges
-from nodes.seat import BY_HAND
-from state.album import Exchange, Population
-from state.context import Context
-from state.graph_state import AlbumState, DialogueState, GroupState, Mind, first_state
-from state.meeting import Attendee, Meeting
+from tertulia.nodes.belongings import belongings_at
+from tertulia.nodes.record_round import end_of_round_s, shared_exchanges
+from tertulia.nodes.seat import BY_HAND
+from tertulia.state.album import Exchange, Population
+from tertulia.state.context import Context
+from tertulia.state.graph_state import AlbumState, DialogueState, GroupState, Mind, first_state
+from tertulia.state.meeting import Attendee, Meeting
 
 #: What a participant is prepared from: where a fork changes it, they are prepared again.
 _PREPARED_FROM = ("big_five", "descriptions", "goals", "model")

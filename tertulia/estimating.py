@@ -3,11 +3,11 @@
 import asyncio
 from dataclasses import dataclass
 
-from state.cognition import Call
-from state.seat import Answer, Invitation
 from tertulia.engines import Engines, ModelAccess
 from tertulia.model_names import REHEARSAL, models_of_roles
 from tertulia.starting import RunPlan, begin_with
+from tertulia.state.cognition import Call
+from tertulia.state.seat import Answer, Invitation
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ def estimate(plan: RunPlan) -> Estimate:
     Raises:
         TertuliaError: The run could not be made like that.
     """
-    from models.loading import rehearsal_of
-    from storage.checkpoints import open_checkpoints
-    from storage.opening import MEMORY
-    from storage.store import SqlStore
     from tertulia.conversation import drive
+    from tertulia.models.loading import rehearsal_of
+    from tertulia.storage.checkpoints import open_checkpoints
+    from tertulia.storage.opening import MEMORY
+    from tertulia.storage.store import SqlStore
 
     roles = {role: rehearsal_of(name) for role, name in models_of_roles(plan.parameters).items()}
     engines = Engines(rehearsal_of(plan.model), {}, ModelAccess().embedder(REHEARSAL), roles)

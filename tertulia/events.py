@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from state.errors import ContextWindowError, TertuliaError, UsageError
-from state.meeting import Start
-from state.records import RunRecord, RunStatus, Turn
-from state.town import Encounter, Simulation
+from tertulia.state.errors import ContextWindowError, TertuliaError, UsageError
+from tertulia.state.meeting import Start
+from tertulia.state.records import RunRecord, RunStatus, Turn
+from tertulia.state.town import Encounter, Simulation
 
 #: What is shown while a step is executed, by the name of its node.
 STEP_PHRASES = {

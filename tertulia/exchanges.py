@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from state.album import Exchange, Picture, Population
-from state.errors import NotFoundError, StorageError, UsageError, nearest_hint
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import RunRecord, Turn
-from state.store import Store
+from tertulia.state.album import Exchange, Picture, Population
+from tertulia.state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.store import Store
 
 if TYPE_CHECKING:
-    from metrics.album import AlbumExchange
+    from tertulia.metrics.album import AlbumExchange
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RecordedExchange:
 
     def measured(self) -> "AlbumExchange":
         """Return what figures are taken of."""
-        from metrics.album import AlbumExchange
+        from tertulia.metrics.album import AlbumExchange
 
         return AlbumExchange(
             turn=self.turn.turn,
@@ -144,7 +144,7 @@ def totals_of(agent: str, exchanges: Sequence[RecordedExchange]) -> AgentTotals:
         agent: Their name.
         exchanges: Their exchanges.
     """
-    from metrics.diversity import words
+    from tertulia.metrics.diversity import words
 
     asked = [exchange for exchange in exchanges if exchange.exchange.asker == agent]
     answered = [exchange for exchange in exchanges if exchange.exchange.answerer == agent]
@@ -241,7 +241,7 @@ def journeys(
     population: Population, exchanges: Sequence[RecordedExchange], parameters: Parameters
 ) -> dict[str, Journey]:
     """Return the journey of every picture by its id, those that were seen by most people first."""
-    from nodes.belongings import first_belongings
+    from tertulia.nodes.belongings import first_belongings
 
     holders: dict[str, dict[str, None]] = {picture.id: {} for picture in population.pictures}
     for name, belongings in first_belongings(population, parameters).items():

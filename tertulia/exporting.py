@@ -5,21 +5,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from state.cognition import Call
-from state.errors import UsageError
-from state.meeting import Start
-from state.parameters import Parameters
-from state.records import RunRecord
-from state.store import Store
 from tertulia.dialogues import dialogue_of_run
 from tertulia.documents import Document, run_document, start_document, turn_document
 from tertulia.platforms import platforms_document
 from tertulia.rounds import read_characters
+from tertulia.state.cognition import Call
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 from tertulia.turns import read_turn
 from tertulia.written_files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from metrics.diversity import Dialogue
+    from tertulia.metrics.diversity import Dialogue
 
 #: The formats in which runs are exported (`metrics.dialogue_formats`).
 Format = Literal["jsonl", "dialogues", "messages", "sdialog"]
@@ -71,7 +71,7 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
     Raises:
         UsageError: Nobody speaks in a run, and the format is one of dialogues.
     """
-    from metrics.dialogue_formats import as_dialogue, as_messages, as_sdialog
+    from tertulia.metrics.dialogue_formats import as_dialogue, as_messages, as_sdialog
 
     for run in runs:
         start = store.start(run.run)
@@ -89,7 +89,7 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
 
 def _personas(run: RunRecord, start: Start, dialogue: "Dialogue") -> dict[str, Document]:
     """Return what is true of everybody who speaks, by what they are called in the words."""
-    from prompts.renaming import names_in_words
+    from tertulia.prompts.renaming import names_in_words
 
     renaming, speakers = (
         names_in_words(start.names, Parameters.of_record(run.parameters)),

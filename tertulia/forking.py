@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from state.cognition import Trace
-from state.errors import NotFoundError, SettingError, UsageError
-from state.language_model import DECODING
-from state.meeting import Start
-from state.parameters import PRESETS, Parameters
-from state.records import RunRecord
-from state.seat import in_one_line
-from state.store import Store
 from tertulia.engines import THINKING, named_models
 from tertulia.model_names import ROLES, check_models
 from tertulia.seats import check_is_there, with_seat
 from tertulia.starting import NOTHING_ADDED, Additions, RunPlan, check_start
+from tertulia.state.cognition import Trace
+from tertulia.state.errors import NotFoundError, SettingError, UsageError
+from tertulia.state.language_model import DECODING
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import PRESETS, Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.seat import in_one_line
+from tertulia.state.store import Store
 
 if TYPE_CHECKING:
-    from nodes.machinery.registry import Registry
-    from storage.store import SqlStore
+    from tertulia.nodes.machinery.registry import Registry
+    from tertulia.storage.store import SqlStore
 
 #: What follows the model where a scenario does not say otherwise: chosen anew for another model.
 _SUITS_THE_MODEL = (
@@ -64,7 +64,7 @@ class StartChanges:
         Raises:
             TertuliaError: There is no such person, field, memory or mechanism.
         """
-        from worlds.changes import with_mechanisms, with_memory, with_person, without_memory
+        from tertulia.worlds.changes import with_mechanisms, with_memory, with_person, without_memory
 
         for path, value in self.person:
             start = with_person(start, path, value)
@@ -110,7 +110,7 @@ def plan_fork(
         NotFoundError: The parent has not come so far, or it is not known how it stood there.
         UsageError: The fork can't be made like that.
     """
-    from prompts.renaming import check_names
+    from tertulia.prompts.renaming import check_names
 
     if parent.kind == "album_chat":
         _check_album_fork(parent, settings, {"say": say, "seat": seat})

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
-from models.chat_names import PROVIDERS
-from models.embedded import CONVERSION, EMBEDDER_PACKAGE, PACKAGE
-from models.threads import threads_in_force
-from state.errors import NotFoundError
-from storage.addresses import StoreAddress
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.models.chat_names import PROVIDERS
+from tertulia.models.embedded import CONVERSION, EMBEDDER_PACKAGE, PACKAGE
+from tertulia.models.threads import threads_in_force
+from tertulia.state.errors import NotFoundError
+from tertulia.storage.addresses import StoreAddress
 
 #: The extra with what the models of this machine need.
 LOCAL = "local"
@@ -131,7 +131,7 @@ def installation_rows(report: Document) -> Iterator[tuple[str, str]]:
 
 def device_and_precision() -> tuple[str, str]:
     """Return where models run on this machine, and in which precision; PyTorch is installed."""
-    from models.loading import device_and_dtype
+    from tertulia.models.loading import device_and_dtype
 
     device, dtype = device_and_dtype("auto")
     return device, str(dtype).removeprefix("torch.")

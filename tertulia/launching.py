@@ -8,11 +8,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.errors import SettingError
-from state.parameters import Parameters
-from state.records import RunRecord
-from state.seat import Ask
-from storage.store import SqlStore
 from tertulia.arguments import (
     ASK,
     MODEL,
@@ -31,12 +26,17 @@ from tertulia.events import Emit, Noted, RunStarted
 from tertulia.progress_bar import ProgressBar
 from tertulia.session import Drive, events_of
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
+from tertulia.state.errors import SettingError
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.seat import Ask
+from tertulia.storage.store import SqlStore
 from tertulia.store_handle import StoreHandle
 
 if TYPE_CHECKING:
-    from nodes.machinery.node import Node
-    from nodes.mechanisms.mechanism import Mechanism
-    from state.context import Context
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.state.context import Context
 
 #: Opens the models of a run in an open store, in the thread that drives it, and returns the run's context.
 Opening = Callable[[SqlStore], "Context"]
@@ -119,9 +119,9 @@ class RunLauncher:
             SettingError: The run has another node in a place, or was begun without a mechanism.
             ExtensionError: The source of one differs, or can't be read.
         """
-        from nodes.machinery.extensions import check_objects
-        from nodes.machinery.objects import PREFIX
-        from nodes.machinery.places import place_name
+        from tertulia.nodes.machinery.extensions import check_objects
+        from tertulia.nodes.machinery.objects import PREFIX
+        from tertulia.nodes.machinery.places import place_name
 
         chosen = {place_name(place): name for place, name in Parameters.model_validate(run.parameters).nodes.items()}
         way_on = "; resume goes on with what it has, fork it to change that"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from state.errors import UsageError
-from state.records import Case, RunRecord, RunStatus
-from state.town import Simulation
-from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document, parent_document
 from tertulia.phrases import counted, in_words, order_of, size_of
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Case, RunRecord, RunStatus
+from tertulia.state.town import Simulation
+from tertulia.storage.store import SqlStore
 
 #: Of the columns of a table of runs.
 HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metrics.by_index import IndexFigures, by_index, mean_by_index
-from metrics.diversity import DiversityFigures, mean_over_cases, metrics_of_cases
-from metrics.exclusiveness import Exclusiveness, exclusiveness_of_cases, mean_exclusiveness
-from metrics.fluency import FluencyFigures, fluency_of_cases, mean_fluency
-from metrics.pruning import Inconsistency, Removal
-from metrics.variety import VarietyFigures, mean_variety, variety_of_cases
-from state.errors import UsageError
-from state.language_model import Embedder, LanguageModel
-from state.store import Store
 from tertulia.documents import Document
 from tertulia.measuring import Cases, metrics_document
+from tertulia.metrics.by_index import IndexFigures, by_index, mean_by_index
+from tertulia.metrics.diversity import DiversityFigures, mean_over_cases, metrics_of_cases
+from tertulia.metrics.exclusiveness import Exclusiveness, exclusiveness_of_cases, mean_exclusiveness
+from tertulia.metrics.fluency import FluencyFigures, fluency_of_cases, mean_fluency
+from tertulia.metrics.pruning import Inconsistency, Removal
+from tertulia.metrics.variety import VarietyFigures, mean_variety, variety_of_cases
 from tertulia.pruned_turns import inconsistency_of_runs, removal_of_runs
+from tertulia.state.errors import UsageError
+from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.store import Store
 
 
 @dataclass(frozen=True)

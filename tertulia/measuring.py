@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from state.errors import NotFoundError, UsageError, nearest_hint
-from state.files import NOT_FOLLOWED, links_noted, read_text
-from state.language_model import Embedder, LanguageModel
-from state.parameters import ALIASES, Parameters
-from state.records import Prompt, RunRecord, Unit
-from state.store import Store
-from state.words import segmenter
 from tertulia.dialogues import LOGGED, dialogue_of_run, is_log, logged_dialogues
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
+from tertulia.state.files import NOT_FOLLOWED, links_noted, read_text
+from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.parameters import ALIASES, Parameters
+from tertulia.state.records import Prompt, RunRecord, Unit
+from tertulia.state.store import Store
+from tertulia.state.words import segmenter
 
 if TYPE_CHECKING:
-    from metrics.dialogue_formats import ExportedRun
-    from metrics.diversity import Dialogue, DiversityFigures
+    from tertulia.metrics.dialogue_formats import ExportedRun
+    from tertulia.metrics.diversity import Dialogue, DiversityFigures
 
 #: What stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
@@ -116,8 +116,8 @@ async def score_prompt(
         model: The model whose attention is measured.
         parameters: Reducer and precision.
     """
-    from prompts.render import render
-    from state.language_model import ScoringOptions
+    from tertulia.prompts.render import render
+    from tertulia.state.language_model import ScoringOptions
 
     rendered = render(Prompt(units=units, speaker="", layout="single_message"), model.tokenizer)
     tokens = [model.tokenizer.encode(response) for response in responses]
@@ -252,7 +252,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         UsageError: A file can't be read as dialogues, nobody speaks in a run, there is nothing to group by, or there
             are more than `MOST_DIALOGUES`.
     """
-    from metrics.dialogue_file import read_dialogues
+    from tertulia.metrics.dialogue_file import read_dialogues
 
     stored = [] if store is None else [store.run(run) for run in runs]
     entries = [*islice((entry for file in files for entry in read_dialogues(file)), MOST_DIALOGUES + 1)]
@@ -325,14 +325,14 @@ def _shown(value: object) -> str:
 
 def measure(cases: Cases, embedder: Embedder) -> dict[str, "DiversityFigures"]:
     """Return how diverse the dialogues of each case are."""
-    from metrics.diversity import metrics_of_cases
+    from tertulia.metrics.diversity import metrics_of_cases
 
     return metrics_of_cases(cases.dialogues, embedder)
 
 
 def mean_figures(figures: Mapping[str, "DiversityFigures"]) -> "DiversityFigures":
     """Return the mean of each figure over the cases that have it."""
-    from metrics.diversity import mean_over_cases
+    from tertulia.metrics.diversity import mean_over_cases
 
     return mean_over_cases(figures.values())
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from nodes.willingness import Reach, reach_of
-from state.cognition import HIGHEST_RATING, Bid, WillingnessRatings
-from state.context import Context
-from state.errors import UsageError
-from state.graph_state import GroupState
-from state.meeting import Meeting
-from state.parameters import Parameters
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.nodes.willingness import Reach, reach_of
+from tertulia.state.cognition import HIGHEST_RATING, Bid, WillingnessRatings
+from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
+from tertulia.state.graph_state import GroupState
+from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Parameters
 
 #: Rounds in a row without willingness after which a run notes it.
 UNWILLING_ROUNDS = 20

@@ -6,13 +6,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from state.errors import TertuliaError, UsageError
-from storage.addresses import ServerAddress, StoreAddress, store_address
-from storage.carrying import SourceError
-from storage.merging import Agreed, Joined, Merged, merge
-from storage.private_copy import copy_store, folder_of_copy
-from storage.store import SqlStore
 from tertulia.shard_files import fetch_shard, is_address, linked_shards, shards_at, shown
+from tertulia.state.errors import TertuliaError, UsageError
+from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
+from tertulia.storage.carrying import SourceError
+from tertulia.storage.merging import Agreed, Joined, Merged, merge
+from tertulia.storage.private_copy import copy_store, folder_of_copy
+from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ Nothing is loaded for it.
 
 from collections.abc import Mapping
 
-from state.errors import SettingError
-from state.language_model import ModelRole
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
+from tertulia.state.errors import SettingError
+from tertulia.state.language_model import ModelRole
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
 
 #: The names of the stand-ins without weights, and of the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
@@ -47,7 +47,7 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
         UsageError: The name of a chat model is incomplete; or a model that shows only text is to score, or to tell how
             likely a text is.
     """
-    from models.chat_names import ADDRESS, TRAITS, check_chat_name, is_chat_name
+    from tertulia.models.chat_names import ADDRESS, TRAITS, check_chat_name, is_chat_name
 
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     speakers = [name, *participant_models_of(name, start).values()]

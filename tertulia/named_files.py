@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from state.errors import TrustError
-from state.parameters.album import NAME_FILES
-from state.text import shell_argument
-from storage.addresses import StoreAddress
 from tertulia.dialogues import is_log
+from tertulia.state.errors import TrustError
+from tertulia.state.parameters.album import NAME_FILES
+from tertulia.state.text import shell_argument
+from tertulia.storage.addresses import StoreAddress
 from tertulia.trust import KnownTrust, Trust, Trusted
 
 
@@ -61,7 +61,7 @@ def files_named(
         settings: Its settings: parameters by the setting's name.
         folder: The folder that relative paths start from.
     """
-    from worlds.catalog import file_of
+    from tertulia.worlds.catalog import file_of
 
     for number, case in enumerate(cases):
         if (file := file_of(case, folder)) is not None:

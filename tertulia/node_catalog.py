@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from state.errors import TertuliaError
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import TertuliaError
 
 if TYPE_CHECKING:
-    from nodes.machinery.node import Node
-    from nodes.machinery.registry import Registry
-    from nodes.mechanisms.mechanism import Mechanism
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.machinery.registry import Registry
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ def read_catalog(extensions: Sequence[str]) -> NodeCatalog:
     Raises:
         ExtensionError: One of them can't be loaded.
     """
-    from nodes.machinery.extensions import installed, load_extensions
-    from nodes.machinery.places import PLACES
+    from tertulia.nodes.machinery.extensions import installed, load_extensions
+    from tertulia.nodes.machinery.places import PLACES
 
     whole, problems = [], []
     for source in installed():
@@ -63,7 +63,7 @@ def read_catalog(extensions: Sequence[str]) -> NodeCatalog:
 
 
 def _node_row(node: "Node", registry: "Registry") -> Document:
-    from nodes.machinery.registry import DEFAULT_SCORER
+    from tertulia.nodes.machinery.registry import DEFAULT_SCORER
 
     return {
         **_row(node, registry),

@@ -14,21 +14,21 @@ from functools import wraps
 from types import FrameType
 from typing import Any
 
-from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from nodes.machinery.guard import failure
-from nodes.machinery.node import Node
-from nodes.machinery.places import PLACES
-from nodes.machinery.registry import Registry
-from nodes.mechanisms.mechanism import Mechanism
-from state.cognition import Finding
-from state.errors import NodeError, TertuliaError
-from state.meeting import Meeting, Start
-from state.parameters import GROUP_CHAT, Parameters
-from storage.opening import MEMORY
-from storage.store import SqlStore
 from tertulia.engines import Engines
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.nodes.machinery.guard import failure
+from tertulia.nodes.machinery.node import Node
+from tertulia.nodes.machinery.places import PLACES
+from tertulia.nodes.machinery.registry import Registry
+from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.starting import RunPlan, begin_with
-from worlds.catalog import resolve
+from tertulia.state.cognition import Finding
+from tertulia.state.errors import NodeError, TertuliaError
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import GROUP_CHAT, Parameters
+from tertulia.storage.opening import MEMORY
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.catalog import resolve
 
 #: The shipped scenarios that are rehearsed, and for how many rounds.
 _DIALOGUE, _MEETING = "tidewell", "team_building"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from state.parameters import Parameters
-from state.records import RunRecord
-from state.store import Store
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 if TYPE_CHECKING:
-    from nodes.steering import Steering
+    from tertulia.nodes.steering import Steering
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
         run: The run.
         turn: The turn, from 1.
     """
-    from nodes.pace import observations, past_utterances
-    from nodes.steering import steer
+    from tertulia.nodes.pace import observations, past_utterances
+    from tertulia.nodes.steering import steer
 
     parameters = Parameters.of_record(run.parameters)
     if parameters.diversity is not None and parameters.setpoint is not None:
@@ -48,7 +48,7 @@ def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
 
 
 def _policy(parameters: Parameters, utterances: list[tuple[str, ...]]) -> str:
-    from nodes.pace import prunes, repetition_of
+    from tertulia.nodes.pace import prunes, repetition_of
 
     does = "pruned" if prunes(parameters, utterances) else "not pruned"
     if parameters.pruning == "first":

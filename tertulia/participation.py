@@ -1,17 +1,17 @@
 """Who took part how much, as in ChatAgents' Table II, with the figures that the paper published."""
 
-from metrics.participation import Latency, Participation, Person, participation
-from metrics.published import TEAM_BUILDING
-from state.album import Population
-from state.cognition import Bid, Character, InformationNeed, WillingnessRatings
-from state.errors import NotFoundError, UsageError
-from state.meeting import Attendee, Meeting, Start
-from state.parameters import Parameters
-from state.records import RunRecord
-from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.metrics.participation import Latency, Participation, Person, participation
+from tertulia.metrics.published import TEAM_BUILDING
 from tertulia.phrases import order_of
 from tertulia.rounds import read_characters
+from tertulia.state.album import Population
+from tertulia.state.cognition import Bid, Character, InformationNeed, WillingnessRatings
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.meeting import Attendee, Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 
 def read_participation(store: Store, run: RunRecord, start: Start) -> Participation:
@@ -44,7 +44,7 @@ def read_participation(store: Store, run: RunRecord, start: Start) -> Participat
 
 
 def _person(attendee: Attendee, character: Character | None, parameters: Parameters) -> Person:
-    from nodes.latency import base_latency
+    from tertulia.nodes.latency import base_latency
 
     scale_s, spread_s = base_latency(attendee.latency, parameters)
     latency_class = attendee.latency if isinstance(attendee.latency, str) else None

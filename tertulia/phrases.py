@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable
 from datetime import timedelta
 
-from state.album import Picture, Population
-from state.meeting import AttendanceChange, Attendee, Meeting, Start
-from state.records import BLOCK_INITIALS, RunRecord
-from state.text import one_line
+from tertulia.state.album import Picture, Population
+from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
+from tertulia.state.records import BLOCK_INITIALS, RunRecord
+from tertulia.state.text import one_line
 
 _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 

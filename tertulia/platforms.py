@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from models.platforms import platform_of
-from state.context import Context
-from state.records import Platform
-from state.store import Store
 from tertulia.events import Emit, Noted
+from tertulia.models.platforms import platform_of
+from tertulia.state.context import Context
+from tertulia.state.records import Platform
+from tertulia.state.store import Store
 
 #: The name of the step.
 _STEP = "platform"

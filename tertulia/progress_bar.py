@@ -3,8 +3,8 @@
 import sys
 from typing import TYPE_CHECKING
 
-from state.parameters import Parameters
 from tertulia.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.state.parameters import Parameters
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from prompts.examples import examples
-from prompts.templates import has_templates, is_translated
-from state.album import Population
-from state.languages import DEFAULT, name_of
-from state.meeting import Meeting, Start
-from state.records import Case
+from tertulia.prompts.examples import examples
+from tertulia.prompts.templates import has_templates, is_translated
+from tertulia.state.album import Population
+from tertulia.state.languages import DEFAULT, name_of
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.records import Case
 
 if TYPE_CHECKING:
-    from state.context import Context
-    from state.language_model import LanguageModel
+    from tertulia.state.context import Context
+    from tertulia.state.language_model import LanguageModel
 
 
 def texts_of(start: Start) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from metrics.pruning import (
+from tertulia.metrics.pruning import (
     Inconsistency,
     Removal,
     inconsistency_of,
@@ -10,9 +10,9 @@ from metrics.pruning import (
     mean_removal,
     removal_of,
 )
-from state.album import PARTS
-from state.records import RunRecord, TurnRecord
-from state.store import Store
+from tertulia.state.album import PARTS
+from tertulia.state.records import RunRecord, TurnRecord
+from tertulia.state.store import Store
 
 
 def removal_of_runs(store: Store, runs: Iterable[RunRecord]) -> Removal:

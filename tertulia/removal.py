@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from prompts.units import FIXED_UNITS
-from state.context import Context
-from state.parameters import Parameters
-from state.records import BLOCK_INITIALS, Prompt
-from state.variation import BlockLength
 from tertulia.phrases import clean, in_words, retained
+from tertulia.prompts.units import FIXED_UNITS
+from tertulia.state.context import Context
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import BLOCK_INITIALS, Prompt
+from tertulia.state.variation import BlockLength
 from tertulia.turns import TurnDetails
 
 #: The share of the removable weight from which a unit that is passed over has most of it.

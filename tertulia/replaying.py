@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from state.errors import NotFoundError, UsageError
-from state.meeting import Meeting, Start
-from state.records import RunRecord, Turn
-from state.store import Store
 from tertulia.documents import Document, agent_document, run_document, turn_rows
 from tertulia.rounds import read_round
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.store import Store
 
 
 def select_turns(turns: Sequence[Turn], first: int | None, last: int | None, run: str) -> list[Turn]:

@@ -1,9 +1,9 @@
 """A round of group chat put in words, as plain text for any reader: a terminal, a document, a page."""
 
-from state.cognition import Bid, WillingnessParts
-from state.parameters import Parameters
 from tertulia.phrases import in_words, silence
 from tertulia.rounds import AgentRound, Round
+from tertulia.state.cognition import Bid, WillingnessParts
+from tertulia.state.parameters import Parameters
 
 _PARTS = tuple(WillingnessParts.model_fields)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from state.cognition import (
+from tertulia.state.cognition import (
     Assessment,
     Bid,
     Call,
@@ -14,10 +14,10 @@ from state.cognition import (
     Perception,
     WillingnessRatings,
 )
-from state.errors import NotFoundError, nearest_hint
-from state.meeting import Meeting, Start, WillingnessWeights
-from state.seat import Answer
-from state.store import Store
+from tertulia.state.errors import NotFoundError, nearest_hint
+from tertulia.state.meeting import Meeting, Start, WillingnessWeights
+from tertulia.state.seat import Answer
+from tertulia.state.store import Store
 
 
 @dataclass(frozen=True)

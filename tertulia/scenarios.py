@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from tertulia.documents import SCHEMA_VERSION, Document
 
 if TYPE_CHECKING:
-    from worlds.catalog import Listing
+    from tertulia.worlds.catalog import Listing
 
 #: Of the columns of a table of cases.
 HEADINGS = ("case", "time", "begins", "with", "memories", "earlier", "place")
@@ -24,7 +24,7 @@ def list_scenarios(source: str | None = None, sample: int | None = None) -> "dic
         ScenarioError: It can't be read.
         UsageError: `sample` is not positive.
     """
-    from worlds.catalog import SHIPPED, Listing, extensions_of, list_cases, sample_evenly
+    from tertulia.worlds.catalog import SHIPPED, Listing, extensions_of, list_cases, sample_evenly
 
     if source is None:
         listings = {name: list_cases(name) for name in SHIPPED}
@@ -49,7 +49,7 @@ def case_cells(case: Document) -> tuple[str, ...]:
 
 def scenarios_document(listings: "Mapping[str, Listing]") -> Document:
     """Return cases, and how many chats of each source make none, as JSON."""
-    from worlds.catalog import describe
+    from tertulia.worlds.catalog import describe
 
     described = {name: describe(listing) for name, listing in listings.items()}
     return {
@@ -61,12 +61,12 @@ def scenarios_document(listings: "Mapping[str, Listing]") -> Document:
 
 def schema_document() -> Document:
     """Return the JSON Schema of scenario files, as it is shipped in docs/scenario.schema.json."""
-    from worlds.scenario_file import scenario_schema
+    from tertulia.worlds.scenario_file import scenario_schema
 
     return scenario_schema(_mechanisms())
 
 
 def _mechanisms() -> tuple[str, ...]:
-    from nodes.mechanisms.registry import MECHANISMS
+    from tertulia.nodes.mechanisms.registry import MECHANISMS
 
     return tuple(MECHANISMS)

@@ -3,10 +3,10 @@
 import shlex
 from collections.abc import Iterable
 
-from state.errors import NotFoundError, SettingError, UsageError
-from state.meeting import Attendee, Meeting, Start
-from state.parameters import Parameters
-from state.records import RunRecord
+from tertulia.state.errors import NotFoundError, SettingError, UsageError
+from tertulia.state.meeting import Attendee, Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
 
 
 def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Parameters:

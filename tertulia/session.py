@@ -10,9 +10,9 @@ import threading
 from collections.abc import AsyncIterator, Callable, Generator
 from typing import Final
 
-from state.errors import TertuliaError
 from tertulia.events import Emit, Event
 from tertulia.interrupting import interrupt_thread
+from tertulia.state.errors import TertuliaError
 
 #: Drives a run to its end, in the thread that calls it, and gives its events away.
 Drive = Callable[[Emit], None]

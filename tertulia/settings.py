@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from state.errors import NotFoundError, nearest_hint
-from state.parameters import GROUP_CHAT, PRESETS, GroupDescription, ParameterDescription, parameter_groups
 from tertulia.documents import SCHEMA_VERSION
+from tertulia.state.errors import NotFoundError, nearest_hint
+from tertulia.state.parameters import GROUP_CHAT, PRESETS, GroupDescription, ParameterDescription, parameter_groups
 
 
 def find_settings(name: str | None) -> tuple[GroupDescription, ...]:

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from state.errors import NotFoundError, StorageError, TertuliaError, UsageError
-from state.text import first_line
-from storage.private_copy import check_room
+from tertulia.state.errors import NotFoundError, StorageError, TertuliaError, UsageError
+from tertulia.state.text import first_line
+from tertulia.storage.private_copy import check_room
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

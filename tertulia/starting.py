@@ -9,28 +9,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from state.album import Population
-from state.case_seed import case_seed_of
-from state.errors import SettingError, UsageError
-from state.files import NOT_FOLLOWED
-from state.languages import language_of
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
-from state.records import Extension, HasWithheld, RunRecord, Trial
-from state.text import shell_argument
 from tertulia.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.model_names import check_models
 from tertulia.prompt_language import texts_of
 from tertulia.seats import check_seat, with_seat
+from tertulia.state.album import Population
+from tertulia.state.case_seed import case_seed_of
+from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.files import NOT_FOLLOWED
+from tertulia.state.languages import language_of
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Extension, HasWithheld, RunRecord, Trial
+from tertulia.state.text import shell_argument
 from tertulia.trust import KnownTrust, Trust, Trusted
 
 if TYPE_CHECKING:
-    from models.cohort import CohortBatches
-    from nodes.machinery.node import Node
-    from nodes.machinery.registry import Registry
-    from nodes.mechanisms.mechanism import Mechanism
-    from state.context import Context
-    from storage.store import SqlStore
+    from tertulia.models.cohort import CohortBatches
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.machinery.registry import Registry
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.state.context import Context
+    from tertulia.storage.store import SqlStore
 
 DEFAULT_MODEL = "smollm2"
 DEFAULT_SEED = 1
@@ -65,7 +65,7 @@ class Additions:
     @property
     def sources(self) -> list[str]:
         """The files and entry points, as they are recorded with a run."""
-        from worlds.scenario_parts import extension_source
+        from tertulia.worlds.scenario_parts import extension_source
 
         return [extension_source(file, Path.cwd()) for file in self.files]
 
@@ -91,7 +91,7 @@ class Additions:
         Raises:
             TertuliaError: One is not there, is not trusted, can't be loaded, or is declared wrongly.
         """
-        from nodes.machinery.extensions import load_extensions
+        from tertulia.nodes.machinery.extensions import load_extensions
 
         registry = load_extensions(self.sources, beside, self.trust.read().extensions if beside else {})
         self._remember(registry)
@@ -99,7 +99,7 @@ class Additions:
 
     def switched_on(self, start: Start, known: tuple[str, ...]) -> Start:
         """Return a start in which, if it is a meeting, everybody may switch on the mechanisms that were handed over."""
-        from worlds.changes import with_mechanisms
+        from tertulia.worlds.changes import with_mechanisms
 
         if not self.mechanisms or not isinstance(start, Meeting):
             return start
@@ -112,7 +112,7 @@ class Additions:
         Raises:
             TertuliaError: One is not there any more, is not trusted, or has changed.
         """
-        from nodes.machinery.extensions import reload_extensions
+        from tertulia.nodes.machinery.extensions import reload_extensions
 
         trusted = self.trust.read().extensions if extensions else {}
         return reload_extensions(extensions, self.sources, trusted, self.nodes, self.mechanisms, self.accept_changed)
@@ -127,7 +127,7 @@ class Additions:
         Raises:
             TertuliaError: One is not there any more, is not trusted, or has changed.
         """
-        from nodes.machinery.objects import PREFIX
+        from tertulia.nodes.machinery.objects import PREFIX
 
         unneeded = {f"{PREFIX}{name}" for name in replaced}
         needed = [extension for extension in run.extensions if extension.source not in unneeded]
@@ -200,8 +200,8 @@ def plan_run(
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
     """
-    from prompts.renaming import check_names
-    from worlds.catalog import extensions_of, resolve, settings_of
+    from tertulia.prompts.renaming import check_names
+    from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     registry = additions.registry(extensions_of(scenario))
     known, files = tuple(registry.mechanisms), dict[str, bytes]()
@@ -243,7 +243,7 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
         SettingError: A speaking order is set for a dialogue of two, or a preset of those for a meeting; or something of
             album chats for either, or of theirs for an album chat.
     """
-    from worlds.meeting_file import check_weights
+    from tertulia.worlds.meeting_file import check_weights
 
     if isinstance(start, Population):
         _check_album_chat(start, parameters, settings)
@@ -338,7 +338,7 @@ def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | Non
         record = new_record(run or store.new_run_id(), plan, engines)
         store.create_run(record, plan.start)
         if plan.words is not None and plan.parent is not None:
-            from nodes.seat import write_by_hand
+            from tertulia.nodes.seat import write_by_hand
 
             parent, turn = plan.parent
             write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)
@@ -389,7 +389,7 @@ def _on_other_servers(run: RunRecord, model: str, access: ModelAccess) -> ModelA
     Raises:
         UsageError: That is another model.
     """
-    from models.chat_names import check_chat_name, is_chat_name, is_same_served
+    from tertulia.models.chat_names import check_chat_name, is_chat_name, is_same_served
 
     if not is_same_served(model, run.model):
         raise UsageError(
@@ -413,8 +413,8 @@ def context_of(
     Raises:
         UsageError: The run's nodes, or their settings, are not what there is.
     """
-    from models.batching import BatchingBroker
-    from state.context import Context
+    from tertulia.models.batching import BatchingBroker
+    from tertulia.state.context import Context
 
     parameters = Parameters.of_record(run.parameters)
     for model in engines.seeing:

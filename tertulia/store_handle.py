@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from state.errors import StorageError
-from storage.addresses import ServerAddress, StoreAddress, store_address
-from storage.store import SqlStore
 from tertulia.arguments import path_of
+from tertulia.state.errors import StorageError
+from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
+from tertulia.storage.store import SqlStore
 
 
 class StoreHandle:

@@ -6,10 +6,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from state.album import Population
-from state.errors import UsageError, nearest_hint
-from state.parameters import Parameters
-from state.records import RunRecord, RunStatus, Turn
 from tertulia.arguments import (
     SEED,
     check_argument,
@@ -22,6 +18,10 @@ from tertulia.cell_page import CellPage
 from tertulia.documents import conversation_document, turn_document
 from tertulia.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.phrases import clock, people_line, settings, silence
+from tertulia.state.album import Population
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, RunStatus, Turn
 from tertulia.store_handle import StoreHandle
 from tertulia.stored_turn import StoredTurn
 from tertulia.tables import Records
@@ -30,11 +30,11 @@ from tertulia.turns import TurnDetails, read_turn
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from metrics.participation import Participation
-    from nodes.machinery.node import Node
-    from nodes.mechanisms.mechanism import Mechanism
-    from state.seat import Ask
     from tertulia.comparing import RunComparison
+    from tertulia.metrics.participation import Participation
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.state.seat import Ask
 
 #: What a run's data frames can be of: docs/data.md has their columns.
 FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
@@ -141,7 +141,7 @@ class Run:
         Raises:
             UsageError: There is no such frame, or pandas is not installed.
         """
-        from storage import frames
+        from tertulia.storage import frames
 
         self.store.check_open()
         check_argument("of", of, str, "a frame is named by a text: frame('units')")

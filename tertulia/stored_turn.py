@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from state.records import Candidate, Unit
 from tertulia.exchanges import RecordedExchange
 from tertulia.rounds import AgentRound
+from tertulia.state.records import Candidate, Unit
 from tertulia.tables import Records
 from tertulia.turns import TurnDetails
 

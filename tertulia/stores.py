@@ -5,10 +5,10 @@ from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
-from state.errors import NotFoundError, SettingError, nearest_hint
-from state.records import RunRecord, RunStatus
-from storage.addresses import StoreAddress, is_missing
 from tertulia.arguments import check_argument, whole_number
+from tertulia.state.errors import NotFoundError, SettingError, nearest_hint
+from tertulia.state.records import RunRecord, RunStatus
+from tertulia.storage.addresses import StoreAddress, is_missing
 from tertulia.store_handle import StoreHandle
 from tertulia.stored_run import Run
 from tertulia.tables import Records
@@ -64,7 +64,7 @@ class Store(StoreHandle):
 
     def frame(self) -> "DataFrame":
         """Return a data frame with a row per run, and a column for each parameter."""
-        from storage import frames
+        from tertulia.storage import frames
 
         self.check_open()
         return frames.runs(self.path, parameters=True)

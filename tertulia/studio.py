@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
-from state.errors import UsageError
-from state.records import Record, RunKind
-from storage.addresses import StoreAddress
-from storage.store import SqlStore
 from tertulia.driver import recorded_ending
 from tertulia.engines import ModelAccess
 from tertulia.model_names import REHEARSAL
 from tertulia.starting import Additions, RunPlan, begin, plan_run, reopen
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Record, RunKind
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -118,9 +118,9 @@ def conversation_graph(
 
 def _inner_graph(plan: RunPlan) -> Any:
     """Return the graph of the conversation itself, without a checkpointer of its own."""
-    from graphs.album_chat import build_album_chat_graph
-    from graphs.dialogue import build_dialogue_graph
-    from graphs.group_chat import build_group_chat_graph
+    from tertulia.graphs.album_chat import build_album_chat_graph
+    from tertulia.graphs.dialogue import build_dialogue_graph
+    from tertulia.graphs.group_chat import build_group_chat_graph
 
     functions = plan.registry.functions(plan.parameters, plan.start.kind)
     if plan.start.kind == "group_chat":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from pydantic import BaseModel
 
-from state.errors import UsageError, extra_hint
+from tertulia.state.errors import UsageError, extra_hint
 
 if TYPE_CHECKING:
     from pandas import DataFrame

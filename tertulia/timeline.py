@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from state.cognition import Assessment, Bid
-from state.meeting import AttendanceChange, Meeting, Start
-from state.records import RunRecord, Turn
-from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.exchanges import spoken_turns
 from tertulia.phrases import order_of
+from tertulia.state.cognition import Assessment, Bid
+from tertulia.state.meeting import AttendanceChange, Meeting, Start
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.store import Store
 
 
 @dataclass(frozen=True)

@@ -5,26 +5,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from state.errors import SettingError, TertuliaError, UsageError
-from state.languages import language_of
-from state.parameters import Parameters
-from state.records import RunRecord, RunStatus
-from state.town import Simulation, TownContext
 from tertulia.driver import recorded_ending
 from tertulia.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.events import Emit, EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.interrupting import interruptible, run_or_abandon
 from tertulia.model_names import check_models
 from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED, context_of, with_case_seed
+from tertulia.state.errors import SettingError, TertuliaError, UsageError
+from tertulia.state.languages import language_of
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, RunStatus
+from tertulia.state.town import Simulation, TownContext
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.types import StateSnapshot
 
-    from state.context import Context
-    from state.graph_state import TownState
-    from storage.store import SqlStore
-    from worlds.town import OpenedTown
+    from tertulia.state.context import Context
+    from tertulia.state.graph_state import TownState
+    from tertulia.storage.store import SqlStore
+    from tertulia.worlds.town import OpenedTown
 
 #: How many encounters are drawn for a day by default.
 ENCOUNTERS_PER_DAY = 4
@@ -79,8 +79,8 @@ def plan_simulation(
     Raises:
         TertuliaError: There is no such town, or it can't be simulated like that.
     """
-    from prompts.renaming import check_known
-    from worlds.town import open_town
+    from tertulia.prompts.renaming import check_known
+    from tertulia.worlds.town import open_town
 
     if from_log and encounters_per_day is not None:
         raise UsageError("--from-log has the encounters of the log; leave out --encounters-per-day")
@@ -199,9 +199,9 @@ def summary(
 
 
 async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
-    from nodes.machinery.extensions import load_extensions
-    from storage.checkpointing import checkpoints_of
     from tertulia.conversation import drive
+    from tertulia.nodes.machinery.extensions import load_extensions
+    from tertulia.storage.checkpointing import checkpoints_of
 
     registry = load_extensions([])
     noted: set[str] = set()
@@ -256,8 +256,8 @@ async def drive_town(
         checkpointer: Where they are.
         on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
     """
-    from graphs.town import build_town_graph
     from tertulia.conversation import forget_behind, states_of
+    from tertulia.graphs.town import build_town_graph
 
     graph = build_town_graph(checkpointer)
     config: Any = {"configurable": {"thread_id": context.simulation.simulation}}

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from state.cognition import Visit
-from state.errors import NotFoundError, nearest_hint
-from state.graph_state import updated
-from state.records import RunRecord
-from state.store import Store
 from tertulia.documents import SCHEMA_VERSION, Document
+from tertulia.state.cognition import Visit
+from tertulia.state.errors import NotFoundError, nearest_hint
+from tertulia.state.graph_state import updated
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
 
 
 def read_visits(

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from state.cognition import Trace, Visit
-from state.graph_state import updated
+from tertulia.state.cognition import Trace, Visit
+from tertulia.state.graph_state import updated
 
 #: The node of an album chat that is a turn by itself.
 _EXCHANGE = "exchange"

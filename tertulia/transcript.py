@@ -9,11 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from state.album import PARTS, Population, Villager
-from state.meeting import AttendanceChange, Attendee, Meeting, Start
-from state.parameters import Parameters
-from state.records import Participant, RunRecord, Turn
-from state.store import Store
 from tertulia.album_phrases import outcome_phrases, pair_phrase
 from tertulia.exchanges import by_round, read_exchanges
 from tertulia.phrases import (
@@ -30,6 +25,11 @@ from tertulia.phrases import (
     stay,
 )
 from tertulia.rounds import AgentRound
+from tertulia.state.album import PARTS, Population, Villager
+from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Participant, RunRecord, Turn
+from tertulia.state.store import Store
 from tertulia.timeline import attendance_changes, changes_before, turns_with_opening
 from tertulia.turns import TurnDetails, read_turn
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from state.errors import NotFoundError, UsageError
-from state.records import Record
-from state.text import first_line
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.records import Record
+from tertulia.state.text import first_line
 
 #: The name of the file in the folder of the configuration.
 FILE = "trusted.json"
@@ -180,10 +180,10 @@ def is_path(name: str) -> bool:
 
 def _trusted_by(name: str, withdraw: bool) -> Trusted:
     """Return a name as it is remembered; one that is withdrawn may be gone."""
-    from models.chat_names import PROVIDERS, is_chat_name, origin_of, places_of
-    from models.loading import is_hub_id
-    from nodes.machinery.extensions import Source, installed
-    from worlds.scenario_parts import extension_source
+    from tertulia.models.chat_names import PROVIDERS, is_chat_name, origin_of, places_of
+    from tertulia.models.loading import is_hub_id
+    from tertulia.nodes.machinery.extensions import Source, installed
+    from tertulia.worlds.scenario_parts import extension_source
 
     if is_path(name):
         path = os.path.realpath(os.path.expanduser(name))

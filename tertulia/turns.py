@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from state.album import PARTS, Population
-from state.cognition import Call
-from state.errors import NotFoundError
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
-from state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
-from state.store import Store
-from state.text import folded, one_line
 from tertulia.exchanges import RecordedExchange, read_exchanges
 from tertulia.pace import Pace, read_pace
 from tertulia.rounds import Round, calls_of, read_round
+from tertulia.state.album import PARTS, Population
+from tertulia.state.cognition import Call
+from tertulia.state.errors import NotFoundError
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
+from tertulia.state.store import Store
+from tertulia.state.text import folded, one_line
 from tertulia.what_if import removed_at
 
 

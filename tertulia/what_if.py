@@ -1,8 +1,8 @@
 """What another λ would remove from a prompt, on the scores that a run recorded; no model is called."""
 
-from state.errors import NotFoundError
-from state.parameters import Parameters
-from state.records import Prompt, RunRecord, TurnRecord
+from tertulia.state.errors import NotFoundError
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt, RunRecord, TurnRecord
 
 
 def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, removal_factor: float) -> tuple[str, ...]:
@@ -18,8 +18,8 @@ def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, remova
         UsageError: λ is out of its range.
         NotFoundError: The turn has no recorded scores.
     """
-    from nodes.prune import prune_units
-    from prompts.remove import removed_with_blocks
+    from tertulia.nodes.prune import prune_units
+    from tertulia.prompts.remove import removed_with_blocks
 
     parameters = Parameters.model_validate(run.parameters).with_settings({"removal_factor": removal_factor})
     where = f"turn {record.turn.turn} of run {run.run}"

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from state.errors import UsageError
-from storage.addresses import StoreAddress
+from tertulia.state.errors import UsageError
+from tertulia.storage.addresses import StoreAddress
 
 #: What stands for standard output in the place of a file.
 STANDARD_OUTPUT = Path("-")

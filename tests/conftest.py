@@ -42,7 +42,7 @@ def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
     """Run a command in this process, in an empty folder."""
-    from cli.main import main
+    from tertulia.cli.main import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TERTULIA_STORE", raising=False)
@@ -69,7 +69,7 @@ def postgres() -> Iterator[PostgresServer]:
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that speaks OpenAI's protocol; the first wait before a retry is 0.01 s."""
-    monkeypatch.setattr("models.chat_errors.FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("tertulia.models.chat_errors.FIRST_WAIT_S", 0.01)
     with serving() as server:
         yield server
 
@@ -77,6 +77,6 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 @pytest.fixture
 def without_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are embedded by the rehearsal."""
-    from models.rehearsal import RehearsalEmbedder
+    from tertulia.models.rehearsal import RehearsalEmbedder
 
-    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
+    monkeypatch.setattr("tertulia.models.loading.open_embedder", lambda *_: RehearsalEmbedder())

@@ -14,9 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
 from support.commands import Cli
 
-from models.rehearsal import RehearsalModel
-from state.errors import ModelError, NotFoundError, UsageError
 from tertulia import studio
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.state.errors import ModelError, NotFoundError, UsageError
 
 ROOT = Path(__file__).parents[1]
 NAMED = {

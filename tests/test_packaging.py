@@ -57,6 +57,11 @@ def files_of(room: str) -> Iterator[Path]:
         yield from [entry] if entry.is_file() else (file for file in entry.rglob("*") if file.is_file())
 
 
+def installed(file: Path) -> Path:
+    """Return where a file of a room is in the one package that is installed."""
+    return file if file.parts[0] == "tertulia" else Path("tertulia", file)
+
+
 def run(command: list[object], folder: Path) -> "subprocess.CompletedProcess[str]":
     home = {"HOME": str(folder), "PATH": ""}
     return subprocess.run([str(part) for part in command], cwd=folder, env=home, capture_output=True, text=True)
@@ -67,9 +72,9 @@ def test_the_wheel_has_every_file_of_the_rooms_and_nothing_else(wheel: Path) -> 
     with zipfile.ZipFile(wheel) as opened:
         packed = {Path(name) for name in opened.namelist() if ".dist-info/" not in name}
         assert any(name.endswith(".dist-info/licenses/LICENSE") for name in opened.namelist())
-    assert packed == {file for file in files if "__pycache__" not in file.parts}
-    assert {Path(room, "py.typed") for room in ROOMS} <= packed
-    assert {Path("viewer", "built", name) for name in ("index.html", "viewer.js", "viewer.css")} <= packed
+    assert packed == {installed(file) for file in files if "__pycache__" not in file.parts}
+    assert {installed(Path(room, "py.typed")) for room in ROOMS} <= packed
+    assert {Path("tertulia", "viewer", "built", name) for name in ("index.html", "viewer.js", "viewer.css")} <= packed
 
 
 def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation: Path, tmp_path: Path) -> None:
@@ -88,6 +93,43 @@ def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation
     status, _, file, has_torch = script.stdout.split()
     assert (status, has_torch) == ("finished", "False"), script.stderr
     assert Path(file).is_relative_to(installation.parent)
+
+
+def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installation: Path, tmp_path: Path) -> None:
+    """Modules, packages, and folders without an `__init__.py`, that are found before anything that is installed."""
+    for number, room in enumerate(room for room in ROOMS if room != "tertulia"):
+        (tmp_path / room).mkdir()
+        if number % 3 == 0:
+            (tmp_path / room).with_suffix(".py").write_text("mine = 1\n")
+            (tmp_path / room).rmdir()
+        elif number % 3 == 1:
+            (tmp_path / room / "__init__.py").write_text("mine = 1\n")
+        else:
+            (tmp_path / room / "part.py").write_text("mine = 1\n")
+    code = f"""if True:
+        import importlib, warnings
+        warnings.simplefilter("error")
+        import tertulia as tt
+        print(tt.run("team_building", rounds=1, rehearse=True, store="t.db", progress=False).status)
+        for number, room in enumerate({[room for room in ROOMS if room != "tertulia"]}):
+            module = importlib.import_module(room + ".part" if number % 3 == 2 else room)
+            assert module.mine == 1, room
+    """
+    (tmp_path / "script.py").write_text(code)
+    script = run([installation / "python", "script.py"], tmp_path)
+    assert script.stdout == "finished\n", script.stderr
+
+
+def test_modules_are_had_by_their_former_names_with_a_warning(installation: Path, tmp_path: Path) -> None:
+    code = """if True:
+        import tertulia
+        from nodes.machinery.node import Node
+        from tertulia.nodes.machinery.node import Node as node_of_today
+        print(Node is node_of_today)
+    """
+    script = run([installation / "python", "-c", code], tmp_path)
+    assert script.stdout == "True\n", script.stderr
+    assert "'nodes' is 'tertulia.nodes' now" in script.stderr
 
 
 def test_without_the_packages_of_models_doctor_prints_the_command_for_them(installation: Path, tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ import json
 import logging
 from collections.abc import AsyncIterator
 
-from state.errors import TertuliaError
-from storage.ids import resolve_id
-from storage.store import SqlStore
-from storage.watching import StoreProgress, Watch
-from viewer.store_reader import StoreReader
+from tertulia.state.errors import TertuliaError
+from tertulia.storage.ids import resolve_id
+from tertulia.storage.store import SqlStore
+from tertulia.storage.watching import StoreProgress, Watch
+from tertulia.viewer.store_reader import StoreReader
 
 #: Between two looks at the store; after so long a page connects again; how often a silent connection is kept alive.
 _LOOK_EVERY_S, _RECONNECT_AFTER_MS, _HEARTBEAT_S = 0.25, 1000, 15.0

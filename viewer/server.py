@@ -16,16 +16,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from state.errors import NotFoundError, StorageError, TertuliaError
-from state.language_model import Embedder
-from storage.addresses import StoreAddress
-from storage.store import SqlStore
 from tertulia.pages.documents import document_at
 from tertulia.pages.figures import similarity_page
-from viewer.changes import Changes
-from viewer.security import Guards, refusal
-from viewer.starting import Starter
-from viewer.store_reader import StoreReader
+from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
+from tertulia.state.language_model import Embedder
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.changes import Changes
+from tertulia.viewer.security import Guards, refusal
+from tertulia.viewer.starting import Starter
+from tertulia.viewer.store_reader import StoreReader
 
 #: The files that `make viewer` builds from `viewer/page/`, with their media types.
 BUILT = Path(__file__).parent / "built"

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from state.errors import UsageError
+from tertulia.state.errors import UsageError
 
 #: How many ports are tried where the first is in use.
 _TRIED = 100

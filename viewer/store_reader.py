@@ -9,8 +9,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from storage.addresses import StoreAddress
-from storage.store import SqlStore
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.store import SqlStore
 
 Result = TypeVar("Result")
 

@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from state.album import Population
-from state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
-from state.meeting import Meeting, Start
-from state.parameters import ALBUM_CHAT
-from state.parameters.album import AlbumParameters
-from state.records import Utterance
-from worlds.generative_agents import Log, read_log
-from worlds.meeting_file import MeetingScenario
-from worlds.scenario_file import TwoPartyScenario, read_scenario_file
-from worlds.scenario_parts import extension_source
+from tertulia.state.album import Population
+from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import ALBUM_CHAT
+from tertulia.state.parameters.album import AlbumParameters
+from tertulia.state.records import Utterance
+from tertulia.worlds.generative_agents import Log, read_log
+from tertulia.worlds.meeting_file import MeetingScenario
+from tertulia.worlds.scenario_file import TwoPartyScenario, read_scenario_file
+from tertulia.worlds.scenario_parts import extension_source
 
 #: The shipped towns, by name. A new town is a folder and a line here.
 TOWNS = {"tidewell": Path(__file__).parent / "towns" / "tidewell"}
@@ -94,7 +94,7 @@ def resolve(
         SettingError: The parameters ask for more villagers than there are, or for one.
     """
     if scenario in POPULATIONS:
-        from worlds.villagers import read_population  # takes numpy and Pillow
+        from tertulia.worlds.villagers import read_population  # takes numpy and Pillow
 
         return read_population(scenario, parameters or AlbumParameters(), {} if pictures is None else pictures)
     source, number = _open(scenario, mechanisms)

@@ -9,15 +9,15 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from state.album import Population, Villager
-from state.errors import NotFoundError, UsageError, nearest_hint
-from state.meeting import Attendee, Meeting, Start
-from state.records import Case, Memory, Participant, Persona, Stream
-from worlds.meeting_file import MeetingPerson
-from worlds.pictures import checked_text
-from worlds.scenario_file import DialoguePerson
-from worlds.scenario_parts import LONG_KNOWN
-from worlds.yaml_file import message_of, unknown
+from tertulia.state.album import Population, Villager
+from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
+from tertulia.state.meeting import Attendee, Meeting, Start
+from tertulia.state.records import Case, Memory, Participant, Persona, Stream
+from tertulia.worlds.meeting_file import MeetingPerson
+from tertulia.worlds.pictures import checked_text
+from tertulia.worlds.scenario_file import DialoguePerson
+from tertulia.worlds.scenario_parts import LONG_KNOWN
+from tertulia.worlds.yaml_file import message_of, unknown
 
 #: Fields of a person that can't change in mid-run, with the reason.
 _FIXED = {

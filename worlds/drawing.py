@@ -1,4 +1,4 @@
-"""Draw the pictures that are shipped: `python -m worlds.drawing` writes worlds/albums/pictures/*.png.
+"""Draw the pictures that are shipped: `python -m tertulia.worlds.drawing` writes worlds/albums/pictures/*.png.
 
 What is drawn stands in drawings.yaml beside them: by the name of a picture, its shapes from the back to the front, a
 line each, on a square of 100 by 100 whose origin is the upper left corner.
@@ -18,8 +18,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from worlds.villagers import PICTURES
-from worlds.yaml_file import YamlFile
+from tertulia.worlds.villagers import PICTURES
+from tertulia.worlds.yaml_file import YamlFile
 
 #: The side of a picture in pixels, how much larger it is drawn, and how many colours it has at most.
 SIDE, ZOOM, COLOURS = 128, 4, 32

@@ -18,13 +18,13 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from state.errors import NotFoundError, ScenarioError
-from state.files import NOT_FOLLOWED, is_linked, links_noted, read_text
-from state.languages import language_of
-from state.records import Memory, MemoryKind, Persona, Utterance
-from state.text import one_line
-from worlds.log_words import is_idle, place_in_words
-from worlds.yaml_file import message_of
+from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.state.files import NOT_FOLLOWED, is_linked, links_noted, read_text
+from tertulia.state.languages import language_of
+from tertulia.state.records import Memory, MemoryKind, Persona, Utterance
+from tertulia.state.text import one_line
+from tertulia.worlds.log_words import is_idle, place_in_words
+from tertulia.worlds.yaml_file import message_of
 
 #: Fields of scratch.json that the run rewrites: they hold for its end, not for any time before.
 END_OF_RUN_FIELDS = ("currently", "daily_plan_req", "daily_req", "f_daily_schedule", "act_description", "act_address")

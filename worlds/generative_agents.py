@@ -19,10 +19,10 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
-from state.errors import NotFoundError, ScenarioError
-from state.records import Case, Dialogue, Participant, Utterance
-from worlds.ga_files import Action, RunFiles, StreamRecord, address_in_words, read_run
-from worlds.log_words import activity_in
+from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.state.records import Case, Dialogue, Participant, Utterance
+from tertulia.worlds.ga_files import Action, RunFiles, StreamRecord, address_in_words, read_run
+from tertulia.worlds.log_words import activity_in
 
 #: How long an observation tells where a person is. People look around at every step, but keep only what is new.
 FRESH = timedelta(minutes=1)

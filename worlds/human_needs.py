@@ -5,7 +5,7 @@ Source: APP A.3, after Wang et al. (2023).
 
 import random
 
-from state.records import HumanNeeds
+from tertulia.state.records import HumanNeeds
 
 #: Chance that a need is unsatisfied: fullness, social, fun, health, energy, in this order (APP A.3).
 UNSATISFIED_CHANCE: dict[str, float] = {"hungry": 0.4, "lonely": 0.4, "bored": 0.4, "unwell": 0.4, "tired": 0.2}

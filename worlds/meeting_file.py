@@ -36,11 +36,11 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from state.errors import ScenarioError
-from state.meeting import BIG_FIVE, EMOTIONS, Attendee, Goal, LatencyClass, Meeting, WillingnessWeights
-from state.parameters import GROUP_CHAT, Order, Parameters
-from state.records import Utterance
-from worlds.scenario_parts import (
+from tertulia.state.errors import ScenarioError
+from tertulia.state.meeting import BIG_FIVE, EMOTIONS, Attendee, Goal, LatencyClass, Meeting, WillingnessWeights
+from tertulia.state.parameters import GROUP_CHAT, Order, Parameters
+from tertulia.state.records import Utterance
+from tertulia.worlds.scenario_parts import (
     Composed,
     Part,
     ScenarioPerson,
@@ -51,7 +51,7 @@ from worlds.scenario_parts import (
     read_time,
     without_aliases,
 )
-from worlds.yaml_file import Problem, complete_problem, hint, one_of, shown, unknown
+from tertulia.worlds.yaml_file import Problem, complete_problem, hint, one_of, shown, unknown
 
 #: The highest number of participants of a meeting. Nothing breaks beyond: but each of them is asked twice or more in
 #: every round, and a file that somebody sent should not begin a run whose first round never ends.

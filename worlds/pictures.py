@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from state.album import MOST_PIXELS, PictureFile, picture_hash
-from state.errors import NotFoundError, ScenarioError, nearest_hint
-from state.files import links_noted, open_regular, read_bytes
-from state.text import one_line
-from worlds.yaml_file import YamlFile, complete_problem, shown
+from tertulia.state.album import MOST_PIXELS, PictureFile, picture_hash
+from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
+from tertulia.state.files import links_noted, open_regular, read_bytes
+from tertulia.state.text import one_line
+from tertulia.worlds.yaml_file import YamlFile, complete_problem, shown
 
 #: Endings of the names of picture files, and the formats that are read, whatever the ending.
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")

@@ -30,10 +30,10 @@ from typing import Any
 
 from pydantic import Field
 
-from state.errors import nearest_hint
-from state.records import Case, Dialogue, Participant, Utterance
-from worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
-from worlds.scenario_parts import (
+from tertulia.state.errors import nearest_hint
+from tertulia.state.records import Case, Dialogue, Participant, Utterance
+from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
+from tertulia.worlds.scenario_parts import (
     Composed,
     MemoryEntry,
     Part,
@@ -44,7 +44,7 @@ from worlds.scenario_parts import (
     late_memories,
     too_late,
 )
-from worlds.yaml_file import Problem, YamlFile
+from tertulia.worlds.yaml_file import Problem, YamlFile
 
 
 class DialoguePerson(ScenarioPerson):

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from state.errors import UsageError
-from state.languages import Language
-from state.parameters import ALIASES, LISTED, SETTABLE, Parameters
-from state.records import Memory, MemoryKind, Persona
-from worlds.yaml_file import Problem, complete_problem, shown, unknown
+from tertulia.state.errors import UsageError
+from tertulia.state.languages import Language
+from tertulia.state.parameters import ALIASES, LISTED, SETTABLE, Parameters
+from tertulia.state.records import Memory, MemoryKind, Persona
+from tertulia.worlds.yaml_file import Problem, complete_problem, shown, unknown
 
 #: How long before the scenario a memory without a time was made.
 LONG_KNOWN = timedelta(days=1)

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from state.errors import ScenarioError
-from state.files import links_noted, read_text
-from state.meeting import BIG_FIVE, EMOTIONS
-from state.records import Record
+from tertulia.state.errors import ScenarioError
+from tertulia.state.files import links_noted, read_text
+from tertulia.state.meeting import BIG_FIVE, EMOTIONS
+from tertulia.state.records import Record
 
 #: The largest file of scenes that is read, and the most scenes in it: the lessons of so many take 2 GB of memory.
 MOST_BYTES, MOST_SCENES = 10**8, 20_000

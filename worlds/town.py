@@ -18,14 +18,14 @@ from operator import itemgetter
 from pathlib import Path
 from random import Random
 
-from state.errors import NotFoundError, ScenarioError, nearest_hint
-from state.randomness import keyed_generator
-from state.records import Dialogue, Remembered
-from state.town import Encounter, Habit, PastDialogue, Resident, Town
-from worlds.catalog import TOWNS
-from worlds.ga_files import PersonFiles, address_in_words
-from worlds.generative_agents import Log, read_log
-from worlds.log_words import activity_in, is_asleep, is_conversation
+from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Dialogue, Remembered
+from tertulia.state.town import Encounter, Habit, PastDialogue, Resident, Town
+from tertulia.worlds.catalog import TOWNS
+from tertulia.worlds.ga_files import PersonFiles, address_in_words
+from tertulia.worlds.generative_agents import Log, read_log
+from tertulia.worlds.log_words import activity_in, is_asleep, is_conversation
 
 #: Encounters are drawn between these hours, on whole minutes, with at least this many minutes between them if possible.
 _FIRST_HOUR, _LAST_HOUR = 8, 21

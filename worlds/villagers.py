@@ -9,14 +9,21 @@ from datetime import datetime
 from itertools import count, islice
 from pathlib import Path
 
-from state.album import Picture, Population, Villager
-from state.errors import NotFoundError, ScenarioError, SettingError
-from state.parameters.album import AGENTS, AlbumParameters
-from state.randomness import keyed_generator
-from state.records import Persona
-from worlds.pictures import caption_of, check_pixels, linked_pictures, list_pictures, read_captions, read_picture
-from worlds.villagers_file import AlbumEntry, Role, VillagersFile, read_villagers
-from worlds.yaml_file import YamlFile, shown
+from tertulia.state.album import Picture, Population, Villager
+from tertulia.state.errors import NotFoundError, ScenarioError, SettingError
+from tertulia.state.parameters.album import AGENTS, AlbumParameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Persona
+from tertulia.worlds.pictures import (
+    caption_of,
+    check_pixels,
+    linked_pictures,
+    list_pictures,
+    read_captions,
+    read_picture,
+)
+from tertulia.worlds.villagers_file import AlbumEntry, Role, VillagersFile, read_villagers
+from tertulia.worlds.yaml_file import YamlFile, shown
 
 #: What is shipped: 32 villagers, names from which more are made, and 60 pictures.
 ALBUMS = Path(__file__).parent / "albums"

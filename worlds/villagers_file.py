@@ -20,11 +20,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from state.errors import NotFoundError, ScenarioError
-from state.files import read_text
-from worlds.pictures import checked_text, is_picture, split_caption
-from worlds.scenario_parts import Part, Time
-from worlds.yaml_file import Problem, YamlFile, shown
+from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.state.files import read_text
+from tertulia.worlds.pictures import checked_text, is_picture, split_caption
+from tertulia.worlds.scenario_parts import Part, Time
+from tertulia.worlds.yaml_file import Problem, YamlFile, shown
 
 #: The largest JSON file of villagers that is read; 1,024 of them take 1 MB. A YAML file is limited as any scenario is.
 MOST_BYTES = 64 * 10**6

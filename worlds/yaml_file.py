@@ -10,8 +10,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from state.errors import NotFoundError, ScenarioError, nearest_hint
-from state.files import read_text
+from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
+from tertulia.state.files import read_text
 
 #: A path to a value in the file: keys of mappings and indices of lists.
 Location = tuple[str | int, ...]

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from benchmarks.peers.drivers.conversation import Conversation, Person
-from state.meeting import Attendee, Meeting
-from state.records import Case, Participant
-from worlds.catalog import resolve
+from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.records import Case, Participant
+from tertulia.worlds.catalog import resolve
 
 #: A meeting of five, and a dialogue of two.
 MEETING, DIALOGUE = "team_building", "tidewell:0"

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.opening import open_language_model
-from cli.terminal.output import progress
-from cli.terminal.status_line import status_line
-from state.annotation import Annotation
-from state.language_model import LanguageModel
-from state.parameters import Parameters
-from state.records import RunRecord
-from storage.store import SqlStore
+from tertulia.cli.opening import open_language_model
+from tertulia.cli.terminal.output import progress
+from tertulia.cli.terminal.status_line import status_line
 from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.state.annotation import Annotation
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from lab.annotating import AnnotationRequest
+    from tertulia.lab.annotating import AnnotationRequest
 
 
 def ask(
@@ -33,7 +33,7 @@ def ask(
     Raises:
         typer.Exit: It was interrupted; what was answered is kept.
     """
-    from lab.annotating import answers_to
+    from tertulia.lab.annotating import answers_to
 
     parameters = Parameters.model_validate(run.parameters)
     name, is_named = model or run.model, model is not None

@@ -12,9 +12,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cli.environment import former_store_hint
-from cli.terminal.output import discard_output, plain, progress
-from state.errors import NotFoundError, SettingError, UsageError
+from tertulia.cli.environment import former_store_hint
+from tertulia.cli.terminal.output import discard_output, plain, progress
+from tertulia.state.errors import NotFoundError, SettingError, UsageError
 
 #: Parameters of a run that have an option of another name.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
@@ -142,7 +142,7 @@ def with_options(message: str) -> str:
 
 
 def _is_alias(key: str, name: str) -> bool:
-    from state.parameters import ALIASES
+    from tertulia.state.parameters import ALIASES
 
     return ALIASES.get(key, key) == name
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import typer
 
-from cli.environment import store_path
 from tertulia import completing
+from tertulia.cli.environment import store_path
 
 Completions = list[tuple[str, str]]
 

@@ -4,11 +4,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.terminal.output import plain
-from state.album import Population
-from state.meeting import Meeting, Start
-from state.records import Turn
+from tertulia.cli.terminal.output import plain
 from tertulia.phrases import attendance, clock, meeting_line, silence
+from tertulia.state.album import Population
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.records import Turn
 
 
 def print_turn(

@@ -8,13 +8,13 @@ import sys
 
 from rich.text import Text
 
-from cli.terminal.lines import print_turn
-from cli.terminal.output import plain, progress
-from state.meeting import Start
-from state.seat import LONGEST, Answer, Invitation, in_one_line
+from tertulia.cli.terminal.lines import print_turn
+from tertulia.cli.terminal.output import plain, progress
 from tertulia.keyboard import Keyboard
 from tertulia.phrases import clock
 from tertulia.seats import role_of
+from tertulia.state.meeting import Start
+from tertulia.state.seat import LONGEST, Answer, Invitation, in_one_line
 
 #: Leave the conversation; stay silent, though words are kept from the round before.
 _LEAVE, _PASS = "/leave", "/pass"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 from rich.text import Text
 
-from cli.terminal.output import bar, discard_output, plain, progress
-from state.language_model import Activity
+from tertulia.cli.terminal.output import bar, discard_output, plain, progress
 from tertulia.phrases import clean
+from tertulia.state.language_model import Activity
 
 if TYPE_CHECKING:
     from rich.status import Status

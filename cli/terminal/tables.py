@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.terminal.output import data, plain
+from tertulia.cli.terminal.output import data, plain
 from tertulia.phrases import clean
 
 #: Columns of a terminal between two columns of a table.

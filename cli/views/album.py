@@ -7,11 +7,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cli.terminal.output import plain
-from cli.terminal.tables import Row, print_table
-from cli.views.turn import print_making
-from state.album import CALLS, PARTS, Population
-from state.records import RunRecord
 from tertulia.album_phrases import (
     diary_heading,
     diary_lines,
@@ -23,8 +18,13 @@ from tertulia.album_phrases import (
     seen_phrase,
     shown_rounds,
 )
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.views.turn import print_making
 from tertulia.exchanges import AgentTotals, Journey, RecordedExchange, by_round
 from tertulia.phrases import clock, counted, picture_phrase
+from tertulia.state.album import CALLS, PARTS, Population
+from tertulia.state.records import RunRecord
 from tertulia.turns import TurnDetails
 
 #: Pictures that a table shows, those that were seen by most.

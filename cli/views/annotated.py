@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from cli.terminal.output import plain
-from state.records import RunRecord
+from tertulia.cli.terminal.output import plain
+from tertulia.state.records import RunRecord
 
 
 def print_heading(console: Console, runs: Sequence[RunRecord], how: str, rehearsed: bool) -> None:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from cli.terminal.output import plain
-from cli.terminal.tables import Row, print_table
-from cli.views.annotated import print_heading
-from lab.behaviour_report import BehaviourReport, evidence_of
-from metrics.behaviour import PersonBehaviour
-from metrics.speech_acts import ACTS
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.views.annotated import print_heading
+from tertulia.lab.behaviour_report import BehaviourReport, evidence_of
+from tertulia.metrics.behaviour import PersonBehaviour
+from tertulia.metrics.speech_acts import ACTS
 from tertulia.phrases import in_words, percent
 
 

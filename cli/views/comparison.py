@@ -9,13 +9,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cli.terminal.output import plain
-from cli.terminal.tables import has_room
-from metrics.comparison import Difference, Document, TurnComparison, word_differences
-from state.meeting import Start
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import has_room
 from tertulia.comparing import RunComparison, contract_path, settings_that_differ
 from tertulia.comparison_phrases import parting_line, sameness, what_differs
+from tertulia.metrics.comparison import Difference, Document, TurnComparison, word_differences
 from tertulia.phrases import clean, clock, number, people_line, settings, silence
+from tertulia.state.meeting import Start
 
 #: Characters of a text, and of any other value, that a table shows.
 _SHOWN = 160

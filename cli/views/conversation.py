@@ -2,18 +2,18 @@
 
 from rich.console import Console
 
-from cli.terminal.lines import meeting_heading, print_turn
-from cli.terminal.output import plain
-from cli.views.album import print_exchanges
-from cli.views.cognition import print_calls, print_character
-from state.album import Population
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
-from state.records import Case, RunRecord
-from state.store import Store
+from tertulia.cli.terminal.lines import meeting_heading, print_turn
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.views.album import print_exchanges
+from tertulia.cli.views.cognition import print_calls, print_character
 from tertulia.exchanges import read_exchanges
 from tertulia.phrases import grouped, people_line, settings
 from tertulia.rounds import calls_of, read_characters
+from tertulia.state.album import Population
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, RunRecord
+from tertulia.state.store import Store
 from tertulia.timeline import turns_with_opening
 
 

@@ -5,12 +5,12 @@ from types import MappingProxyType
 
 from rich.console import Console
 
-from cli.terminal.output import plain
-from cli.terminal.tables import Row, print_table
-from metrics.cost import Cost
-from state.cognition import Call
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.costs import Prices, cost_table, price_of
+from tertulia.metrics.cost import Cost
 from tertulia.phrases import in_words
+from tertulia.state.cognition import Call
 
 _GROUP = "(the group)"
 

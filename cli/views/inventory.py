@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from cli.terminal.output import plain
-from cli.terminal.tables import Row, print_table
-from cli.views.annotated import print_heading
-from lab.inventory_report import InventoryReport, table_notes, table_rows
-from metrics.personality import TEAM_BUILDING, DimensionFigures, RatedSegment
-from state.meeting import BIG_FIVE
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.views.annotated import print_heading
+from tertulia.lab.inventory_report import InventoryReport, table_notes, table_rows
+from tertulia.metrics.personality import TEAM_BUILDING, DimensionFigures, RatedSegment
+from tertulia.state.meeting import BIG_FIVE
 
 
 def print_inventory(console: Console, report: InventoryReport, paper: bool = False) -> None:

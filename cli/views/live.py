@@ -1,18 +1,18 @@
 """What a run, or a town, shows while it goes on: its heading, every turn and, on demand, what went on in each agent."""
 
-from cli.terminal.lines import meeting_heading, print_turn
-from cli.terminal.output import data, plain
-from cli.views.album import print_exchange
-from cli.views.cognition import print_thoughts
-from state.album import Population
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
-from state.records import Case, RunRecord, Turn
-from state.store import Store
-from state.town import Encounter, Simulation
+from tertulia.cli.terminal.lines import meeting_heading, print_turn
+from tertulia.cli.terminal.output import data, plain
+from tertulia.cli.views.album import print_exchange
+from tertulia.cli.views.cognition import print_thoughts
 from tertulia.exchanges import read_exchanges
 from tertulia.phrases import counted, people_line, settings
 from tertulia.rounds import read_round
+from tertulia.state.album import Population
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, RunRecord, Turn
+from tertulia.state.store import Store
+from tertulia.state.town import Encounter, Simulation
 
 _REHEARSED = "rehearsed: a stand-in speaks, not a model"
 

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 
-from cli.terminal.output import plain
-from cli.terminal.tables import Row, print_table
-from metrics.by_index import mean_by_index
-from metrics.exclusiveness import mean_exclusiveness
-from metrics.fluency import mean_fluency
-from metrics.variety import mean_variety
-from state.records import Record
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.measurement import Measurement, mean_diversity
+from tertulia.metrics.by_index import mean_by_index
+from tertulia.metrics.exclusiveness import mean_exclusiveness
+from tertulia.metrics.fluency import mean_fluency
+from tertulia.metrics.variety import mean_variety
 from tertulia.phrases import number
+from tertulia.state.records import Record
 
 #: The folders above a Generative Agents run, in the name of a case.
 _FOLDERS = re.compile(r"^ga:.*/(?=[^/])")

@@ -3,11 +3,11 @@
 from rich.console import Console
 from rich.text import Text
 
-from cli.terminal.output import plain
-from cli.terminal.tables import Row, print_table
-from metrics.participation import AgentFigures, Participation
-from state.meeting import Meeting, Start
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.metrics.participation import AgentFigures, Participation
 from tertulia.phrases import count, in_words, number, percent
+from tertulia.state.meeting import Meeting, Start
 
 
 def print_participation(

@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.terminal.lines import utterance
-from cli.terminal.output import plain
-from state.meeting import AttendanceChange, Meeting, Start
-from state.parameters import Parameters
-from state.records import RunRecord
+from tertulia.cli.terminal.lines import utterance
+from tertulia.cli.terminal.output import plain
 from tertulia.phrases import attendance, clean, clock, people_line, settings
+from tertulia.state.meeting import AttendanceChange, Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
 from tertulia.timeline import Thought, TimelineTurn, attendance_changes, changes_before
 
 

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from cli.terminal.output import plain
-from state.cognition import Visit
+from tertulia.cli.terminal.output import plain
+from tertulia.state.cognition import Visit
 from tertulia.traces import changes_of
 
 

@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.terminal.output import bar, plain
-from state.parameters import Parameters
-from state.records import Candidate, Prompt
+from tertulia.cli.terminal.output import bar, plain
 from tertulia.phrases import clean, in_words, number
 from tertulia.removal import removal_in_words
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Candidate, Prompt
 from tertulia.turns import TurnDetails, as_written
 
 _BAR = 16

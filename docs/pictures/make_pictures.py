@@ -41,7 +41,7 @@ THEME = TerminalTheme(
 
 def make_picture(picture: Path) -> None:
     """Hold the first two turns of `make demo`, and write the screen of the second as an SVG."""
-    command = [sys.executable, "-m", "cli.main", "show", "@last", "--turn", "2"]
+    command = [sys.executable, "-m", "tertulia.cli.main", "show", "@last", "--turn", "2"]
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "picture.db")
         tt.run("tidewell", removal_factor=0.5, rounds=2, seed=10, store=store)

@@ -22,7 +22,7 @@ from playwright.sync_api import Page, sync_playwright
 import tertulia as tt
 
 PICTURES = Path(__file__).parent
-TERTULIA = [sys.executable, "-m", "cli.main"]
+TERTULIA = [sys.executable, "-m", "tertulia.cli.main"]
 
 #: Frames a second while something moves, and the size that they are shown in.
 RATE, SIZE = 8, (1280, 800)

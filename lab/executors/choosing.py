@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from lab.executors.local import LocalExecutor
-from lab.running import Executor
-from state.errors import UsageError
 from tertulia.engines import ModelAccess
+from tertulia.lab.executors.local import LocalExecutor
+from tertulia.lab.running import Executor
 from tertulia.shard_files import is_address, shown
 from tertulia.starting import NOTHING_ADDED, Additions
+from tertulia.state.errors import UsageError
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 LOCAL, RAY = "local", "ray"
 
@@ -46,7 +46,7 @@ def executor_of(
             )
         return LocalExecutor(store, access, additions, workers, shards)
     if kind == RAY and (address or on == RAY):
-        from lab.executors.ray_cluster import RayExecutor
+        from tertulia.lab.executors.ray_cluster import RayExecutor
 
         return RayExecutor(store, access, additions, workers, address or None, shards)
     raise UsageError(f"--on {on}: trials run on local, ray, or ray:ADDRESS such as ray:10.0.0.5:6379")

@@ -9,17 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from lab.cohorts import CohortTask, PlannedCase, Planner, check_files, first_of_settings, require_models
-from lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
-from lab.shards import ShardFolder, gather, hand_over, take_in
-from state.errors import ModelError, NotFoundError, TertuliaError
 from tertulia.engines import ModelAccess
 from tertulia.events import Emit, Noted, RunEnded
 from tertulia.interrupting import interruptible
+from tertulia.lab.cohorts import CohortTask, PlannedCase, Planner, check_files, first_of_settings, require_models
+from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
+from tertulia.lab.shards import ShardFolder, gather, hand_over, take_in
 from tertulia.starting import Additions
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 #: After so many workers that died while they drove it, a cohort is given up: it may be what kills them.
 MOST_DEATHS = 3

@@ -8,21 +8,21 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab.cohorts import CohortTask
-from lab.executors.dispatch import Dispatcher
-from lab.executors.processes import ProcessCrew
-from lab.experiment import Experiment
-from lab.running import InProcessExecutor
-from lab.shards import ShardFolder
-from models.embedded import ID as EMBEDDED
-from storage.opening import MEMORY
 from tertulia.engines import ModelAccess
 from tertulia.events import Emit
+from tertulia.lab.cohorts import CohortTask
+from tertulia.lab.executors.dispatch import Dispatcher
+from tertulia.lab.executors.processes import ProcessCrew
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.running import InProcessExecutor
+from tertulia.lab.shards import ShardFolder
 from tertulia.model_names import REHEARSAL, ROLES
+from tertulia.models.embedded import ID as EMBEDDED
 from tertulia.starting import NOTHING_ADDED, Additions
+from tertulia.storage.opening import MEMORY
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 #: Rehearsed trials for which it is worth to start a process: it takes about as long as so many.
 _REHEARSED_PER_WORKER = 25

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from lab.cohorts import CohortTask, PlannedCase
-from state.errors import TertuliaError
 from tertulia.engines import ModelAccess
 from tertulia.events import Event
+from tertulia.lab.cohorts import CohortTask, PlannedCase
 from tertulia.starting import Additions
+from tertulia.state.errors import TertuliaError
 
 
 @dataclass(frozen=True)

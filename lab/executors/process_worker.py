@@ -10,11 +10,11 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from lab.executors.messages import Assignment, Driven, Happened, Hello, Message, Ready, Setup, Unable
-from lab.executors.worker import Worker
-from state.errors import TertuliaError
 from tertulia.events import Event
 from tertulia.interrupting import interruptible
+from tertulia.lab.executors.messages import Assignment, Driven, Happened, Hello, Message, Ready, Setup, Unable
+from tertulia.lab.executors.worker import Worker
+from tertulia.state.errors import TertuliaError
 
 
 def main(descriptor: int) -> None:

@@ -14,11 +14,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 
-from lab.executors.messages import Assignment, Died, Hello, Message, Setup
-from state.errors import ModelError
+from tertulia.lab.executors.messages import Assignment, Died, Hello, Message, Setup
+from tertulia.state.errors import ModelError
 
 #: What a worker's interpreter executes; it finds modules where this one does.
-_CODE = "import sys; sys.path[:] = sys.argv[2:]; from lab.executors.process_worker import main; main(int(sys.argv[1]))"
+_CODE = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from tertulia.lab.executors.process_worker import main; main(int(sys.argv[1]))"
+)
 
 #: How long workers have to tidy up, before they are killed.
 _PATIENCE_S = 10.0

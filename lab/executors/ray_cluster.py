@@ -15,22 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.cohorts import CohortTask
-from lab.executors.cluster_worker import ClusterWorker, Installed
-from lab.executors.dispatch import Dispatcher
-from lab.executors.local import cohorts_of
-from lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
-from lab.shards import ShardFolder
-from models.chat_names import is_chat_name
-from state.errors import ModelError, TertuliaError, UsageError, extra_hint
-from state.text import first_line
 from tertulia.engines import ModelAccess
 from tertulia.events import Emit, Noted
+from tertulia.lab.cohorts import CohortTask
+from tertulia.lab.executors.cluster_worker import ClusterWorker, Installed
+from tertulia.lab.executors.dispatch import Dispatcher
+from tertulia.lab.executors.local import cohorts_of
+from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
+from tertulia.lab.shards import ShardFolder
 from tertulia.model_names import REHEARSAL
+from tertulia.models.chat_names import is_chat_name
 from tertulia.starting import NOTHING_ADDED, Additions
+from tertulia.state.errors import ModelError, TertuliaError, UsageError, extra_hint
+from tertulia.state.text import first_line
 
 if TYPE_CHECKING:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
 #: How long a cluster without room for a single worker is waited for.
 _PATIENCE_S = 60.0

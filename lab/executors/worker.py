@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from lab.cohorts import check_settings, drive_task
-from lab.executors.messages import Assignment, Setup
-from lab.shards import worker_lock
-from models.threads import use_threads
-from storage.store import SqlStore
 from tertulia.events import Emit, Event, StepStarted
+from tertulia.lab.cohorts import check_settings, drive_task
+from tertulia.lab.executors.messages import Assignment, Setup
+from tertulia.lab.shards import worker_lock
+from tertulia.models.threads import use_threads
+from tertulia.storage.store import SqlStore
 
 #: Threads that a worker computes with, so that figures do not depend on how many workers there are.
 THREADS = 1

@@ -3,14 +3,14 @@
 import random
 from collections.abc import Sequence
 
-from lab.tuning.lesson import Lesson, answer_of
-from prompts.album import CallMaterial, PastExchange, assemble_call
-from prompts.examples import album_exchanges
-from state.album import Picture, Villager
-from state.parameters import Parameters
-from state.parameters.parameters import ALBUM_CHAT
-from state.records import Persona
-from worlds.scenes import AlbumPerson, AlbumScene
+from tertulia.lab.tuning.lesson import Lesson, answer_of
+from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
+from tertulia.prompts.examples import album_exchanges
+from tertulia.state.album import Picture, Villager
+from tertulia.state.parameters import Parameters
+from tertulia.state.parameters.parameters import ALBUM_CHAT
+from tertulia.state.records import Persona
+from tertulia.worlds.scenes import AlbumPerson, AlbumScene
 
 
 def album_lesson(scene: AlbumScene, call: str, generator: random.Random) -> Lesson:

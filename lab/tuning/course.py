@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lab.tuning.lesson import Dropout, Lesson, sequence_of
-from models.tuning.sequence import TrainingSequence
-from state.language_model import Tokenizer
-from state.randomness import keyed_generator
+from tertulia.lab.tuning.lesson import Dropout, Lesson, sequence_of
+from tertulia.models.tuning.sequence import TrainingSequence
+from tertulia.state.language_model import Tokenizer
+from tertulia.state.randomness import keyed_generator
 
 #: Shares of the removable units that are removed where the held-out loss is measured.
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)

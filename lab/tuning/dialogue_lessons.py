@@ -4,14 +4,14 @@ import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from lab.tuning.lesson import Lesson
-from metrics.recitation import recites
-from prompts.assemble import UtteranceMaterial, assemble_prompt, reply_prefix_of
-from prompts.examples import exchanges
-from state.parameters import Parameters
-from state.records import Case, Dialogue, Memory, Participant, Persona, Prompt, Turn, Utterance
-from worlds.human_needs import draw_human_needs
-from worlds.scenes import DialogueScene, PairScene, ScenePerson
+from tertulia.lab.tuning.lesson import Lesson
+from tertulia.metrics.recitation import recites
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, reply_prefix_of
+from tertulia.prompts.examples import exchanges
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, Dialogue, Memory, Participant, Persona, Prompt, Turn, Utterance
+from tertulia.worlds.human_needs import draw_human_needs
+from tertulia.worlds.scenes import DialogueScene, PairScene, ScenePerson
 
 #: The share of dialogues whose speakers have human needs in their prompts.
 _WITH_NEEDS = 0.15

@@ -9,11 +9,11 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.tuning.sequence import TrainingSequence
-from prompts.remove import remove_units
-from prompts.render import as_messages, render
-from state.language_model import Tokenizer
-from state.records import Prompt
+from tertulia.models.tuning.sequence import TrainingSequence
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.render import as_messages, render
+from tertulia.state.language_model import Tokenizer
+from tertulia.state.records import Prompt
 
 
 @dataclass(frozen=True)

@@ -5,21 +5,21 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from lab.tuning.dialogue_lessons import memories_of, turns_of
-from lab.tuning.lesson import Lesson, answer_of
-from nodes.mechanisms.registry import MECHANISMS, description_of
-from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt, reply_prefix_of
-from prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody
-from prompts.examples import draw_example, exchanges
-from prompts.names import clauses, enumerated
-from prompts.templates import template
-from state.cognition import Assessment, Character, SubGoal
-from state.languages import DEFAULT
-from state.meeting import Attendee, Goal, Meeting
-from state.parameters import Parameters
-from state.parameters.parameters import GROUP_CHAT
-from state.records import Persona
-from worlds.scenes import MeetingPerson, MeetingScene, SceneMind
+from tertulia.lab.tuning.dialogue_lessons import memories_of, turns_of
+from tertulia.lab.tuning.lesson import Lesson, answer_of
+from tertulia.nodes.mechanisms.registry import MECHANISMS, description_of
+from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt, reply_prefix_of
+from tertulia.prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody
+from tertulia.prompts.examples import draw_example, exchanges
+from tertulia.prompts.names import clauses, enumerated
+from tertulia.prompts.templates import template
+from tertulia.state.cognition import Assessment, Character, SubGoal
+from tertulia.state.languages import DEFAULT
+from tertulia.state.meeting import Attendee, Goal, Meeting
+from tertulia.state.parameters import Parameters
+from tertulia.state.parameters.parameters import GROUP_CHAT
+from tertulia.state.records import Persona
+from tertulia.worlds.scenes import MeetingPerson, MeetingScene, SceneMind
 
 #: The mechanisms that are chosen before somebody thinks: as many as that at most.
 _CHOSEN = 2

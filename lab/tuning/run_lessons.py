@@ -8,16 +8,16 @@ that layout.
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.tuning.dialogue_lessons import dialogue_lesson, memories_of
-from lab.tuning.lesson import Lesson
-from prompts.assemble import reply_prefix_of
-from prompts.remove import remove_units
-from state.album import PARTS
-from state.errors import UsageError
-from state.randomness import keyed_generator
-from state.records import Case, RunRecord, TurnRecord
-from state.store import Store
-from worlds.scenario_file import TwoPartyScenario, read_scenario_file
+from tertulia.lab.tuning.dialogue_lessons import dialogue_lesson, memories_of
+from tertulia.lab.tuning.lesson import Lesson
+from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.remove import remove_units
+from tertulia.state.album import PARTS
+from tertulia.state.errors import UsageError
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, RunRecord, TurnRecord
+from tertulia.state.store import Store
+from tertulia.worlds.scenario_file import TwoPartyScenario, read_scenario_file
 
 #: The most memories of a person in a lesson: of those that prompts showed, the ones that were shown most often.
 _MEMORIES = 12

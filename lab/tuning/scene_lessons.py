@@ -1,15 +1,23 @@
 """From scenes to lessons: the product's own prompts, with what the scene's people say, think, ask and answer."""
 
-from lab.tuning.album_lessons import album_lesson
-from lab.tuning.dialogue_lessons import case_of, dialogue_lesson, pair_lesson
-from lab.tuning.lesson import Lesson, answer_of
-from lab.tuning.meeting_lessons import meeting_lessons
-from prompts.ending import continuation, ending_prompt
-from prompts.revise import Conflict, assemble_rewriting
-from state.album import CALLS
-from state.randomness import keyed_generator
-from state.records import Unit
-from worlds.scenes import AlbumScene, DialogueScene, EndingScene, MeetingScene, PairScene, RewritingScene, Scene
+from tertulia.lab.tuning.album_lessons import album_lesson
+from tertulia.lab.tuning.dialogue_lessons import case_of, dialogue_lesson, pair_lesson
+from tertulia.lab.tuning.lesson import Lesson, answer_of
+from tertulia.lab.tuning.meeting_lessons import meeting_lessons
+from tertulia.prompts.ending import continuation, ending_prompt
+from tertulia.prompts.revise import Conflict, assemble_rewriting
+from tertulia.state.album import CALLS
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Unit
+from tertulia.worlds.scenes import (
+    AlbumScene,
+    DialogueScene,
+    EndingScene,
+    MeetingScene,
+    PairScene,
+    RewritingScene,
+    Scene,
+)
 
 
 def lessons_of(scene: Scene, number: int) -> list[Lesson]:

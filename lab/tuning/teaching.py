@@ -14,25 +14,25 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lab.tuning.course import SHARES, Course, course_of
-from lab.tuning.lesson import Dropout, Lesson
-from lab.tuning.run_lessons import lessons_of_file, lessons_of_run
-from lab.tuning.scene_lessons import lessons_of
-from models.adapters import kept_under, read_adapters
-from state.errors import ModelError, NotFoundError, TertuliaError, UsageError
-from state.language_model import Activity, Report
-from state.languages import DEFAULT, language_of, name_of
-from state.records import RunRecord
-from state.store import Store
-from storage.addresses import StoreAddress
-from storage.locks import drive_lock
-from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document
-from worlds.catalog import FILE_ENDINGS
-from worlds.scenes import read_scenes
+from tertulia.lab.tuning.course import SHARES, Course, course_of
+from tertulia.lab.tuning.lesson import Dropout, Lesson
+from tertulia.lab.tuning.run_lessons import lessons_of_file, lessons_of_run
+from tertulia.lab.tuning.scene_lessons import lessons_of
+from tertulia.models.adapters import kept_under, read_adapters
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, UsageError
+from tertulia.state.language_model import Activity, Report
+from tertulia.state.languages import DEFAULT, language_of, name_of
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.locks import drive_lock
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.catalog import FILE_ENDINGS
+from tertulia.worlds.scenes import read_scenes
 
 if TYPE_CHECKING:
-    from models.tuning.trainer import Progress, Trainer
+    from tertulia.models.tuning.trainer import Progress, Trainer
 
 #: Where a training keeps its checkpoints, in the folder of its adapters.
 _TRAINING = ".training"
@@ -170,9 +170,9 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
         ModelError: The model can't be loaded or trained, or a file can't be written.
         StorageError: Another process trains there.
     """
-    from models.adapters import matrices_of
-    from models.tuning.base import load_base
-    from models.tuning.trainer import Trainer, TuningOptions
+    from tertulia.models.adapters import matrices_of
+    from tertulia.models.tuning.base import load_base
+    from tertulia.models.tuning.trainer import Trainer, TuningOptions
 
     with _alone_in(plan.folder):
         base = load_base(plan.base, cache, report)

@@ -7,15 +7,15 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
-from models import embedded
-from models.adapters import Adapters, hash_of_base
-from models.chat_names import is_chat_name
-from models.hub import load, quiet_libraries
-from models.loading import REHEARSAL, device_and_dtype, with_adapters
-from models.tokenizer import HuggingFaceTokenizer
-from state.errors import ModelError, UsageError
-from state.language_model import Report
-from state.text import first_line
+from tertulia.models import embedded
+from tertulia.models.adapters import Adapters, hash_of_base
+from tertulia.models.chat_names import is_chat_name
+from tertulia.models.hub import load, quiet_libraries
+from tertulia.models.loading import REHEARSAL, device_and_dtype, with_adapters
+from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.state.errors import ModelError, UsageError
+from tertulia.state.language_model import Report
+from tertulia.state.text import first_line
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import PreTrainedModel
 
-from models.tuning.sequence import TrainingSequence
-from state.errors import ModelError
+from tertulia.models.tuning.sequence import TrainingSequence
+from tertulia.state.errors import ModelError
 
 #: Seconds between two checkpoints.
 _CHECKPOINT_S = 60.0

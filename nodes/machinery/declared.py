@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from state.errors import ExtensionError
-from state.parameters import NodeSetting
-from state.records import Record
+from tertulia.state.errors import ExtensionError
+from tertulia.state.parameters import NodeSetting
+from tertulia.state.records import Record
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 

@@ -16,14 +16,14 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from nodes.machinery.node import Node
-from nodes.machinery.objects import PREFIX, extension_of_object, source_hash
-from nodes.machinery.registry import Registry
-from nodes.mechanisms.mechanism import Mechanism
-from state.errors import ExtensionError, NotFoundError, TrustError, nearest_hint
-from state.files import read_bytes
-from state.records import Extension
-from state.text import first_line, shell_argument
+from tertulia.nodes.machinery.node import Node
+from tertulia.nodes.machinery.objects import PREFIX, extension_of_object, source_hash
+from tertulia.nodes.machinery.registry import Registry
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.state.errors import ExtensionError, NotFoundError, TrustError, nearest_hint
+from tertulia.state.files import read_bytes
+from tertulia.state.records import Extension
+from tertulia.state.text import first_line, shell_argument
 
 #: The group under which installed packages name their modules of nodes.
 ENTRY_POINTS = "tertulia.nodes"

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from nodes.machinery.node import Node, NodeFunction
-from nodes.machinery.places import PLACES, Place
-from nodes.machinery.time_limit import time_limit
-from state.context import Context
-from state.errors import ModelError, NodeError, StorageError
-from state.text import first_line
+from tertulia.nodes.machinery.node import Node, NodeFunction
+from tertulia.nodes.machinery.places import PLACES, Place
+from tertulia.nodes.machinery.time_limit import time_limit
+from tertulia.state.context import Context
+from tertulia.state.errors import ModelError, NodeError, StorageError
+from tertulia.state.text import first_line
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime

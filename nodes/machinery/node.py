@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from nodes.machinery.declared import check_async, check_limit, check_line, check_name, check_parameters
-from nodes.machinery.places import PLACES, place_name
-from state.context import Context
-from state.errors import ExtensionError, nearest_hint
-from state.records import Record
+from tertulia.nodes.machinery.declared import check_async, check_limit, check_line, check_name, check_parameters
+from tertulia.nodes.machinery.places import PLACES, place_name
+from tertulia.state.context import Context
+from tertulia.state.errors import ExtensionError, nearest_hint
+from tertulia.state.records import Record
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nodes.machinery.node import Node
-from nodes.mechanisms.mechanism import Mechanism
-from state.errors import ExtensionError
-from state.records import Extension
+from tertulia.nodes.machinery.node import Node
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.state.errors import ExtensionError
+from tertulia.state.records import Extension
 
 #: How the source of an extension begins that is a Python object; its name follows.
 PREFIX = "python:"

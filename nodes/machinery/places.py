@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_type_hints
 
-from state.context import Context
-from state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionInput, CognitionState, GroupState, UtteranceInput, UtteranceState
 
 GraphName = Literal["utterance", "cognition", "group_chat"]
 

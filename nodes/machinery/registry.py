@@ -9,34 +9,34 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from nodes.assess import assess
-from nodes.choose_mechanisms import choose_mechanisms
-from nodes.decide import decide
-from nodes.end import decide_ending
-from nodes.generate import generate
-from nodes.judge import judge
-from nodes.machinery.guard import guarded
-from nodes.machinery.node import Node, NodeFunction
-from nodes.machinery.objects import extension_of_object
-from nodes.machinery.places import PLACES, place_name
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.mechanisms.registry import MECHANISMS
-from nodes.perceive import perceive
-from nodes.prune import prune
-from nodes.race import race
-from nodes.retrieve import retrieve_memory
-from nodes.rewrite import choose_revision, rewrite
-from nodes.rollback import roll_back, select_candidate
-from nodes.run_mechanisms import run_mechanisms
-from nodes.scorers.attention import score_attention
-from nodes.scorers.embedding_similarity import score_similarity
-from nodes.scorers.leave_one_out import score_by_leaving_out
-from nodes.scorers.length import score_length
-from nodes.scorers.random_draw import score_random
-from nodes.vary import vary_prompt
-from state.errors import ExtensionError, SettingError, UsageError, nearest_hint
-from state.parameters import NodeSetting, Order, Parameters
-from state.records import Extension, RunKind
+from tertulia.nodes.assess import assess
+from tertulia.nodes.choose_mechanisms import choose_mechanisms
+from tertulia.nodes.decide import decide
+from tertulia.nodes.end import decide_ending
+from tertulia.nodes.generate import generate
+from tertulia.nodes.judge import judge
+from tertulia.nodes.machinery.guard import guarded
+from tertulia.nodes.machinery.node import Node, NodeFunction
+from tertulia.nodes.machinery.objects import extension_of_object
+from tertulia.nodes.machinery.places import PLACES, place_name
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.nodes.perceive import perceive
+from tertulia.nodes.prune import prune
+from tertulia.nodes.race import race
+from tertulia.nodes.retrieve import retrieve_memory
+from tertulia.nodes.rewrite import choose_revision, rewrite
+from tertulia.nodes.rollback import roll_back, select_candidate
+from tertulia.nodes.run_mechanisms import run_mechanisms
+from tertulia.nodes.scorers.attention import score_attention
+from tertulia.nodes.scorers.embedding_similarity import score_similarity
+from tertulia.nodes.scorers.leave_one_out import score_by_leaving_out
+from tertulia.nodes.scorers.length import score_length
+from tertulia.nodes.scorers.random_draw import score_random
+from tertulia.nodes.vary import vary_prompt
+from tertulia.state.errors import ExtensionError, SettingError, UsageError, nearest_hint
+from tertulia.state.parameters import NodeSetting, Order, Parameters
+from tertulia.state.records import Extension, RunKind
 
 
 def _shipped(place: str, run: NodeFunction, reads: str, description: str, name: str = "") -> Node:

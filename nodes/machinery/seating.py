@@ -7,8 +7,8 @@ there. The cognition graph wraps these two steps; nodes need not know of it.
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from nodes.machinery.node import NodeFunction
-from state.context import Context
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.state.context import Context
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from state.context import Broker, Context
-from state.language_model import LanguageModel
+from tertulia.state.context import Broker, Context
+from tertulia.state.language_model import LanguageModel
 
 
 @asynccontextmanager

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from nodes.choices import as_choice, choose_done, reads_probabilities
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View, text_of
-from prompts.cognition import Question
-from prompts.names import clauses
-from state.cognition import Finding
-from state.language_model import ReplyField
+from tertulia.nodes.choices import as_choice, choose_done, reads_probabilities
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.prompts.names import clauses
+from tertulia.state.cognition import Finding
+from tertulia.state.language_model import ReplyField
 
 #: The number of tokens of what is next, at least.
 _NEXT_TOKENS = 16

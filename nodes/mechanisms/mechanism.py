@@ -3,11 +3,18 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from nodes.machinery.declared import check_async, check_call, check_limit, check_line, check_name, check_parameters
-from nodes.view import View
-from state.cognition import Finding
-from state.errors import ExtensionError
-from state.records import Record
+from tertulia.nodes.machinery.declared import (
+    check_async,
+    check_call,
+    check_limit,
+    check_line,
+    check_name,
+    check_parameters,
+)
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Finding
+from tertulia.state.errors import ExtensionError
+from tertulia.state.records import Record
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """Recall something from memory. Source: ChatAgents App. A (memory system), after Park et al. 2023, §4.1."""
 
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.past import recall_in_meeting
-from nodes.view import View, text_of
-from prompts.cognition import Question
-from state.cognition import Finding
-from state.language_model import ReplyField
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.past import recall_in_meeting
+from tertulia.nodes.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.state.cognition import Finding
+from tertulia.state.language_model import ReplyField
 
 #: The number of memories that are recalled at a time.
 _RECALLED = 3

@@ -1,9 +1,9 @@
 """Notice being addressed by name. Source: ChatAgents App. A names it as an example of a module that may be added."""
 
-from nodes.address import address_of, is_named
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View
-from state.cognition import Finding
+from tertulia.nodes.address import address_of, is_named
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Finding
 
 
 async def answer_mention(view: View) -> Finding:

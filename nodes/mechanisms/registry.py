@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from nodes.mechanisms import (
+from tertulia.nodes.mechanisms import (
     goal_summary,
     memory_retrieval,
     mention_response,
@@ -10,9 +10,9 @@ from nodes.mechanisms import (
     time_analysis,
     topic_analysis,
 )
-from nodes.mechanisms.mechanism import Mechanism
-from prompts.templates import template
-from state.context import Context
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.prompts.templates import template
+from tertulia.state.context import Context
 
 MECHANISMS: Mapping[str, Mechanism] = {
     mechanism.name: mechanism

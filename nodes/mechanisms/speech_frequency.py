@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from nodes.hearing import came_s, was_there
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View
-from prompts.names import enumerated
-from state.cognition import Finding
+from tertulia.nodes.hearing import came_s, was_there
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View
+from tertulia.prompts.names import enumerated
+from tertulia.state.cognition import Finding
 
 
 async def count_speech(view: View) -> Finding:

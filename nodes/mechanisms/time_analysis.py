@@ -1,11 +1,11 @@
 """Compare the time that is left with the plan that is left. Source: ChatAgents App. A (temporal control)."""
 
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View
-from prompts.cognition import clock
-from prompts.templates import template
-from state.cognition import Finding
-from state.languages import DEFAULT
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View
+from tertulia.prompts.cognition import clock
+from tertulia.prompts.templates import template
+from tertulia.state.cognition import Finding
+from tertulia.state.languages import DEFAULT
 
 #: The share of elapsed time from which there is a hurry, and how far progress may lag behind elapsed time.
 _LATE = 0.8

@@ -1,12 +1,12 @@
 """Keep track of topics: open, discussed, put off. Source: ChatAgents App. A (topic management)."""
 
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View, text_of
-from prompts.cognition import Question
-from prompts.names import enumerated
-from prompts.words import stored_word, word
-from state.cognition import Finding
-from state.language_model import ReplyField
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.prompts.names import enumerated
+from tertulia.prompts.words import stored_word, word
+from tertulia.state.cognition import Finding
+from tertulia.state.language_model import ReplyField
 
 _TOPIC_TOKENS = 8
 #: The moves that an agent may make with a topic.

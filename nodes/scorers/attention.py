@@ -9,17 +9,17 @@ from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import utterance_request
-from nodes.retrieve import last_record
-from prompts.assemble import reply_prefix_of
-from prompts.render import render, retokenized
-from state.context import Context
-from state.graph_state import UtteranceState, step_of
-from state.language_model import LanguageModel, ScoringOptions, Tokenizer
-from state.parameters import Parameters
-from state.questions import ScoredGeneration
-from state.randomness import keyed_generator
-from state.records import Prompt, Reply
+from tertulia.nodes.generate import utterance_request
+from tertulia.nodes.retrieve import last_record
+from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.render import render, retokenized
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, step_of
+from tertulia.state.language_model import LanguageModel, ScoringOptions, Tokenizer
+from tertulia.state.parameters import Parameters
+from tertulia.state.questions import ScoredGeneration
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Prompt, Reply
 
 
 async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

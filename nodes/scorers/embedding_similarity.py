@@ -3,10 +3,10 @@
 import numpy as np
 from langgraph.runtime import Runtime
 
-from nodes.hearing import turns_heard
-from state.album import Population
-from state.context import Context
-from state.graph_state import UtteranceState
+from tertulia.nodes.hearing import turns_heard
+from tertulia.state.album import Population
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
 
 #: The number of last lines that units are compared with, as in memory retrieval.
 _LATEST_LINES = 4

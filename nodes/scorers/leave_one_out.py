@@ -6,12 +6,12 @@ units, and two more. The comparison is that of the likelihood judge, unit by uni
 
 from langgraph.runtime import Runtime
 
-from nodes.generate import utterance_request
-from prompts.assemble import reply_prefix_of
-from prompts.render import render
-from state.context import Context
-from state.graph_state import UtteranceState, step_of
-from state.randomness import keyed_generator
+from tertulia.nodes.generate import utterance_request
+from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.render import render
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, step_of
+from tertulia.state.randomness import keyed_generator
 
 
 async def score_by_leaving_out(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

@@ -2,8 +2,8 @@
 
 from langgraph.runtime import Runtime
 
-from state.context import Context
-from state.graph_state import UtteranceState
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
 
 
 async def score_length(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

@@ -2,9 +2,9 @@
 
 from langgraph.runtime import Runtime
 
-from state.context import Context
-from state.graph_state import UtteranceState, step_of
-from state.randomness import keyed_generator
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState, step_of
+from tertulia.state.randomness import keyed_generator
 
 
 async def score_random(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:

@@ -1,13 +1,13 @@
 """Every parameter of a run, in groups: its default, and where the default comes from."""
 
-from state.parameters.album import AGENTS, Setting
-from state.parameters.conversation import NodeSetting
-from state.parameters.group_chat import Hearing, Order
-from state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
-from state.parameters.model import LONG, MEDIUM, SHORT, TEMPERATURE, Choices, Ending, Judge, Lengths
-from state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
-from state.parameters.preset import PRESETS
-from state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer, Walk
+from tertulia.state.parameters.album import AGENTS, Setting
+from tertulia.state.parameters.conversation import NodeSetting
+from tertulia.state.parameters.group_chat import Hearing, Order
+from tertulia.state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
+from tertulia.state.parameters.model import LONG, MEDIUM, SHORT, TEMPERATURE, Choices, Ending, Judge, Lengths
+from tertulia.state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
+from tertulia.state.parameters.preset import PRESETS
+from tertulia.state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer, Walk
 
 __all__ = [
     "AGENTS",

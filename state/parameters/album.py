@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from state.parameters.group import ParameterGroup
+from tertulia.state.parameters.group import ParameterGroup
 
 Setting = Literal["low", "high"]
 

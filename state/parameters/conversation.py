@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from state.parameters.group import ParameterGroup
+from tertulia.state.parameters.group import ParameterGroup
 
 #: The value of a parameter of a node or a mechanism.
 NodeSetting = bool | int | float | str

@@ -2,7 +2,7 @@
 
 from pydantic import ConfigDict
 
-from state.records import Record
+from tertulia.state.records import Record
 
 
 class ParameterGroup(Record):

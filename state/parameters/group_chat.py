@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from state.parameters.group import ParameterGroup
-from state.parameters.model import SHORT
+from tertulia.state.parameters.group import ParameterGroup
+from tertulia.state.parameters.model import SHORT
 
 Hearing = Literal["noticed", "present", "all"]
 Order = Literal["self_driven", "rule_based", "centralised", "random", "designated"]

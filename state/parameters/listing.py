@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from state.parameters.parameters import ALIASES, GROUPS
-from state.setpoint import Setpoint
+from tertulia.state.parameters.parameters import ALIASES, GROUPS
+from tertulia.state.setpoint import Setpoint
 
 #: How the types of values are called.
 _KINDS = {

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from state.parameters.group import ParameterGroup
-from state.records import Record
+from tertulia.state.parameters.group import ParameterGroup
+from tertulia.state.records import Record
 
 Judge = Literal["rating", "likelihood", "off"]
 Ending = Literal["reply", "continuation", "off"]

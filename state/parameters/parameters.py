@@ -10,14 +10,19 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from state.errors import SettingError, UsageError, nearest_hint
-from state.parameters.album import AlbumParameters
-from state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
-from state.parameters.group import ParameterGroup
-from state.parameters.group_chat import CognitionParameters, FloorParameters
-from state.parameters.model import JudgeParameters, SamplingParameters, ServerParameters
-from state.parameters.preset import PRESETS, PresetParameters
-from state.parameters.prompt import PromptParameters, PruningParameters, SetpointParameters, VariationParameters
+from tertulia.state.errors import SettingError, UsageError, nearest_hint
+from tertulia.state.parameters.album import AlbumParameters
+from tertulia.state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
+from tertulia.state.parameters.group import ParameterGroup
+from tertulia.state.parameters.group_chat import CognitionParameters, FloorParameters
+from tertulia.state.parameters.model import JudgeParameters, SamplingParameters, ServerParameters
+from tertulia.state.parameters.preset import PRESETS, PresetParameters
+from tertulia.state.parameters.prompt import (
+    PromptParameters,
+    PruningParameters,
+    SetpointParameters,
+    VariationParameters,
+)
 
 #: Where all parameters are listed, for a message about one that is unknown.
 LISTED = "; `tertulia settings` lists what there is"

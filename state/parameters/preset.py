@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from state.parameters.group import ParameterGroup
+from tertulia.state.parameters.group import ParameterGroup
 
 #: By preset, what it sets. `paper`: Chu, Chen and Nakayama (EMNLP 2025), for models that can follow it; the default of
 #: some is the same, and stands here so that the preset holds whatever a scenario or a model would have.

@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from state.blocks import letter_of, letters_of
-from state.languages import DEFAULT, Language
-from state.parameters.group import ParameterGroup
-from state.setpoint import Setpoint
-from state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
+from tertulia.state.blocks import letter_of, letters_of
+from tertulia.state.languages import DEFAULT, Language
+from tertulia.state.parameters.group import ParameterGroup
+from tertulia.state.setpoint import Setpoint
+from tertulia.state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 
 #: The least and the most memories in a prompt. Source: APP Table 1.
 MEMORY_ITEMS = 30, 45

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from state.errors import SettingError, UsageError, nearest_hint
-from state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
-from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.settings import written
+from tertulia.state.errors import SettingError, UsageError, nearest_hint
+from tertulia.state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
+from tertulia.storage.store import SqlStore
 
 #: What a command has where nothing names the store.
 _DEFAULT_STORE = Path("tertulia.db")

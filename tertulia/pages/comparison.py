@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from metrics.comparison import Document as TurnDocument
-from metrics.comparison import TurnComparison, switched_on
-from state.parameters import Parameters
-from state.records import RunRecord
-from storage.store import SqlStore
 from tertulia.comparing import RunComparison, compare, comparison_document, without
 from tertulia.comparison_phrases import parting_line, sameness, what_differs
 from tertulia.documents import Document, parent_document
 from tertulia.listing import label_of
+from tertulia.metrics.comparison import Document as TurnDocument
+from tertulia.metrics.comparison import TurnComparison, switched_on
 from tertulia.phrases import order_of
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.storage.store import SqlStore
 
 #: Units whose scores differ most that a turn lists.
 _SCORES_SHOWN = 5

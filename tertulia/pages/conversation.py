@@ -3,17 +3,17 @@
 from dataclasses import asdict
 from datetime import timedelta
 
-from state.album import Population
-from state.cognition import Bid
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
-from state.records import RunRecord, Turn
-from state.words import spoken_words
-from storage.store import SqlStore
-from storage.turns import TurnSummary
 from tertulia.documents import SCHEMA_VERSION, Document, run_document
 from tertulia.exchanges import RecordedExchange, read_exchanges
 from tertulia.listing import date_of
+from tertulia.state.album import Population
+from tertulia.state.cognition import Bid
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.words import spoken_words
+from tertulia.storage.store import SqlStore
+from tertulia.storage.turns import TurnSummary
 from tertulia.timeline import read_timeline
 
 #: Forks that a run's page names; it has a link to all runs.

@@ -22,10 +22,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import unquote
 
-from state.errors import NotFoundError, SettingError
-from storage.store import SqlStore
 from tertulia.documents import Document
 from tertulia.pages import actions, comparison, conversation, figures, minds, population, runs, town, turn
+from tertulia.state.errors import NotFoundError, SettingError
+from tertulia.storage.store import SqlStore
 
 #: Takes the store, the variable parts of the path, and the query.
 Reader = Callable[[SqlStore, Sequence[str], Mapping[str, str]], Document]

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Sequence
 
-from state.errors import UsageError
-from state.language_model import Embedder
-from state.records import RunRecord, Turn
-from storage.store import SqlStore
 from tertulia.dialogues import dialogue_of_run
 from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.exchanges import spoken_turns
 from tertulia.listing import label_of
 from tertulia.participation import participation_document, read_participation
+from tertulia.state.errors import UsageError
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import RunRecord, Turn
+from tertulia.storage.store import SqlStore
 
 #: Utterances over which the running mean of lengths is taken.
 WINDOW = 10
@@ -18,7 +18,7 @@ WINDOW = 10
 
 def figures_page(store: SqlStore, run: str) -> Document:
     """Return how varied and how long the utterances of a run are, over all of them and turn by turn."""
-    from metrics.diversity import mean
+    from tertulia.metrics.diversity import mean
 
     record = store.run(run)
     start = store.start(record.run)
@@ -55,7 +55,7 @@ def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callabl
         UsageError: There is one run alone, or nobody speaks in one of them.
         TertuliaError: There is no such run, or the embedder can't be opened.
     """
-    from metrics.diversity import dialogue_text, mean_pairwise_cosine
+    from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine
 
     if len(runs) < 2:
         raise UsageError("similarity is that of two runs or more; name another one")
@@ -73,8 +73,8 @@ def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callabl
 
 def _by_utterance(utterances: list[Turn]) -> Document:
     """Return the figures at each utterance, as columns of one length."""
-    from metrics.diversity import dialogue_of
-    from metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
+    from tertulia.metrics.diversity import dialogue_of
+    from tertulia.metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
 
     dialogue = dialogue_of(utterances)
     lengths = utterance_lengths(dialogue)

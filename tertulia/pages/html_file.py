@@ -16,12 +16,12 @@ from json import dumps
 from typing import NamedTuple
 from urllib.parse import quote
 
-from state.errors import NotFoundError, UsageError
-from state.records import RunRecord
-from storage.store import SqlStore
 from tertulia.documents import Document
 from tertulia.pages.documents import READERS, document_at
 from tertulia.pages.value_table import ValueTable, packed
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.records import RunRecord
+from tertulia.storage.store import SqlStore
 
 #: Characters of compressed documents up to which the states of all turns are among them.
 WITH_STATES_AT_MOST = 4_000_000
@@ -97,7 +97,7 @@ def built_page() -> BuiltPage:
     Raises:
         UsageError: It is not there, as in a checkout in which it was never built.
     """
-    folder = files("viewer") / "built"
+    folder = files("tertulia.viewer") / "built"
     try:
         html, script, style = ((folder / name).read_text(encoding="utf-8") for name in _BUILT)
     except FileNotFoundError:

@@ -1,14 +1,14 @@
 """The minds of a meeting, for the viewer: how it opened, and one agent through the whole run."""
 
-from state.cognition import Assessment, Bid, InformationNeed, Perception
-from state.errors import UsageError
-from state.meeting import Meeting, Start
-from state.parameters import Parameters
-from state.records import RunRecord
-from state.seat import Answer
-from storage.store import SqlStore
 from tertulia.documents import SCHEMA_VERSION, Document, opening_document, turn_rows
 from tertulia.rounds import find_agent
+from tertulia.state.cognition import Assessment, Bid, InformationNeed, Perception
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.seat import Answer
+from tertulia.storage.store import SqlStore
 
 
 def opening_page(store: SqlStore, run: str) -> Document:

@@ -1,8 +1,8 @@
 """Where a run or a simulation is shown on the page."""
 
-from state.errors import NotFoundError, UsageError
-from storage.ids import LATEST
-from storage.store import SqlStore
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.storage.ids import LATEST
+from tertulia.storage.store import SqlStore
 
 
 def place_of(store: SqlStore, name: str) -> str:

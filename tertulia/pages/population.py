@@ -3,12 +3,12 @@
 import base64
 from collections.abc import Sequence
 
-from state.album import Picture, Population
-from state.errors import UsageError
-from state.parameters import Parameters
-from storage.store import SqlStore
 from tertulia.documents import Document, album_document
 from tertulia.exchanges import Journey, exchanges_by_agent, journeys, read_exchanges, totals_of
+from tertulia.state.album import Picture, Population
+from tertulia.state.errors import UsageError
+from tertulia.state.parameters import Parameters
+from tertulia.storage.store import SqlStore
 
 #: Bytes of a picture that is shown, and of all of them together.
 MOST_BYTES = 200_000

@@ -1,9 +1,9 @@
 """All runs and simulations of a store, for the viewer's first page."""
 
-from storage.store import SqlStore
 from tertulia.days import simulations_document
 from tertulia.documents import Document
 from tertulia.listing import list_runs, runs_document
+from tertulia.storage.store import SqlStore
 
 
 def runs_page(store: SqlStore) -> Document:

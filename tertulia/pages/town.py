@@ -1,9 +1,9 @@
 """Days of a town, for the viewer: encounters, how varied the days are, and what its people remember."""
 
-from state.town import Simulation
-from storage.store import SqlStore
 from tertulia.days import Memories, day_rows, encounters_document, memories_document, read_memories
 from tertulia.documents import Document
+from tertulia.state.town import Simulation
+from tertulia.storage.store import SqlStore
 
 
 def town_page(store: SqlStore, simulation: str) -> Document:

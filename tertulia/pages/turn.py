@@ -1,11 +1,11 @@
 """How a turn came about, for the viewer: prompt, scores, candidates, minds, states and cost."""
 
-from state.parameters import Parameters
-from state.records import TurnRecord
-from storage.store import SqlStore
 from tertulia.costs import calls_paid, cost_document
 from tertulia.documents import SCHEMA_VERSION, Document, turn_document
 from tertulia.phrases import retained
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import TurnRecord
+from tertulia.storage.store import SqlStore
 from tertulia.traces import read_visits, visits_document
 from tertulia.turns import TurnDetails, read_turn
 

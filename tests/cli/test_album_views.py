@@ -9,11 +9,11 @@ import pytest
 from support.album_stored import EXCHANGES, Encounter, an_album_run, write_album_run
 from support.commands import Cli, rehearse
 
-from metrics.album import AlbumExchange
-from metrics.diversity import words as words_of
-from state.errors import StorageError
-from storage.store import SqlStore
 from tertulia.exchanges import read_exchanges
+from tertulia.metrics.album import AlbumExchange
+from tertulia.metrics.diversity import words as words_of
+from tertulia.state.errors import StorageError
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture
@@ -305,7 +305,7 @@ def test_a_fork_is_seen_with_what_it_shares_and_what_is_its_own(cli: Cli) -> Non
 
 def test_python_has_exchanges_and_parts(cli: Cli, store: SqlStore) -> None:
     import tertulia as tt
-    from state.errors import UsageError
+    from tertulia.state.errors import UsageError
 
     run = tt.open_store("tertulia.db").run("a1b2")
     turn = run.turn(3)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
-from state.case_seed import case_seed_of
-from state.parameters import Parameters
-from storage.store import SqlStore
-from worlds.catalog import resolve
+from tertulia.state.case_seed import case_seed_of
+from tertulia.state.parameters import Parameters
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.catalog import resolve
 
 CASE = """
 name: the net

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from support.commands import Cli, rehearse, utterances, write_prompt
 
-from cli.main import PANELS
-from models.rehearsal import RehearsalModel
-from nodes.prune import prune_units
-from prompts.remove import removed_with_blocks
-from state.records import Prompt, Unit
+from tertulia.cli.main import PANELS
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.nodes.prune import prune_units
+from tertulia.prompts.remove import removed_with_blocks
+from tertulia.state.records import Prompt, Unit
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +34,7 @@ def test_run_and_resume_tell_the_conversation(cli: Cli) -> None:
 
 def test_a_finished_run_is_not_driven_again(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     run = rehearse(cli)
-    monkeypatch.setattr("models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
     result = cli("resume", "@last", "--json")
     assert result.json == {"run": run, "status": "finished", "turns": len(utterances(cli, run))}
     assert "finished" in result.err
@@ -227,7 +227,7 @@ def test_the_store_is_the_option_or_the_environment(cli: Cli, monkeypatch: pytes
 
 def test_reading_loads_no_engine(tmp_path: Path) -> None:
     code = (
-        "import sys; from cli.main import main; sys.argv = ['tertulia', 'runs']\n"
+        "import sys; from tertulia.cli.main import main; sys.argv = ['tertulia', 'runs']\n"
         "try: main()\n"
         "except SystemExit: print(*{'torch', 'transformers', 'langgraph', 'sentence_transformers'} & set(sys.modules))"
     )

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from state.errors import StorageError
-from storage.store import SqlStore
+from tertulia.state.errors import StorageError
+from tertulia.storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "6", "--seed", "3", "--json")
 #: A dialogue that nobody ends before its limit.
@@ -155,7 +155,7 @@ def test_a_fork_whose_words_can_not_be_stored_is_not_begun(cli: Cli, monkeypatch
     meeting = cli(*MEETING).json["run"]
     before = cli("runs", "--json").json
     with monkeypatch.context() as patched:
-        patched.setattr("nodes.seat.write_by_hand", fail)
+        patched.setattr("tertulia.nodes.seat.write_by_hand", fail)
         cli("fork", meeting, "--at", "4", "--say", "Stop.").complains(1, "the disk is full")
     assert cli("runs", "--json").json == before
 
@@ -163,13 +163,13 @@ def test_a_fork_whose_words_can_not_be_stored_is_not_begun(cli: Cli, monkeypatch
 def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    from models.rehearsal import RehearsalModel
+    from tertulia.models.rehearsal import RehearsalModel
 
     parent = cli(*DIALOGUE, "--set", "judge=likelihood").json["run"]
     other = RehearsalModel("other")
     other.traits = replace(other.traits, layout="chat_turns", no_repeat_ngram=4)
     monkeypatch.setattr(
-        "models.loading.open_model", lambda name, **_: other if name == "other" else RehearsalModel(name)
+        "tertulia.models.loading.open_model", lambda name, **_: other if name == "other" else RehearsalModel(name)
     )
     document = cli("show", forked(cli, parent, "--at", "3", "--model", "other"), "--json").json
     chosen = document["parameters"]
@@ -217,8 +217,8 @@ def test_a_silence_has_no_words_to_rewrite(cli: Cli) -> None:
 
 
 def test_an_interrupted_fork_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from models.rehearsal import RehearsalModel
-    from state.errors import ModelError
+    from tertulia.models.rehearsal import RehearsalModel
+    from tertulia.state.errors import ModelError
 
     parent = cli(*MEETING).json["run"]
     for arguments in (("--at", "4", "--set", "seed=5"), ("--at", "4", "--say", "Stop."), ("--at", "1")):

@@ -8,11 +8,11 @@ from support.commands import Cli
 from support.group_stored import BEGIN, MECHANISMS, NAMES, ROUNDS, write_meeting
 from support.stored import a_case, a_run, write_turns
 
-from cli.terminal.lines import print_turn
-from cli.terminal.output import data
-from cli.views import live
-from state.cognition import Bid, Floor
-from storage.store import SqlStore
+from tertulia.cli.terminal.lines import print_turn
+from tertulia.cli.terminal.output import data
+from tertulia.cli.views import live
+from tertulia.state.cognition import Bid, Floor
+from tertulia.storage.store import SqlStore
 
 RUN, DIALOGUE = "m33t", "d1a1"
 ADA, BEN, CLEO, DEV = NAMES

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from nodes.mechanisms.registry import MECHANISMS
-from worlds.catalog import MEETINGS, resolve
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.worlds.catalog import MEETINGS, resolve
 
 MEETING = """
 kind: group_chat
@@ -130,7 +130,7 @@ def test_a_killed_meeting_goes_on_as_if_nothing_had_been(cli: Cli, tmp_path: Pat
     whole = cli("run", a_file(), "--rehearse", "--rounds", "40", "--json").json["run"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     process = subprocess.Popen(
-        [sys.executable, "-m", "cli.main", "run", "tea.yaml", "--rehearse", "--rounds", "40", "--json"],
+        [sys.executable, "-m", "tertulia.cli.main", "run", "tea.yaml", "--rehearse", "--rounds", "40", "--json"],
         cwd=tmp_path,
         env=environment,
         stderr=subprocess.PIPE,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from nodes.machinery import extensions
-from nodes.machinery.extensions import load_extensions
-from nodes.machinery.places import PLACES
 from tertulia.node_checks import check_all
+from tertulia.nodes.machinery import extensions
+from tertulia.nodes.machinery.extensions import load_extensions
+from tertulia.nodes.machinery.places import PLACES
 
 MINIMAL = """\
 kind: group_chat
@@ -27,11 +27,11 @@ import random
 import time
 
 import numpy as np
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.machinery.node import Node
-from state.cognition import Finding
-from state.randomness import keyed_generator
-from state.records import Record
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.machinery.node import Node
+from tertulia.state.cognition import Finding
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Record
 
 
 class Settings(Record):
@@ -352,12 +352,12 @@ def test_mistakes_of_a_scenario_are_told(cli: Cli, tmp_path: Path, written: str,
 
 
 def test_a_changed_file_is_taken_once_it_is_accepted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
     at = tmp_path / "own.py"
     at.write_text(
-        "from nodes.mechanisms.mechanism import Mechanism\n"
-        "from state.cognition import Finding\n"
+        "from tertulia.nodes.mechanisms.mechanism import Mechanism\n"
+        "from tertulia.state.cognition import Finding\n"
         "async def look(view):\n    return Finding()\n"
         "MECHANISMS = (Mechanism('look', 'Look', 'look around', (True, 'It is quiet.'), look),)\n",
         encoding="utf-8",

@@ -18,12 +18,12 @@ from support.commands import Cli, Result
 from support.meeting_case import NOW, a_quay, an_attendee
 
 import tertulia.keyboard
-from state.errors import UsageError
-from state.records import Turn
-from state.seat import LONGEST
-from storage.store import SqlStore
 from tertulia.keyboard import Keyboard
 from tertulia.seats import check_is_there
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Turn
+from tertulia.state.seat import LONGEST
+from tertulia.storage.store import SqlStore
 
 Types = Callable[..., Result]
 QUARTER_PAST = NOW.replace(minute=15)
@@ -227,7 +227,7 @@ class Terminal:
     def __init__(self, *arguments: str) -> None:
         self.pid, self._screen = os.forkpty()
         if not self.pid:
-            os.execv(sys.executable, [sys.executable, "-c", "from cli.main import main; main()", *arguments])
+            os.execv(sys.executable, [sys.executable, "-c", "from tertulia.cli.main import main; main()", *arguments])
         self.seen = ""
 
     def wait_for(self, what: str, seconds: float = 30.0) -> None:

@@ -6,12 +6,12 @@ import pytest
 from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 
-from metrics.diversity import metrics_of_cases
-from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from state.errors import ModelError
-from state.language_model import GenerationRequest
-from state.records import Reply
-from storage.store import SqlStore
+from tertulia.metrics.diversity import metrics_of_cases
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.records import Reply
+from tertulia.storage.store import SqlStore
 
 SHORT = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2", "--set", "max_turns=3")
 
@@ -269,7 +269,7 @@ def test_before_anybody_has_met(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> No
     def fails(*_: object) -> None:
         raise ModelError("no model today")
 
-    monkeypatch.setattr("nodes.encounter.start_of", fails)
+    monkeypatch.setattr("tertulia.nodes.encounter.start_of", fails)
     cli(*SHORT).complains(1, "no model today")
     shown = cli("days", "@last").out
     assert "failed: no model today; to go on: tertulia simulate --resume" in shown

@@ -11,13 +11,13 @@ from support.commands import Cli
 from support.group_stored import NAMES, a_group_run, a_meeting, write_meeting
 from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turns
 
-from metrics.comparison import differences, word_differences
-from models.rehearsal import RehearsalEmbedder
-from state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
-from state.meeting import Meeting
-from state.parameters import Parameters
-from state.records import Record, TurnRecord
-from storage.store import SqlStore
+from tertulia.metrics.comparison import differences, word_differences
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Record, TurnRecord
+from tertulia.storage.store import SqlStore
 
 A, B = "aaaa", "bbbb"
 ADA, BEN, *_ = NAMES
@@ -324,7 +324,7 @@ def test_in_a_terminal(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatc
 
 
 def test_similarity(cli: Cli, meetings: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.diff.open_embedding_model", lambda name: RehearsalEmbedder())
+    monkeypatch.setattr("tertulia.cli.diff.open_embedding_model", lambda name: RehearsalEmbedder())
     assert "sim" not in cli("diff", A, B, "--json").json["diversity"]
     figures = cli("diff", A, B, "--similarity", "--json").json["diversity"]
     assert figures["sim"] == figures["sim_untruncated"] == pytest.approx(1.0)

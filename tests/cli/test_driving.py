@@ -13,10 +13,10 @@ from support.commands import Cli
 from support.forked import Forked
 from support.protocol_server import serving
 
-from cli.terminal.status_line import StatusLine
-from models.rehearsal import RehearsalModel
-from state.errors import ModelError
-from state.language_model import Activity
+from tertulia.cli.terminal.status_line import StatusLine
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import Activity
 
 ROUNDS = ("--rounds", "3")
 DIALOGUE = ("run", "tidewell", "--rehearse", *ROUNDS)
@@ -29,7 +29,7 @@ REMOTE = "http://localhost:1/v1#parrot"
 
 @pytest.fixture
 def no_model_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: pytest.fail("a model was opened"))
 
 
 @pytest.mark.usefixtures("no_model_is_opened")

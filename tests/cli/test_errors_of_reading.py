@@ -10,10 +10,10 @@ from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 from typer import Context
 
-from cli.terminal.commands import as_typed, example_of, with_options
-from cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
-from state.errors import SettingError
-from storage.store import SqlStore
+from tertulia.cli.terminal.commands import as_typed, example_of, with_options
+from tertulia.cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
+from tertulia.state.errors import SettingError
+from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,7 +89,7 @@ def test_a_closed_pipe_ends_a_command_quietly(run: str, tmp_path: Path, command:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, "-m", "cli.main", *command.split()],
+        [sys.executable, "-m", "tertulia.cli.main", *command.split()],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=writing,
@@ -153,8 +153,8 @@ def test_only_the_command_that_is_completed_is_needed(
 def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], completed: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **shell}
     code = (
-        "import sys; sys.argv = ['tertulia']; from cli.main import main\n"
-        "try: main()\nfinally: print('cli.run' in sys.modules, file=sys.stderr)"
+        "import sys; sys.argv = ['tertulia']; from tertulia.cli.main import main\n"
+        "try: main()\nfinally: print('tertulia.cli.run' in sys.modules, file=sys.stderr)"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -163,7 +163,7 @@ def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], comp
     assert (
         "--install-completion"
         in subprocess.run(
-            [sys.executable, "-m", "cli.main", "--help"],
+            [sys.executable, "-m", "tertulia.cli.main", "--help"],
             cwd=tmp_path,
             env=environment | {"_TERTULIA_COMPLETE": ""},
             capture_output=True,
@@ -198,6 +198,6 @@ def test_what_drives_is_completed(
 @pytest.mark.parametrize("closed", ["1>&-", "2>&-", "0<&- 1>&- 2>&-"])
 def test_a_stream_that_is_closed_from_the_start(run: str, tmp_path: Path, closed: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = f"{sys.executable} -m cli.main show {run} {closed}"
+    command = f"{sys.executable} -m tertulia.cli.main show {run} {closed}"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -15,9 +15,9 @@ from support.commands import Cli, Result, stop_between_writes
 from support.forked import Forked
 
 from benchmarks.store_checks import differences, faults
-from models.rehearsal import RehearsalModel
-from state.errors import ModelError
-from storage.store import SqlStore
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.state.errors import ModelError
+from tertulia.storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--json", "--rounds")
 DIALOGUE = ("run", "tidewell", "--rehearse", "--json", "--rounds")

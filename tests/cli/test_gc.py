@@ -36,7 +36,7 @@ def test_gc_leaves_every_state(cli: Cli, tmp_path: Path, meeting: str) -> None:
 
 
 def test_gc_spares_a_run_that_is_not_finished(cli: Cli, tmp_path: Path, meeting: str) -> None:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
     with SqlStore.open(tmp_path / "tertulia.db") as store:
         store.set_status(meeting, "interrupted")

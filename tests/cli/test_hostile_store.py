@@ -14,11 +14,11 @@ import pytest
 from support.commands import Cli
 
 from benchmarks.in_process import CommandResult, command
-from cli.terminal.completion import complete_run
-from storage.contents import content_hash
-from storage.schema import BINARY, TABLES
-from storage.store import SqlStore
-from storage.values import Value, checksum, read
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.storage.contents import content_hash
+from tertulia.storage.schema import BINARY, TABLES
+from tertulia.storage.store import SqlStore
+from tertulia.storage.values import Value, checksum, read
 
 #: What a terminal would obey: a title, a colour, a C1 control, a change of direction; and what a path or a line would.
 HOSTILE = "x\x1b]0;mine\x07\x1b[2J\x9b31m\u202egpj/../\r\n\x00y"

@@ -11,17 +11,18 @@ from support.meeting_case import a_meeting_of
 from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
-from lab.annotating import answers_to
-from lab.inventory import inventory_requests, rated_segments
-from lab.speech_acts import acts_by_model, speech_act_requests
-from models.rehearsal import RehearsalModel
-from state.annotation import Annotation
-from state.cognition import Character
-from state.errors import ModelError
-from state.meeting import BIG_FIVE
-from state.records import RunRecord, Turn, TurnRecord
-from storage.annotations import Annotations
-from storage.store import SqlStore
+from tertulia.cli.terminal import asking
+from tertulia.lab.annotating import answers_to
+from tertulia.lab.inventory import inventory_requests, rated_segments
+from tertulia.lab.speech_acts import acts_by_model, speech_act_requests
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.state.annotation import Annotation
+from tertulia.state.cognition import Character
+from tertulia.state.errors import ModelError
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.state.records import RunRecord, Turn, TurnRecord
+from tertulia.storage.annotations import Annotations
+from tertulia.storage.store import SqlStore
 
 POLES = (tuple(high for high, _ in BIG_FIVE.values()), tuple(low for _, low in BIG_FIVE.values()))
 
@@ -192,7 +193,7 @@ def test_table_one_has_two_poles_and_one_p_per_dimension(cli: Cli, held: RunReco
 
 def test_asked_again_no_model_is_opened(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     first = cli("inventory", "m33t", "--json").json
-    monkeypatch.setattr("cli.terminal.asking.open_language_model", lambda *_: pytest.fail("a model was opened"))
+    monkeypatch.setattr(asking, "open_language_model", lambda *_: pytest.fail("a model was opened"))
     assert cli("inventory", "m33t", "--json").json == first
     assert cli("inventory", "m33t", "--rehearse", "--json").json == first
 
@@ -265,7 +266,7 @@ def test_of_a_rehearsed_run_it_is_told_that_nothing_was_meant(cli: Cli) -> None:
 def test_a_model_labels_once(cli: Cli, held: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ("behaviour", "@last", "--labelled-by", "rehearsal", "--embedder", "rehearsal", "--json")
     first = cli(*arguments).json
-    monkeypatch.setattr("cli.terminal.asking.open_language_model", lambda *_: pytest.fail("a model was opened"))
+    monkeypatch.setattr(asking, "open_language_model", lambda *_: pytest.fail("a model was opened"))
     assert cli(*arguments).json == first
     assert {len(line["acts"]) for line in first["turns"]} == {0, 1}
 

@@ -22,9 +22,9 @@ from benchmarks.store_content import content
 from benchmarks.store_content import differences as differing_rows
 from benchmarks.subjects import AS_ANOTHER, READS, subjects
 from benchmarks.write_recorder import Event
-from state.cognition import Assessment, Finding
-from state.records import Reply
-from storage.store import SqlStore
+from tertulia.state.cognition import Assessment, Finding
+from tertulia.state.records import Reply
+from tertulia.storage.store import SqlStore
 
 RUN = "k3f9"
 

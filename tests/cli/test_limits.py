@@ -17,11 +17,11 @@ import pytest
 from PIL import Image
 from support.commands import Cli, rehearse
 
-from lab.experiment import MOST_CASES, MOST_CONVERSATIONS, MOST_SETTINGS, joined_definitions
-from metrics import diversity, exclusiveness
-from state.errors import UsageError
-from storage import private_copy
-from storage.store import SqlStore
+from tertulia.lab.experiment import MOST_CASES, MOST_CONVERSATIONS, MOST_SETTINGS, joined_definitions
+from tertulia.metrics import diversity, exclusiveness
+from tertulia.state.errors import UsageError
+from tertulia.storage import private_copy
+from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_larger_than_what_is_in_it_is_not_copied(
         copied.append(source)
         copy(source, target)
 
-    monkeypatch.setattr("storage.private_copy.shutil.copyfile", copyfile)
+    monkeypatch.setattr("tertulia.storage.private_copy.shutil.copyfile", copyfile)
     merged = cli("merge", "large.db", "mine.db", "--into", "all.db", "--json")
     assert words in merged.out
     assert "large.db" not in copied
@@ -111,7 +111,7 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
             made[0].rmdir()
         locked(lock, operation)
 
-    monkeypatch.setattr("storage.private_copy.fcntl.flock", swept_once)
+    monkeypatch.setattr("tertulia.storage.private_copy.fcntl.flock", swept_once)
     with private_copy.folder_of_copy() as folder:
         assert folder.is_dir()
         assert folder != made[0]
@@ -152,7 +152,7 @@ def definition(settings: int = 1, cases: int = 1, trials: int = 1) -> dict[str, 
 def test_an_experiment_that_is_too_large_is_refused_before_anything_is_tried(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, given: dict[str, object], words: str
 ) -> None:
-    monkeypatch.setattr("lab.experiment.expanded", lambda case: pytest.fail(f"{case} is read"))
+    monkeypatch.setattr("tertulia.lab.experiment.expanded", lambda case: pytest.fail(f"{case} is read"))
     Path("study.yaml").write_text(json.dumps(given), encoding="utf-8")
     cli("lab", "run", "study.yaml").complains(2, words)
     with SqlStore.open("sent.db", create=True) as store:
@@ -177,17 +177,17 @@ def test_so_is_a_sweep_and_what_a_merge_would_make_of_two(cli: Cli) -> None:
 def test_pictures_that_are_small_as_files_and_huge_as_pixels_are_not_decoded(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("worlds.pictures.MOST_PIXELS_TOGETHER", 50_000)
+    monkeypatch.setattr("tertulia.worlds.pictures.MOST_PIXELS_TOGETHER", 50_000)
     Path("pictures").mkdir()
     for number in range(3):
         Image.new("RGB", (200, 100), "red").save(f"pictures/red_{number}.png")
     run = ("run", "villagers", "--agents", "2", "--rounds", "1", "--rehearse", "--set", "pictures=pictures")
-    monkeypatch.setattr("worlds.villagers.read_picture", lambda *_: pytest.fail("one is decoded"))
+    monkeypatch.setattr("tertulia.worlds.villagers.read_picture", lambda *_: pytest.fail("one is decoded"))
     cli(*run).complains(2, "pictures", "together", "make them smaller")
 
 
 def test_photographs_count_for_what_is_decoded_of_them(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worlds.pictures.MOST_PIXELS_TOGETHER", 50_000)
+    monkeypatch.setattr("tertulia.worlds.pictures.MOST_PIXELS_TOGETHER", 50_000)
     Path("pictures").mkdir()
     for number in range(3):
         Image.new("RGB", (200, 100), "red").save(f"pictures/red_{number}.jpg")
@@ -211,7 +211,7 @@ def test_many_dialogues_are_measured_and_more_than_the_limit_are_refused(
     line = '{"case": "a", "dialogue": [["Ann", "Hello."], ["Ben", "Hi."]]}\n'
     Path("many.jsonl").write_text(line * 11, encoding="utf-8")
     metrics = ("metrics", "many.jsonl", "--embedder", "rehearsal")
-    monkeypatch.setattr("metrics.diversity.LARGEST_MATRIX", 4)
+    monkeypatch.setattr("tertulia.metrics.diversity.LARGEST_MATRIX", 4)
     assert cli(*metrics).code == 0
     monkeypatch.setattr("tertulia.measuring.MOST_DIALOGUES", 10)
     cli(*metrics).complains(2, "more than 10 dialogues", "in parts")
@@ -221,5 +221,5 @@ def test_where_memory_runs_out_nobody_else_is_blamed(cli: Cli, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("storage.store.SqlStore.open", full)
+    monkeypatch.setattr("tertulia.storage.store.SqlStore.open", full)
     cli("show", "k3f9").complains(1, "not enough memory", "ask for less")

@@ -11,11 +11,11 @@ import pytest
 from support.commands import Cli, rehearse
 from support.merged import assert_same, copied
 
-from state.errors import NotFoundError
-from storage.store import SqlStore
-from storage.tables import Table
 from tertulia.merging import merge_stores
 from tertulia.shard_files import put_shard, shards_at
+from tertulia.state.errors import NotFoundError
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
 
 OLDEST = Path(__file__).parents[1] / "storage" / "data" / "made_by_polylogue.db.xz"
 

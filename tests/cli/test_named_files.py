@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from storage.store import SqlStore
-from worlds.catalog import TOWNS
-from worlds.villagers import PICTURES
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.catalog import TOWNS
+from tertulia.worlds.villagers import PICTURES
 
 TOWN = TOWNS["tidewell"]
 
@@ -153,7 +153,7 @@ def test_a_merge_that_adds_to_a_study_lists_it_and_asks(cli: Cli, home: Path, mo
         assert words in source["refused"]["experiment study"]
     asked: list[str] = []
     with monkeypatch.context() as at_a_terminal:
-        at_a_terminal.setattr("cli.terminal.status_line.can_ask", lambda: True)
+        at_a_terminal.setattr("tertulia.cli.terminal.status_line.can_ask", lambda: True)
         at_a_terminal.setattr("typer.confirm", lambda question, **_: asked.append(question))
         assert "give --yes" in cli("merge", "hers.db", "--into", "mine.db").err
     assert str(home / "Photos") in asked[0]
@@ -232,8 +232,8 @@ def test_links_among_files_of_dialogues_are_passed_over_and_told(cli: Cli, home:
 
 
 def test_every_parameter_that_names_a_file_is_known_as_one() -> None:
-    from state.parameters import Parameters
-    from state.parameters.album import NAME_FILES
+    from tertulia.state.parameters import Parameters
+    from tertulia.state.parameters.album import NAME_FILES
 
     described = {
         name

@@ -5,7 +5,7 @@ import gc
 import pytest
 from support.commands import Cli
 
-from cli import opening
+from tertulia.cli import opening
 
 
 def test_the_collector_is_as_it_was_after_a_command(cli: Cli) -> None:

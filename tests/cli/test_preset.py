@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from state.errors import SettingError
-from state.parameters import PRESETS, Parameters
+from tertulia.state.errors import SettingError
+from tertulia.state.parameters import PRESETS, Parameters
 
 RUN = ("run", "tidewell", "--rehearse", "--rounds", "2", "--json")
 PAPER = ("--set", "preset=paper")

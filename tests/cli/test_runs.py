@@ -13,8 +13,8 @@ from support.commands import Cli
 from support.group_stored import a_group_run, a_meeting
 from support.stored import NOW, a_case, a_run
 
-from state.records import Turn, TurnRecord
-from storage.store import SqlStore
+from tertulia.state.records import Turn, TurnRecord
+from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label"]
@@ -106,7 +106,7 @@ def in_terminal(width: int, *arguments: str) -> list[str]:
     """Return the lines that a command prints to a terminal of that width."""
     master, terminal = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "cli.main", *arguments]
+    command = [sys.executable, "-m", "tertulia.cli.main", *arguments]
     with subprocess.Popen(command, stdout=terminal, env=environment) as process:
         os.close(terminal)
         written = b""
@@ -165,9 +165,9 @@ def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqlStore)
 
 @needs_removal
 def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.runs.can_ask", lambda: True)
+    monkeypatch.setattr("tertulia.cli.runs.can_ask", lambda: True)
     answers = iter([False, True])
-    monkeypatch.setattr("cli.runs.typer.confirm", lambda *_, **__: next(answers))
+    monkeypatch.setattr("tertulia.cli.runs.typer.confirm", lambda *_, **__: next(answers))
     assert cli("runs", "rm", "dddd").code == 1
     assert "dddd" in listed(cli)
     assert cli("runs", "rm", "dddd").code == 0

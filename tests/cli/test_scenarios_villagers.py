@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
-from cli.terminal.completion import complete_scenario
+from tertulia.cli.terminal.completion import complete_scenario
 
 
 def test_villagers_are_listed(cli: Cli) -> None:

@@ -3,8 +3,8 @@
 import pytest
 from support.commands import Cli
 
-from cli.terminal.completion import complete_listed_setting, complete_setting
-from state.parameters import ALIASES, SETTABLE, Parameters
+from tertulia.cli.terminal.completion import complete_listed_setting, complete_setting
+from tertulia.state.parameters import ALIASES, SETTABLE, Parameters
 
 
 def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:

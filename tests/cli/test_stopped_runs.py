@@ -19,14 +19,14 @@ import pytest
 from support.commands import ENDLESS, Cli, rehearse, stop_between_writes, utterances
 from support.tiny import tiny_language_model
 
-from cli.driving import LiveRun
-from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from nodes.encounter import next_encounter
-from state.language_model import GenerationRequest
-from state.records import Reply
+from tertulia.cli.driving import LiveRun
 from tertulia.events import Event, StepStarted
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.nodes.encounter import next_encounter
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.records import Reply
 
-TERTULIA = (sys.executable, "-m", "cli.main")
+TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
 ROOT = Path(__file__).parents[2]
 ON_DEMAND = ("--set", "backups=on_demand")
 
@@ -148,7 +148,7 @@ def test_a_model_that_fails_in_mid_turn(
     model = Failing()
     model.problem = problem
     with monkeypatch.context() as patched:
-        patched.setattr("models.loading.open_model", lambda *_, **__: model)
+        patched.setattr("tertulia.models.loading.open_model", lambda *_, **__: model)
         result = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "4", "--json")
     result.complains(1, *words)
     ended = json.loads(result.out)
@@ -185,7 +185,7 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     model = Failing()
     model.problem = problem
     with monkeypatch.context() as patched:
-        patched.setattr("models.loading.open_model", lambda *_, **__: model)
+        patched.setattr("tertulia.models.loading.open_model", lambda *_, **__: model)
         assert cli(*begins, *ON_DEMAND).code == code
         assert cli(*goes_on).code == code
     assert bool(checkpoints(tmp_path)["writes"]) == (code == 1)
@@ -255,7 +255,7 @@ def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
         return await next_encounter(state, runtime)
 
     with monkeypatch.context() as patched:
-        patched.setattr("graphs.town.next_encounter", stopping)
+        patched.setattr("tertulia.graphs.town.next_encounter", stopping)
         assert [cli(*command).code for command in (begins, goes_on, goes_on)] == [130] * 3
     assert cli(*goes_on).code == 0
     stopped = checkpoints(tmp_path)
@@ -325,12 +325,12 @@ if when == "lost":  # what is raised there is passed on to nobody
 if when == "end":
     atexit.register(os.kill, os.getpid(), number)
 sys.argv = ["tertulia", *arguments]
-from cli import program
+from tertulia.cli import program
 program()
 """
 
 
-@pytest.mark.parametrize("when", ["typer", "begin", "lost", "cli.runs", "storage.store", "end"])
+@pytest.mark.parametrize("when", ["typer", "begin", "lost", "tertulia.cli.runs", "tertulia.storage.store", "end"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
     tmp_path: Path, when: str, number: signal.Signals
@@ -348,7 +348,7 @@ def test_what_nohup_lets_live_is_not_stopped(tmp_path: Path) -> None:
 
 
 def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from storage.database import StoreFile
+    from tertulia.storage.database import StoreFile
 
     connect = StoreFile._connect
 
@@ -368,8 +368,8 @@ def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_prompt_that_does_not_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
-    monkeypatch.setattr("models.loading.open_model", lambda *_, **__: tiny_language_model(context_window=300))
-    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: tiny_language_model(context_window=300))
+    monkeypatch.setattr("tertulia.models.loading.open_embedder", lambda *_: RehearsalEmbedder())
     cli("run", "tidewell", "--rounds", "1", "--set", "judge=off").complains(1, "tokens", "memory")
 
 

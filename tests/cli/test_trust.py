@@ -10,12 +10,12 @@ import pytest
 from support.commands import Cli
 from support.protocol_server import Served
 
-from models.rehearsal import RehearsalEmbedder
-from state.errors import UsageError
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.state.errors import UsageError
 from tertulia.trust import FILE, Trust, Trusted
 
 EXTENSION = """
-from nodes.machinery.node import Node
+from tertulia.nodes.machinery.node import Node
 
 open({marker!r}, "a").write("executed\\n")
 
@@ -99,7 +99,7 @@ def test_an_extension_of_a_received_store_is_not_executed(
 
 
 def make_unfinished(store: str) -> None:
-    from storage.store import SqlStore
+    from tertulia.storage.store import SqlStore
 
     with SqlStore.open(store) as opened:
         opened.set_status(opened.runs()[0].run, "interrupted")
@@ -146,7 +146,7 @@ def test_the_code_of_a_model_s_folder_is_executed_only_where_the_command_asks_fo
 @pytest.fixture
 def key(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("TERTULIA_SERVER_KEY", "sesame")
-    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
+    monkeypatch.setattr("tertulia.models.loading.open_embedder", lambda *_: RehearsalEmbedder())
     return "sesame"
 
 
@@ -208,7 +208,7 @@ def test_a_person_is_asked_about_a_server(
         asked.append(question)
         return len(asked) > 1
 
-    monkeypatch.setattr("cli.terminal.status_line.StatusLine.confirm", confirm)
+    monkeypatch.setattr("tertulia.cli.terminal.status_line.StatusLine.confirm", confirm)
     fork = ("fork", "@last", "--at", "2")
     assert [cli(*fork).code for _ in range(3)] == [2, 0, 0]
     assert len(asked) == 2, "a yes is remembered"
@@ -218,7 +218,7 @@ def test_a_person_is_asked_about_a_server(
 def test_a_piped_yes_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     from io import StringIO
 
-    from cli.terminal.status_line import StatusLine
+    from tertulia.cli.terminal.status_line import StatusLine
 
     monkeypatch.setattr(sys, "stdin", StringIO("y\n"))
     assert not StatusLine(None).confirm("?")
@@ -226,8 +226,8 @@ def test_a_piped_yes_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_embedder_that_a_store_names_is_not_loaded(cli: Cli, tmp_path: Path) -> None:
-    from storage.store import SqlStore
-    from storage.tables import Table
+    from tertulia.storage.store import SqlStore
+    from tertulia.storage.tables import Table
 
     cli("run", "tidewell", "--rehearse", "--rounds", "2")
     make_unfinished("tertulia.db")

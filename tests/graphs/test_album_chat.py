@@ -10,21 +10,21 @@ import pytest
 from support.album_case import a_population
 from typing_extensions import override
 
-from models.rehearsal import RehearsalModel
-from nodes.belongings import belongings_at, first_belongings
-from nodes.prune import prune_units
-from state.album import PARTS, Exchange, Pairs, Population
-from state.errors import ModelError, SettingError, TertuliaError, UsageError
-from state.language_model import GenerationRequest
-from state.parameters import ALBUM_CHAT, Parameters
-from state.records import Reply, RunRecord
-from storage.store import SqlStore
 from tertulia.comparing import compare
 from tertulia.driver import drive_run
 from tertulia.engines import Engines, ModelAccess
 from tertulia.forking import StartChanges, plan_fork
 from tertulia.model_names import REHEARSAL
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.nodes.belongings import belongings_at, first_belongings
+from tertulia.nodes.prune import prune_units
 from tertulia.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
+from tertulia.state.album import PARTS, Exchange, Pairs, Population
+from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.parameters import ALBUM_CHAT, Parameters
+from tertulia.state.records import Reply, RunRecord
+from tertulia.storage.store import SqlStore
 
 
 def a_plan(population: Population, rounds: int = 3, seed: int = 1, **settings: object) -> RunPlan:

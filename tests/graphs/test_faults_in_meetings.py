@@ -9,12 +9,12 @@ import pytest
 from support.meeting_case import a_quay, an_attendee, eager, held, with_people
 from support.scripted import ScriptedModel
 
-from nodes.mechanisms import registry
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View
-from state.cognition import Assessment, Finding, InformationNeed
-from state.language_model import GenerationRequest
-from state.records import Persona, Reply
+from tertulia.nodes.mechanisms import registry
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Assessment, Finding, InformationNeed
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.records import Persona, Reply
 
 # --- mechanisms that fail -------------------------------------------------------------------------------------------
 

@@ -15,23 +15,23 @@ from support.dialogue_case import BEGINNING, a_context, a_pier
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
-from graphs.album_chat import build_album_chat_graph, build_exchange_graph
-from graphs.cognition import build_cognition_graph
-from graphs.dialogue import build_dialogue_graph
-from graphs.group_chat import build_group_chat_graph
-from graphs.town import build_town_graph
-from graphs.utterance import build_utterance_graph
-from models.batching import BatchingBroker
-from state.cognition import Trace
-from state.context import Context
-from state.errors import ModelError, StorageError
-from state.graph_state import UtteranceOutput
-from state.records import Candidate, TurnRecord
-from storage.checkpoints import open_checkpoints
-from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.drawing import GRAPHS, draw_graph
 from tertulia.events import Event, StepStarted, TurnFinished
+from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
+from tertulia.graphs.cognition import build_cognition_graph
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.graphs.group_chat import build_group_chat_graph
+from tertulia.graphs.town import build_town_graph
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.models.batching import BatchingBroker
+from tertulia.state.cognition import Trace
+from tertulia.state.context import Context
+from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.graph_state import UtteranceOutput
+from tertulia.state.records import Candidate, TurnRecord
+from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.store import SqlStore
 
 GRAPHS_PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
 START = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}

@@ -11,13 +11,13 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_meeting_of, a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
-from graphs.group_chat import ORDERS
-from state.cognition import Assessment, Bid, Character, Floor, Perception
-from state.language_model import RenderedPrompt
-from state.meeting import BIG_FIVE, WillingnessWeights
-from state.records import Utterance
-from storage.checkpoints import open_checkpoints
 from tertulia.conversation import drive
+from tertulia.graphs.group_chat import ORDERS
+from tertulia.state.cognition import Assessment, Bid, Character, Floor, Perception
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.meeting import BIG_FIVE, WillingnessWeights
+from tertulia.state.records import Utterance
+from tertulia.storage.checkpoints import open_checkpoints
 
 # --- rounds ---------------------------------------------------------------------------------------------------------
 

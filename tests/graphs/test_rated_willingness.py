@@ -8,15 +8,15 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, with_people
 from support.scripted import ScriptedModel
 
-from models.repair import UnusableReplyError, read_answer
-from state.cognition import Assessment, Bid, WillingnessRatings
-from state.context import Context
-from state.language_model import ReplyField
-from state.meeting import WillingnessWeights
 from tertulia.conversation import drive
 from tertulia.events import Event, Noted
 from tertulia.meeting_check import SAME_RATINGS, UNWILLING_ROUNDS
+from tertulia.models.repair import UnusableReplyError, read_answer
 from tertulia.participation import read_participation
+from tertulia.state.cognition import Assessment, Bid, WillingnessRatings
+from tertulia.state.context import Context
+from tertulia.state.language_model import ReplyField
+from tertulia.state.meeting import WillingnessWeights
 
 
 async def rated(ratings: Any = (), rounds: int = 3, **settings: Any) -> tuple[Context, list[str]]:

@@ -12,14 +12,14 @@ from support.meeting_case import a_quay, an_attendee, eager, held, with_people
 from support.scripted import ScriptedModel
 from support.stored import STEPS
 
-from nodes.mechanisms import registry
-from state.cognition import Assessment, Finding
-from state.errors import ModelError
-from state.records import Turn
-from storage.checkpoints import open_checkpoints
-from storage.store import SqlStore
 from tertulia.conversation import drive
 from tertulia.events import Event, TurnFinished
+from tertulia.nodes.mechanisms import registry
+from tertulia.state.cognition import Assessment, Finding
+from tertulia.state.errors import ModelError
+from tertulia.state.records import Turn
+from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.store import SqlStore
 
 
 def everything(store: SqlStore, run: str = "k3f9") -> dict[str, Any]:

@@ -17,15 +17,15 @@ from support.ga_builder import RunBuilder, event, real_run
 from support.scripted import ScriptedModel
 
 from benchmarks.store_checks import differences, faults
-from models.rehearsal import RehearsalEmbedder
-from nodes.reflect import insights
-from nodes.remember import memories_of_conversation
-from state.context import Context
-from state.errors import NotFoundError, ScenarioError
-from state.records import Case, Prompt, Remembered, TurnRecord
-from state.town import Encounter, Simulation, Town
-from storage.store import SqlStore
-from worlds.town import encounters_of, open_town
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.reflect import insights
+from tertulia.nodes.remember import memories_of_conversation
+from tertulia.state.context import Context
+from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.state.records import Case, Prompt, Remembered, TurnRecord
+from tertulia.state.town import Encounter, Simulation, Town
+from tertulia.storage.store import SqlStore
+from tertulia.worlds.town import encounters_of, open_town
 
 HELLO = [["Ann", "Hello."], ["Bea", "Good day."]]
 

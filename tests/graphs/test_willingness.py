@@ -11,16 +11,16 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 
 from benchmarks.willingness import Behaviour, observe
-from graphs.group_chat import ORDERS
-from models.rehearsal import RehearsalModel
-from nodes.willingness import reach_of
-from state.cognition import Bid, Floor
-from state.language_model import GenerationRequest
-from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
-from state.records import Reply, Turn
-from state.seat import Answer, Invitation
 from tertulia.conversation import drive
-from worlds.catalog import resolve
+from tertulia.graphs.group_chat import ORDERS
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.nodes.willingness import reach_of
+from tertulia.state.cognition import Bid, Floor
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.meeting import Attendee, Goal, Meeting, WillingnessWeights
+from tertulia.state.records import Reply, Turn
+from tertulia.state.seat import Answer, Invitation
+from tertulia.worlds.catalog import resolve
 
 
 class Asker(RehearsalModel):
@@ -189,7 +189,7 @@ def test_reach_says_who_never_can_who_can_when_asked_and_after_how_many_rounds()
 
 
 def test_the_rounds_that_reach_names_are_those_after_which_the_bid_is_willing() -> None:
-    from nodes.willingness import moved, need_to_speak
+    from tertulia.nodes.willingness import moved, need_to_speak
 
     meeting = a_quay(participants=(an_attendee("Dee", propensity=0.1, goals=()), an_attendee("Bo")))
     parameters = a_context(start=meeting, removal_factor=0).parameters

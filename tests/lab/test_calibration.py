@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.calibration import PilotDialogue, figure_of, fit_setpoint, fitted_line, parts_of
-from metrics.diversity import distinct_n
-from nodes.pace import PastUtterance, observations, words_of
-from nodes.steering import steer
-from state.errors import UsageError
-from state.setpoint import Setpoint
+from tertulia.lab.calibration import PilotDialogue, figure_of, fit_setpoint, fitted_line, parts_of
+from tertulia.metrics.diversity import distinct_n
+from tertulia.nodes.pace import PastUtterance, observations, words_of
+from tertulia.nodes.steering import steer
+from tertulia.state.errors import UsageError
+from tertulia.state.setpoint import Setpoint
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0)
 

@@ -15,19 +15,19 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from lab.executors.dispatch import Dispatcher
-from lab.executors.local import LocalExecutor
-from lab.executors.messages import Assignment, Died, Driven, Message, Ready, Setup, Unable
-from lab.experiment import Experiment, checked
-from lab.results import read_results
-from lab.running import InProcessExecutor, Progress, progress_of, run_experiment
-from lab.shards import ShardFolder, experiment_lock
-from state.errors import ModelError, StorageError, UsageError
-from storage.faults import storage_faults
-from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, Noted, RunEnded, TurnFinished
+from tertulia.lab.executors.dispatch import Dispatcher
+from tertulia.lab.executors.local import LocalExecutor
+from tertulia.lab.executors.messages import Assignment, Died, Driven, Message, Ready, Setup, Unable
+from tertulia.lab.experiment import Experiment, checked
+from tertulia.lab.results import read_results
+from tertulia.lab.running import InProcessExecutor, Progress, progress_of, run_experiment
+from tertulia.lab.shards import ShardFolder, experiment_lock
 from tertulia.starting import Additions
+from tertulia.state.errors import ModelError, StorageError, UsageError
+from tertulia.storage.faults import storage_faults
+from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,7 +80,7 @@ def killing_node(folder: Path, once: bool) -> str:
     file, marker = folder / "killing.py", folder / "killed"
     file.write_text(
         f"""import os, pathlib, signal
-from nodes.machinery.node import Node
+from tertulia.nodes.machinery.node import Node
 
 asked = []
 
@@ -336,7 +336,7 @@ def test_places_that_are_none(cli: Cli) -> None:
 
 
 def sweep_command(path: Path) -> list[str]:
-    command = [sys.executable, "-m", "cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "3"]
+    command = [sys.executable, "-m", "tertulia.cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "3"]
     command += ["--rounds", "3", "--rehearse", "--name", "grid", "--side-by-side", "3", "--workers", "2", "--json"]
     return [*command, "--store", str(path)]
 

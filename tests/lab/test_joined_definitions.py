@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.experiment import Experiment, joined_definitions
-from state.errors import UsageError
-from storage.merging import merge
-from storage.store import SqlStore
+from tertulia.lab.experiment import Experiment, joined_definitions
+from tertulia.state.errors import UsageError
+from tertulia.storage.merging import merge
+from tertulia.storage.store import SqlStore
 
 #: By what each store asked for: cases, values of λ, trials, description.
 ASKED = [

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.setpoints import a_setpoint
 
-from lab.landing import WAYS, land, landing_document, landing_page, over_as_many
-from lab.running import InProcessExecutor
-from lab.setpoint import CalibrationTask, Pilot
-from lab.stability import overlap, stability_of
-from metrics.diversity import distinct_n
-from nodes.prune import prune_units
-from state.records import Prompt, Unit
-from storage.store import SqlStore
 from tertulia.engines import ModelAccess
+from tertulia.lab.landing import WAYS, land, landing_document, landing_page, over_as_many
+from tertulia.lab.running import InProcessExecutor
+from tertulia.lab.setpoint import CalibrationTask, Pilot
+from tertulia.lab.stability import overlap, stability_of
+from tertulia.metrics.diversity import distinct_n
 from tertulia.model_names import REHEARSAL
+from tertulia.nodes.prune import prune_units
+from tertulia.state.records import Prompt, Unit
+from tertulia.storage.store import SqlStore
 
 TASK = CalibrationTask("tidewell", {"max_turns": 2}, REHEARSAL, pilot=Pilot(3, 2, (0.0, 1.0)))
 

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
-from lab.logged import LOGGED, logged_section
-from lab.page import Table
-from lab.results import TrialRun
-from metrics.diversity import Dialogue, distinct_n, words_per_utterance
-from state.records import RunRecord
 from tertulia.dialogues import logged_dialogues
+from tertulia.lab.logged import LOGGED, logged_section
+from tertulia.lab.page import Table
+from tertulia.lab.results import TrialRun
+from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
+from tertulia.state.records import RunRecord
 
 
 def a_trial(case: str, setting: str, dialogue: Dialogue) -> TrialRun:

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.experiment_case import rehearsed, spoken
 
-from lab.experiment import Experiment
-from lab.measures import Measuring
-from lab.results import Results, TrialRun
-from metrics.diversity import dialogue_text, distinct_n, words_per_utterance
-from metrics.exclusiveness import exclusive_share, mean_highest_cosine
-from metrics.pruning import mean_removal, removal_of
-from metrics.repetition import repeated_endings
-from metrics.to_the_point import texts_of_case
-from metrics.variety import distinct_of_sample, vendi_score
-from state.records import Case
-from storage.store import SqlStore
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.measures import Measuring
+from tertulia.lab.results import Results, TrialRun
+from tertulia.metrics.diversity import dialogue_text, distinct_n, words_per_utterance
+from tertulia.metrics.exclusiveness import exclusive_share, mean_highest_cosine
+from tertulia.metrics.pruning import mean_removal, removal_of
+from tertulia.metrics.repetition import repeated_endings
+from tertulia.metrics.to_the_point import texts_of_case
+from tertulia.metrics.variety import distinct_of_sample, vendi_score
+from tertulia.state.records import Case
+from tertulia.storage.store import SqlStore
 
 LINES = ("I have seen the sea.", "The sea is wide", "no", "I have seen the sea again", "what a wide, wide sea!")
 

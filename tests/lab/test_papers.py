@@ -4,9 +4,9 @@ from itertools import chain
 
 import pytest
 
-from lab.experiment import checked
-from lab.paper_files import written_out
-from lab.papers import (
+from tertulia.lab.experiment import checked
+from tertulia.lab.paper_files import written_out
+from tertulia.lab.papers import (
     CASES,
     REPORTS,
     Efficient,
@@ -21,9 +21,9 @@ from lab.papers import (
     more_varied,
     report_of,
 )
-from metrics.published import TEAM_BUILDING
-from state.errors import NotFoundError
-from state.parameters import Parameters
+from tertulia.metrics.published import TEAM_BUILDING
+from tertulia.state.errors import NotFoundError
+from tertulia.state.parameters import Parameters
 
 BOTH = [(name, quick) for name in REPORTS for quick in (True, False)]
 

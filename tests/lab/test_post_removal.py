@@ -8,18 +8,18 @@ from support.letters import LetterEmbedder
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from lab.post_removal import post_removal_of_run, post_removal_of_turns
-from lab.to_the_point import to_the_point_of_scenarios
-from metrics.to_the_point import mean_to_the_point, texts_of_case, to_the_point
-from models.rehearsal import RehearsalModel
-from nodes.prune import prune_units
-from prompts.remove import remove_units
-from prompts.render import render
-from state.errors import NotFoundError
-from state.records import Case
-from storage.store import SqlStore
+from tertulia.lab.post_removal import post_removal_of_run, post_removal_of_turns
+from tertulia.lab.to_the_point import to_the_point_of_scenarios
+from tertulia.metrics.to_the_point import mean_to_the_point, texts_of_case, to_the_point
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.nodes.prune import prune_units
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.render import render
+from tertulia.state.errors import NotFoundError
+from tertulia.state.records import Case
+from tertulia.storage.store import SqlStore
 from tertulia.what_if import removed_at
-from worlds.catalog import resolve
+from tertulia.worlds.catalog import resolve
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ import pytest
 from support.commands import Cli
 from support.two_nodes import kill_a_worker, two_nodes, workers
 
-from lab.executors.cluster_worker import Installed, saved_messages
-from lab.executors.ray_cluster import RayExecutor, refusal
-from lab.experiment import Experiment, checked
-from lab.results import read_results
-from lab.running import InProcessExecutor, Progress, run_experiment
-from lab.shards import ShardFolder
-from state.errors import ModelError
-from storage.store import SqlStore
 from tertulia.engines import ModelAccess
 from tertulia.events import Event, Noted, TurnFinished
+from tertulia.lab.executors.cluster_worker import Installed, saved_messages
+from tertulia.lab.executors.ray_cluster import RayExecutor, refusal
+from tertulia.lab.experiment import Experiment, checked
+from tertulia.lab.results import read_results
+from tertulia.lab.running import InProcessExecutor, Progress, run_experiment
+from tertulia.lab.shards import ShardFolder
 from tertulia.shard_files import put_shard
+from tertulia.state.errors import ModelError
+from tertulia.storage.store import SqlStore
 
 EXPERIMENT = Experiment(
     name="grid",
@@ -150,7 +150,7 @@ def test_a_cluster_without_room_is_not_waited_for_without_end(
         def is_there(self) -> bool:
             return True
 
-    monkeypatch.setattr("lab.executors.ray_cluster._PATIENCE_S", 2.0)
+    monkeypatch.setattr("tertulia.lab.executors.ray_cluster._PATIENCE_S", 2.0)
     ray.init(address=address, log_to_driver=False)
     try:
         hogs = [ray.remote(Hog).options(num_cpus=1).remote() for _ in range(2)]

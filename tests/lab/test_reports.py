@@ -8,28 +8,28 @@ from pathlib import Path
 import pytest
 from support.experiment_case import rehearsed, spoken
 
-from lab.experiment import Experiment
-from lab.measures import Measuring
-from lab.page import Paragraph, Table
-from lab.page_files import write_page
-from lab.page_html import html_page
-from lab.page_markdown import markdown
-from lab.papers import REPORTS, Report, experiment_of_report, metrics_by_name, report_of
-from lab.provenance import Provenance, cost_by_setting
-from lab.report import Findings, find, report_of_experiment, slug
-from lab.report_document import report_document
-from lab.report_making import Measurers, make_report, planned
-from lab.report_page import report_page
-from lab.report_plots import report_plots
-from lab.report_summary import summary_document, summary_page
-from lab.report_tables import figures_table, needed_phrase, overview_table
-from lab.results import Results
-from metrics.statistics import Needed, case_mean, paired_difference
-from models.loading import rehearsal_of
-from models.rehearsal import RehearsalEmbedder
-from state.errors import ModelError, UsageError
-from state.language_model import LanguageModel
-from storage.store import SqlStore
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.measures import Measuring
+from tertulia.lab.page import Paragraph, Table
+from tertulia.lab.page_files import write_page
+from tertulia.lab.page_html import html_page
+from tertulia.lab.page_markdown import markdown
+from tertulia.lab.papers import REPORTS, Report, experiment_of_report, metrics_by_name, report_of
+from tertulia.lab.provenance import Provenance, cost_by_setting
+from tertulia.lab.report import Findings, find, report_of_experiment, slug
+from tertulia.lab.report_document import report_document
+from tertulia.lab.report_making import Measurers, make_report, planned
+from tertulia.lab.report_page import report_page
+from tertulia.lab.report_plots import report_plots
+from tertulia.lab.report_summary import summary_document, summary_page
+from tertulia.lab.report_tables import figures_table, needed_phrase, overview_table
+from tertulia.lab.results import Results
+from tertulia.metrics.statistics import Needed, case_mean, paired_difference
+from tertulia.models.loading import rehearsal_of
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.state.errors import ModelError, UsageError
+from tertulia.state.language_model import LanguageModel
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture(scope="module")

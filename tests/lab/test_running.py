@@ -16,20 +16,20 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from lab.experiment import Experiment, checked, read_experiment
-from lab.progress import ExperimentProgress
-from lab.results import Results, read_results
-from lab.running import InProcessExecutor, Progress, progress_of, run_experiment
-from models.cohort import ask
-from models.rehearsal import RehearsalModel
-from state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
-from state.language_model import GenerationRequest
-from state.questions import Answer, Generation, Question, ScoredGeneration
-from state.records import Reply
-from storage.store import SqlStore
 from tertulia.engines import Engines, ModelAccess
 from tertulia.events import Event, RunEnded
+from tertulia.lab.experiment import Experiment, checked, read_experiment
+from tertulia.lab.progress import ExperimentProgress
+from tertulia.lab.results import Results, read_results
+from tertulia.lab.running import InProcessExecutor, Progress, progress_of, run_experiment
 from tertulia.model_names import REHEARSAL
+from tertulia.models.cohort import ask
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.questions import Answer, Generation, Question, ScoredGeneration
+from tertulia.state.records import Reply
+from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -111,8 +111,8 @@ def run(
     with monkeypatch.context() as patch:
         if model is not None:
             engines = Engines(model, {}, ModelAccess().embedder(REHEARSAL))
-            patch.setattr("lab.cohorts.open_engines", lambda *_: engines)
-            patch.setattr("lab.cohorts.reopen_engines", lambda *_: engines)
+            patch.setattr("tertulia.lab.cohorts.open_engines", lambda *_: engines)
+            patch.setattr("tertulia.lab.cohorts.reopen_engines", lambda *_: engines)
         after = run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), events.append)
     return after, events
 
@@ -328,7 +328,7 @@ def test_sweep(cli: Cli) -> None:
 
 def test_a_trial_is_not_resumed_by_itself(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("models.loading.open_model", lambda *_, **__: Batched(stopped_at=2))
+        patch.setattr("tertulia.models.loading.open_model", lambda *_, **__: Batched(stopped_at=2))
         command = ("sweep", "tidewell", "--trials", "2", "--rounds", "2", "--rehearse", "--name", "grid")
         stopped = cli(*command, "--json")
         assert (stopped.code, "to go on: tertulia sweep tidewell" in stopped.err) == (130, True)
@@ -343,7 +343,7 @@ def test_a_trial_is_not_resumed_by_itself(cli: Cli, monkeypatch: pytest.MonkeyPa
 
 
 def test_killed_at_any_moment_a_sweep_goes_on_to_the_same_conversations(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "4"]
+    command = [sys.executable, "-m", "tertulia.cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "4"]
     command += ["--rounds", "4", "--rehearse", "--name", "grid", "--side-by-side", "3", "--json", "--store"]
     subprocess.run([*command, str(tmp_path / "whole.db")], check=True, capture_output=True, cwd=ROOT)
     path = tmp_path / "killed.db"

@@ -10,17 +10,24 @@ import pytest
 from support.commands import Cli
 from support.setpoints import a_setpoint
 
-from lab.results import read_results
-from lab.running import InProcessExecutor
-from lab.setpoint import CalibrationTask, Pilot, calibrate, calibration_lines, known_calibration, steering_settings
-from metrics.diversity import distinct_n
-from state.errors import ModelError, SettingError, StorageError
-from state.records import RunRecord
-from state.setpoint import Setpoint
-from storage.store import SqlStore
 from tertulia.engines import ModelAccess
+from tertulia.lab.results import read_results
+from tertulia.lab.running import InProcessExecutor
+from tertulia.lab.setpoint import (
+    CalibrationTask,
+    Pilot,
+    calibrate,
+    calibration_lines,
+    known_calibration,
+    steering_settings,
+)
+from tertulia.metrics.diversity import distinct_n
 from tertulia.model_names import REHEARSAL
 from tertulia.starting import context_of
+from tertulia.state.errors import ModelError, SettingError, StorageError
+from tertulia.state.records import RunRecord
+from tertulia.state.setpoint import Setpoint
+from tertulia.storage.store import SqlStore
 
 TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
 

@@ -12,16 +12,16 @@ from support.commands import Cli
 from support.tiny import save_tiny
 
 from benchmarks.tiny_tokenizer import tiny_tokenizer
-from lab.tuning.course import course_of
-from lab.tuning.lesson import Dropout, Lesson, sequence_of
-from lab.tuning.scene_lessons import lessons_of
-from lab.tuning.teaching import TuningPlan, lessons_of_sources, teach
-from models.adapters import WEIGHTS
-from models.tokenizer import HuggingFaceTokenizer
-from prompts.ending import assemble_ending
-from state.errors import ModelError, TertuliaError
-from state.language_model import Activity, ignore_activity
-from worlds.scenes import read_scenes
+from tertulia.lab.tuning.course import course_of
+from tertulia.lab.tuning.lesson import Dropout, Lesson, sequence_of
+from tertulia.lab.tuning.scene_lessons import lessons_of
+from tertulia.lab.tuning.teaching import TuningPlan, lessons_of_sources, teach
+from tertulia.models.adapters import WEIGHTS
+from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.prompts.ending import assemble_ending
+from tertulia.state.errors import ModelError, TertuliaError
+from tertulia.state.language_model import Activity, ignore_activity
+from tertulia.worlds.scenes import read_scenes
 
 TWO = {
     "time": "2024-05-01 10:00",
@@ -247,7 +247,7 @@ def test_what_is_held_out_is_likelier_afterwards_and_the_adapters_open(base: Pat
     taught = teach(plan(base, tmp_path / "voice", epochs=3), found, cache=tmp_path, report=ignore_activity)
     assert taught.before.keys() == {0.0, 0.25, 0.5, 0.75, 1.0}
     assert all(taught.after[share] < loss for share, loss in taught.before.items())
-    from models.loading import open_model
+    from tertulia.models.loading import open_model
 
     assert not (tmp_path / "voice" / ".training").exists()
     seen: list[Activity] = []
@@ -267,7 +267,7 @@ class Killed(BaseException):
 def test_a_training_killed_twice_ends_as_an_undisturbed_one(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.tuning.trainer._CHECKPOINT_S", 0.0)
+    monkeypatch.setattr("tertulia.models.tuning.trainer._CHECKPOINT_S", 0.0)
     found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
     teach(plan(base, tmp_path / "undisturbed"), found, cache=tmp_path, report=ignore_activity)
     seen = []
@@ -305,7 +305,7 @@ def test_a_full_disk_is_said_and_a_model_with_a_voice_is_no_base(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("models.tuning.trainer.save_file", full)
+    monkeypatch.setattr("tertulia.models.tuning.trainer.save_file", full)
     with pytest.raises(ModelError, match=r"No space left on device.*run the same command again"):
         teach(plan(base, tmp_path / "voice"), found, cache=tmp_path, report=ignore_activity)
     for name in ("smollm2:plain+mine", "openai:gpt", "rehearsal"):

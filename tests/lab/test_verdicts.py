@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lab.papers import (
+from tertulia.lab.papers import (
     Claim,
     Curve,
     Efficient,
@@ -16,8 +16,8 @@ from lab.papers import (
     WeightedSum,
     report_of,
 )
-from lab.verdicts import tally, verdict, verdicts
-from metrics.statistics import CaseFigure, Sample
+from tertulia.lab.verdicts import tally, verdict, verdicts
+from tertulia.metrics.statistics import CaseFigure, Sample
 
 
 def sample(values: Sequence[float], noise: float = 0.0) -> Sample:

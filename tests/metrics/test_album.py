@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from metrics.album import (
+from tertulia.metrics.album import (
     FIGURES,
     MEANINGS,
     AlbumExchange,
@@ -22,7 +22,7 @@ from metrics.album import (
     sample_sizes,
     vectors_of,
 )
-from metrics.diversity import distinct_n, mean_pairwise_cosine
+from tertulia.metrics.diversity import distinct_n, mean_pairwise_cosine
 
 
 def exchange(

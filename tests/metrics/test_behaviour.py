@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.spoken_lines import CALIBRATION, HELD_OUT, LETTERS_AT_RANDOM, REHEARSED, STEERED, WORDS_AT_RANDOM
 
-from metrics.behaviour import NEAR, LabelledLine, PersonBehaviour, behaviour, labelled_line
-from metrics.speech_acts import (
+from tertulia.metrics.behaviour import NEAR, LabelledLine, PersonBehaviour, behaviour, labelled_line
+from tertulia.metrics.speech_acts import (
     ACTS,
     NO_ACT,
     PROTOTYPES,
@@ -20,9 +20,9 @@ from metrics.speech_acts import (
     cosine,
     sentences_of,
 )
-from models.rehearsal import RehearsalEmbedder
-from state.cognition import Assessment, Character, InformationNeed, MechanismChoice, SubGoal
-from state.records import Turn
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.state.cognition import Assessment, Character, InformationNeed, MechanismChoice, SubGoal
+from tertulia.state.records import Turn
 
 #: Two subjects that have nothing to do with each other, and what lies between them.
 FRUIT, DATE, BOTH = (1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5)
@@ -98,7 +98,7 @@ def _f1(lines: Sequence[tuple[str, str]], labelled: Sequence[LineLabels]) -> flo
 
 @pytest.mark.slow
 def test_labels_agree_with_those_by_hand_as_the_documentation_says() -> None:
-    from models.loading import open_embedder
+    from tertulia.models.loading import open_embedder
 
     embedder = open_embedder("minilm")
     figures = [
@@ -118,7 +118,7 @@ def test_labels_agree_with_those_by_hand_as_the_documentation_says() -> None:
 
 @pytest.mark.slow
 def test_nonsense_is_labelled_as_often_and_as_doubtfully_as_the_documentation_says() -> None:
-    from models.loading import open_embedder
+    from tertulia.models.loading import open_embedder
 
     embedder = open_embedder("minilm")
 
@@ -297,7 +297,7 @@ def test_nothing_said_is_no_behaviour() -> None:
 
 @pytest.mark.slow
 def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
-    from models.loading import open_embedder
+    from tertulia.models.loading import open_embedder
 
     spoken = [
         ("Cindy", "P", "We could have a picnic with strawberries."),

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.letters import LetterEmbedder
 
-from metrics.by_index import by_index, mean_by_index
-from metrics.diversity import Dialogue, distinct_n, words_per_utterance
-from metrics.exclusiveness import (
+from tertulia.metrics.by_index import by_index, mean_by_index
+from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
+from tertulia.metrics.exclusiveness import (
     exclusive_share,
     exclusiveness,
     exclusiveness_of_cases,

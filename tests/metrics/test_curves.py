@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metrics.curves import efficiency, trend, trend_over_time
-from metrics.statistics import CaseFigure, Sample, excludes_zero
+from tertulia.metrics.curves import efficiency, trend, trend_over_time
+from tertulia.metrics.statistics import CaseFigure, Sample, excludes_zero
 
 
 def of_values(*values: float) -> Sample:

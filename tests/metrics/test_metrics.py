@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.letters import LetterEmbedder
 
-from metrics import dialogue_file
-from metrics.diversity import (
+from tertulia.metrics import dialogue_file
+from tertulia.metrics.diversity import (
     Dialogue,
     DiversityFigures,
     dialogue_text,
@@ -24,8 +24,8 @@ from metrics.diversity import (
     words,
     words_per_utterance,
 )
-from state.errors import NotFoundError, UsageError
-from state.language_model import Embedder
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.language_model import Embedder
 
 
 def read_dialogues(*paths: Path) -> dict[str, list[Dialogue]]:

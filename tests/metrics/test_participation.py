@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.participation import OnOff, Participation, Person, evenness, participation
-from metrics.published import TEAM_BUILDING
-from state.cognition import Bid, InformationNeed, MechanismChoice, WillingnessParts
-from state.records import Turn
+from tertulia.metrics.participation import OnOff, Participation, Person, evenness, participation
+from tertulia.metrics.published import TEAM_BUILDING
+from tertulia.state.cognition import Bid, InformationNeed, MechanismChoice, WillingnessParts
+from tertulia.state.records import Turn
 
 RATE_WPM, SILENCE_S = 120.0, 10.0
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from metrics.personality import (
+from tertulia.metrics.personality import (
     ITEMS,
     SCORING_KEY,
     TEAM_BUILDING,
@@ -20,9 +20,9 @@ from metrics.personality import (
     welch,
     why_untestable,
 )
-from prompts.annotation import inventory_items
-from state.meeting import BIG_FIVE
-from state.records import Turn
+from tertulia.prompts.annotation import inventory_items
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.state.records import Turn
 
 #: Items that the published key counts reversed.
 REVERSED = {2, 6, 8, 9, 12, 18, 21, 23, 24, 27, 31, 34, 35, 37, 41, 43}

@@ -3,9 +3,9 @@
 import pytest
 from support.stored import a_candidate, a_prompt, a_turn_record
 
-from metrics.post_removal import mean_post_removal, post_removal
-from metrics.pruning import inconsistency_of, mean_inconsistency, mean_removal, removal_of
-from state.records import Prompt, Unit
+from tertulia.metrics.post_removal import mean_post_removal, post_removal
+from tertulia.metrics.pruning import inconsistency_of, mean_inconsistency, mean_removal, removal_of
+from tertulia.state.records import Prompt, Unit
 
 
 def unit(id: str, block: str, text: str, kind: str = "item", removable: bool = True) -> Unit:

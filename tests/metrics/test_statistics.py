@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from metrics.diversity import distinct_n, mean_pairwise_cosine
-from metrics.statistics import (
+from tertulia.metrics.diversity import distinct_n, mean_pairwise_cosine
+from tertulia.metrics.statistics import (
     CaseFigure,
     Contrast,
     Needed,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.to_the_point import cut, interval, shown, word_count
-from worlds.catalog import resolve
+from tertulia.worlds.catalog import resolve
 
 CASES = Path(__file__).parents[2] / "benchmarks" / "cases"
 DIALOGUES = [[("Ana", "One two three."), ("Ben", "Four.")], [("Ana", "Five six."), ("Ben", "Seven eight nine.")]]

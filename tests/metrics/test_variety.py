@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.letters import LetterEmbedder
 
-from metrics.diversity import distinct_n, words
-from metrics.repetition import ends_in_repetition, repeated_endings, repeated_share
-from metrics.variety import distinct_of_sample, equal_sizes, mean_variety, variety_of_cases, vendi_score
+from tertulia.metrics.diversity import distinct_n, words
+from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_share
+from tertulia.metrics.variety import distinct_of_sample, equal_sizes, mean_variety, variety_of_cases, vendi_score
 
 ONE_WORD = st.sampled_from("abcd")
 

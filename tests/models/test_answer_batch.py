@@ -9,13 +9,21 @@ import pytest
 import torch
 from support.tiny import FAMILIES, tiny_language_model
 
-from models.causal import CausalLanguageModel
-from models.decoding_state import DecodingState, Prefix, current_state
-from prompts.render import render
-from state.errors import ContextWindowError
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from state.questions import Answer, BatchingModel, Generation, Likelihood, NextOption, Question, ScoredGeneration
-from state.records import Prompt, Reply, Unit
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.decoding_state import DecodingState, Prefix, current_state
+from tertulia.prompts.render import render
+from tertulia.state.errors import ContextWindowError
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from tertulia.state.questions import (
+    Answer,
+    BatchingModel,
+    Generation,
+    Likelihood,
+    NextOption,
+    Question,
+    ScoredGeneration,
+)
+from tertulia.state.records import Prompt, Reply, Unit
 
 SPEECH = (ReplyField("Ana", "speech", max_tokens=16), ReplyField("over?", "boolean"))
 RATING = (ReplyField("comment", "text", max_tokens=8), ReplyField("rating", "integer", minimum=1, maximum=10))
@@ -164,7 +172,7 @@ async def test_large_batches_are_answered_in_parts(monkeypatch: pytest.MonkeyPat
     model = tiny_language_model()
     whole = await model.answer_batch(_questions(model))
     made = _count_rows(monkeypatch)
-    monkeypatch.setattr("models.causal._BATCH_BYTES", 1)
+    monkeypatch.setattr("tertulia.models.causal._BATCH_BYTES", 1)
     parts = await model.answer_batch(_questions(model))
     assert max(made) < 5
     for found, expected in zip(parts, whole, strict=True):

@@ -9,12 +9,12 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
-from models.batching import BatchingBroker
-from state.context import Context
-from state.errors import ModelError
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField
-from state.records import Prompt, Reply, Unit
-from storage.store import SqlStore
+from tertulia.models.batching import BatchingBroker
+from tertulia.state.context import Context
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField
+from tertulia.state.records import Prompt, Reply, Unit
+from tertulia.storage.store import SqlStore
 
 
 def a_prompt(text: str) -> Prompt:

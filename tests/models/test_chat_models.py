@@ -14,15 +14,15 @@ import pytest
 from support.chat_case import KEY, SPEECH, a_chat_model, a_request
 from support.protocol_server import Served
 
-from models.chat import open_chat_model
-from models.chat_names import is_chat_name
-from models.rehearsal import RehearsalTokenizer
-from prompts.render import render
-from prompts.shape import schema_of
-from state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError
-from state.language_model import Activity, GenerationRequest, ReplyField, ScoringOptions
-from state.parameters import Parameters
-from state.records import Prompt, Reply, Unit
+from tertulia.models.chat import open_chat_model
+from tertulia.models.chat_names import is_chat_name
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.prompts.render import render
+from tertulia.prompts.shape import schema_of
+from tertulia.state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError
+from tertulia.state.language_model import Activity, GenerationRequest, ReplyField, ScoringOptions
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt, Reply, Unit
 
 pytest.importorskip("langchain_openai")
 

@@ -12,13 +12,13 @@ from PIL import Image
 from support.chat_case import FIELDS
 from support.protocol_server import Served, serving
 
-from models.chat import ChatModel, open_chat_model
-from models.rehearsal import RehearsalTokenizer
-from prompts.render import render
-from state.errors import ModelError, SettingError
-from state.language_model import GenerationRequest
-from state.parameters import Parameters
-from state.records import Prompt, Unit
+from tertulia.models.chat import ChatModel, open_chat_model
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.prompts.render import render
+from tertulia.state.errors import ModelError, SettingError
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt, Unit
 
 pytest.importorskip("langchain_openai")
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from support.tiny import FAMILIES, tiny_language_model
 
-from models.decoding import amplified, text_logits
-from prompts.render import render
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from state.records import Prompt, Unit
+from tertulia.models.decoding import amplified, text_logits
+from tertulia.prompts.render import render
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from tertulia.state.records import Prompt, Unit
 
 SPEECH = (ReplyField("Ana", "speech", max_tokens=20),)
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from cli.environment import cache_folder
-from cli.main import main
-from models import embedded
-from models.attention_scores import attention_by_definition, unit_scores
-from models.embedder import weights
-from models.loading import open_embedder, open_model
-from prompts.render import render
-from state.errors import ModelError
-from state.language_model import ScoringOptions
-from state.records import Prompt, Unit
+from tertulia.cli.environment import cache_folder
+from tertulia.cli.main import main
+from tertulia.models import embedded
+from tertulia.models.attention_scores import attention_by_definition, unit_scores
+from tertulia.models.embedder import weights
+from tertulia.models.loading import open_embedder, open_model
+from tertulia.prompts.render import render
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import ScoringOptions
+from tertulia.state.records import Prompt, Unit
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +85,7 @@ def test_half_a_character_is_embedded_like_its_replacement() -> None:
 
 
 def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> None:
-    from models import embedder as module
+    from tertulia.models import embedder as module
 
     embedder = open_embedder("minilm")
     texts = [f"Boat {number} is late." for number in range(6)]

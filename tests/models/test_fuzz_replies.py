@@ -23,7 +23,7 @@ from benchmarks.replies import (
     look_at_run,
 )
 from benchmarks.tiny_tokenizer import tiny_tokenizer
-from models.tokenizer import HuggingFaceTokenizer
+from tertulia.models.tokenizer import HuggingFaceTokenizer
 
 STORE = Path("tertulia.db")
 
@@ -75,7 +75,7 @@ def test_a_meeting_takes_any_reply(
 
 
 def _run(cli: Cli, monkeypatch: pytest.MonkeyPatch, model: FuzzedModel, scenario: str, *options: str) -> None:
-    monkeypatch.setattr("models.loading.open_model", lambda *_, **__: model)
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: model)
     Path("scenario.yaml").write_text(scenario)
     for old in Path().glob("tertulia.db*"):
         old.unlink()
@@ -117,7 +117,7 @@ def test_hostile_answers_are_read_or_refused() -> None:
 
 
 def test_an_answer_that_is_read_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.repair._one_line", lambda text: text)
+    monkeypatch.setattr("tertulia.models.repair._one_line", lambda text: text)
     tally = hostile.read_replies(300, "suite")
     assert tally.passed < 300
     assert tally.problems[0].startswith("reply suite ")
@@ -126,5 +126,5 @@ def test_an_answer_that_is_read_wrongly_is_found(monkeypatch: pytest.MonkeyPatch
 def test_runs_that_lose_a_reply_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hostile, "FAULTS", ("none",))  # a run that fails may have lost the last
     assert hostile.spoken_replies(30, "suite", tmp_path / "whole").problems == []
-    monkeypatch.setattr("storage.store.SqlStore.calls", lambda *_, **__: [])
+    monkeypatch.setattr("tertulia.storage.store.SqlStore.calls", lambda *_, **__: [])
     assert hostile.spoken_replies(30, "suite", tmp_path / "lost").problems

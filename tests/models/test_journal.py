@@ -7,13 +7,13 @@ import pytest
 from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
-from models.batching import BatchingBroker
-from prompts.render import render
-from state.context import Context
-from state.errors import ModelError
-from state.language_model import GenerationRequest, LanguageModel, ReplyField, ScoringOptions
-from state.randomness import keyed_generator
-from state.records import Prompt, Reply, Unit
+from tertulia.models.batching import BatchingBroker
+from tertulia.prompts.render import render
+from tertulia.state.context import Context
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField, ScoringOptions
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Prompt, Reply, Unit
 
 PROMPT = Prompt(
     units=tuple(Unit(id=f"u{i}", block="memory", kind="item", text=f"Thing {i}.") for i in range(3)),

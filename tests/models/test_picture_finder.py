@@ -9,10 +9,10 @@ from support.tiny import tiny_language_model
 from support.tiny_seeing import a_picture, save_clip
 from transformers import CLIPModel, CLIPProcessor
 
-from models.loading import open_picture_finder
-from models.picture_bytes import open_picture
-from models.picture_finder import ClipPictureFinder
-from state.errors import ModelError, NotFoundError, TrustError
+from tertulia.models.loading import open_picture_finder
+from tertulia.models.picture_bytes import open_picture
+from tertulia.models.picture_finder import ClipPictureFinder
+from tertulia.state.errors import ModelError, NotFoundError, TrustError
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_a_picture_is_embedded_once_and_by_itself(folder: Path, monkeypatch: pyt
     assert finder.find("the baker", PICTURES) != first
     assert embedded == [1, 1, 1]
     assert finder.find("a ferry", []) == []
-    monkeypatch.setattr("models.picture_finder._KEPT", 1)
+    monkeypatch.setattr("tertulia.models.picture_finder._KEPT", 1)
     assert finder.find("a ferry", PICTURES) == first
     assert a_finder(folder).find("a ferry", PICTURES[1:2]) == first[1:2]
 

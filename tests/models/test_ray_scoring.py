@@ -12,12 +12,12 @@ import pytest
 import torch
 from support.tiny import tiny_language_model
 
-from models.loading import open_model
-from models.ray_scoring import RayScorers, open_scorers
-from prompts.render import render
-from state.errors import ModelError
-from state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ReplyField, ScoringOptions
-from state.records import Prompt, Unit
+from tertulia.models.loading import open_model
+from tertulia.models.ray_scoring import RayScorers, open_scorers
+from tertulia.prompts.render import render
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ReplyField, ScoringOptions
+from tertulia.state.records import Prompt, Unit
 
 ray: Any = pytest.importorskip("ray")
 

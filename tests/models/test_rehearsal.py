@@ -14,14 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.grammar import _VALUES
-from models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer
-from prompts.render import render
-from state.errors import ModelError
-from state.language_model import RATING_THRESHOLD, GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from state.parameters import Parameters
-from state.randomness import keyed_generator
-from state.records import Prompt, Reply, Unit
+from tertulia.models.grammar import _VALUES
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer
+from tertulia.prompts.render import render
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import (
+    RATING_THRESHOLD,
+    GenerationRequest,
+    RenderedPrompt,
+    ReplyField,
+    ScoringOptions,
+)
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Prompt, Reply, Unit
 
 ROOT = Path(__file__).parents[2]
 TEXTS = {
@@ -263,9 +269,9 @@ def test_texts_with_the_same_words_are_near() -> None:
 
 _SCRIPT = """
 import asyncio, sys
-from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from state.randomness import keyed_generator
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from tertulia.state.randomness import keyed_generator
 
 async def main():
     model = RehearsalModel()

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from support.chat_case import FIELDS
 
-from models.rehearsal import RehearsalTokenizer
-from models.repair import UnusableReplyError, read_answer
-from state.language_model import ReplyField
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.models.repair import UnusableReplyError, read_answer
+from tertulia.state.language_model import ReplyField
 
 
 def read_fields(written: str, *fields: ReplyField) -> dict[str, Any]:

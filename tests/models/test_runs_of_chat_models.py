@@ -12,10 +12,10 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay
 from support.protocol_server import Served
 
-from models.chat import ChatModel
-from state.errors import ModelError
-from storage.store import SqlStore
 from tertulia.conversation import drive
+from tertulia.models.chat import ChatModel
+from tertulia.state.errors import ModelError
+from tertulia.storage.store import SqlStore
 
 pytest.importorskip("langchain_openai")
 

@@ -11,9 +11,9 @@ from support.commands import Cli
 from support.protocol_server import Served
 from support.tiny import tiny_language_model
 
-from prompts.render import render, retokenized
-from state.errors import ModelError
-from state.records import Prompt, Reply, Unit
+from tertulia.prompts.render import render, retokenized
+from tertulia.state.errors import ModelError
+from tertulia.state.records import Prompt, Reply, Unit
 
 pytest.importorskip("httpx2")
 

@@ -15,14 +15,14 @@ import torch
 from PIL import Image
 from support.tiny_seeing import SEEING, a_picture, save_seeing
 
-from models.causal import CausalLanguageModel
-from models.loading import open_model
-from models.rehearsal import RehearsalTokenizer
-from prompts.render import render
-from state.errors import AttentionUnavailableError, ModelError, SettingError, TrustError
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions, SeeingTokenizer
-from state.parameters import Parameters
-from state.records import Prompt, Unit
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.loading import open_model
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.prompts.render import render
+from tertulia.state.errors import AttentionUnavailableError, ModelError, SettingError, TrustError
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions, SeeingTokenizer
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt, Unit
 
 PICTURES = {
     "red": a_picture(1),
@@ -333,8 +333,8 @@ async def test_what_is_dropped_from_memory_is_made_again(
     model = opened("gemma3, pictures attend to themselves")
     prompts = [render(a_prompt("red", "wide"), model.tokenizer), render(a_prompt("wide"), model.tokenizer)]
     before = [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts]
-    monkeypatch.setattr("models.sight._KEPT", 1)
-    monkeypatch.setattr("models.sight._KEPT_TOKENS", 1)
+    monkeypatch.setattr("tertulia.models.sight._KEPT", 1)
+    monkeypatch.setattr("tertulia.models.sight._KEPT_TOKENS", 1)
     model.clear_cache()
     assert [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts] == before
 

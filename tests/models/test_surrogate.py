@@ -13,16 +13,16 @@ from support.protocol_server import Served, serving
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from models.attention_scores import attention_to_prompt, unit_scores
-from models.causal import CausalLanguageModel
-from models.chat import open_chat_model
-from models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
-from nodes.scorers.attention import scores_by_reading
-from prompts.render import render, retokenized
-from state.language_model import LanguageModel, ModelRole, ScoringOptions
-from state.parameters import Parameters
-from state.records import Prompt, Reply, Unit
 from tertulia.conversation import drive
+from tertulia.models.attention_scores import attention_to_prompt, unit_scores
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.chat import open_chat_model
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
+from tertulia.nodes.scorers.attention import scores_by_reading
+from tertulia.prompts.render import render, retokenized
+from tertulia.state.language_model import LanguageModel, ModelRole, ScoringOptions
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt, Reply, Unit
 
 pytest.importorskip("langchain_openai")
 
@@ -172,8 +172,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         judge = "likelihood" if name == "weighs" else "rating"
         return named(name, judge=judge, likelihood_threshold=0.02, rehearsed=False)
 
-    monkeypatch.setattr("models.loading.open_model", open_scripted)
-    monkeypatch.setattr("models.loading.open_embedder", lambda *_: RehearsalEmbedder())
+    monkeypatch.setattr("tertulia.models.loading.open_model", open_scripted)
+    monkeypatch.setattr("tertulia.models.loading.open_embedder", lambda *_: RehearsalEmbedder())
     return names
 
 

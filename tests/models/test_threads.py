@@ -18,16 +18,16 @@ os.environ.update({environment})
 {before}
 """
 IMPORTED = """
-from models.loading import device_and_dtype
+from tertulia.models.loading import device_and_dtype
 device_and_dtype("auto")
-from models.threads import threads_in_force
+from tertulia.models.threads import threads_in_force
 import torch
 threads, wait = threads_in_force()
 assert threads == torch.get_num_threads()
 print(wait, os.environ.get("OMP_WAIT_POLICY"), sep="; ")
 """
 DOCTOR = """
-from cli.main import main
+from tertulia.cli.main import main
 sys.argv = ["tertulia", "doctor"]
 main()
 """

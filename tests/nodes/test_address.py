@@ -2,8 +2,8 @@
 
 import pytest
 
-from nodes.address import Address, address_of, is_named, without_names
-from state.records import Turn
+from tertulia.nodes.address import Address, address_of, is_named, without_names
+from tertulia.state.records import Turn
 
 PEOPLE = (
     "Eva",

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.album_case import a_population
 
-from models.rehearsal import RehearsalEmbedder
-from nodes.belongings import belongings_after, belongings_at, first_belongings
-from nodes.draw_pairs import paired
-from nodes.find_picture import most_similar, named_picture
-from prompts.album import CallMaterial, PastExchange, assemble_call
-from prompts.examples import album_exchanges
-from state.album import Exchange, Picture
-from state.graph_state import Belongings
-from state.parameters import ALBUM_CHAT, Layout, Parameters, Setting
-from state.randomness import keyed_generator
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.belongings import belongings_after, belongings_at, first_belongings
+from tertulia.nodes.draw_pairs import paired
+from tertulia.nodes.find_picture import most_similar, named_picture
+from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
+from tertulia.prompts.examples import album_exchanges
+from tertulia.state.album import Exchange, Picture
+from tertulia.state.graph_state import Belongings
+from tertulia.state.parameters import ALBUM_CHAT, Layout, Parameters, Setting
+from tertulia.state.randomness import keyed_generator
 
 PARAMETERS = Parameters().with_settings(ALBUM_CHAT)
 

@@ -13,19 +13,19 @@ from support.meeting_case import a_quay, an_attendee, held
 from support.scripted import ScriptedModel
 
 from benchmarks.decisions import ratios
-from cli.environment import cache_folder
-from models.loading import open_model
-from nodes.choices import feeling_of, feeling_options, log_ratios_of, normalised, switches_of
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.mechanisms.registry import MECHANISMS
-from nodes.mechanisms.speech_frequency import count_speech
-from prompts.cognition import examples_of
-from prompts.examples import draw_switch, examples
-from state.cognition import Assessment, Call, InformationNeed
-from state.context import Context
-from state.language_model import RenderedPrompt
-from state.meeting import EMOTIONS
-from worlds.catalog import resolve
+from tertulia.cli.environment import cache_folder
+from tertulia.models.loading import open_model
+from tertulia.nodes.choices import feeling_of, feeling_options, log_ratios_of, normalised, switches_of
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.nodes.mechanisms.speech_frequency import count_speech
+from tertulia.prompts.cognition import examples_of
+from tertulia.prompts.examples import draw_switch, examples
+from tertulia.state.cognition import Assessment, Call, InformationNeed
+from tertulia.state.context import Context
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.meeting import EMOTIONS
+from tertulia.worlds.catalog import resolve
 
 
 class WeighingModel(ScriptedModel):
@@ -198,7 +198,7 @@ async def test_agents_and_rounds_see_different_examples_and_a_run_the_same() -> 
 
 async def test_a_mechanism_of_an_extension_is_shown_with_its_own_example(monkeypatch: pytest.MonkeyPatch) -> None:
     extension = Mechanism("open_question", "Open question", "look for one", (True, "My very own reason."), count_speech)
-    monkeypatch.setattr("nodes.mechanisms.registry.MECHANISMS", {**MECHANISMS, "open_question": extension})
+    monkeypatch.setattr("tertulia.nodes.mechanisms.registry.MECHANISMS", {**MECHANISMS, "open_question": extension})
     context, _ = await held(a_quay(mechanisms=("open_question",)), ScriptedModel(layout="chat_turns"), max_turns=1)
     for call in calls_of(context, "choose_mechanisms"):
         (example,) = examples_of(context.store.prompt(call.prompt))

@@ -12,24 +12,24 @@ from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, without_addresses
 
-from graphs.dialogue import build_dialogue_graph
-from nodes.floor import appointed, contenders_of, give_floor
-from nodes.generate import generate
-from nodes.machinery.node import Node
-from nodes.machinery.places import FORMER_NAMES, PLACES
-from nodes.machinery.registry import Registry
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.retrieve import retrieve_memory
-from nodes.rollback import select_candidate
-from nodes.view import View
-from prompts.cognition import Question
-from state.cognition import Bid, Finding
-from state.context import Context
-from state.errors import UsageError
-from state.language_model import ReplyField
-from state.parameters import Parameters
-from state.records import Record
 from tertulia.conversation import drive
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.nodes.floor import appointed, contenders_of, give_floor
+from tertulia.nodes.generate import generate
+from tertulia.nodes.machinery.node import Node
+from tertulia.nodes.machinery.places import FORMER_NAMES, PLACES
+from tertulia.nodes.machinery.registry import Registry
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.retrieve import retrieve_memory
+from tertulia.nodes.rollback import select_candidate
+from tertulia.nodes.view import View
+from tertulia.prompts.cognition import Question
+from tertulia.state.cognition import Bid, Finding
+from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
+from tertulia.state.language_model import ReplyField
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Record
 
 
 class Window(Record):

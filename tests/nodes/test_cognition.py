@@ -12,22 +12,22 @@ from support.meeting_case import a_quay, an_attendee, at
 from support.scene import Scene
 from support.scripted import ScriptedModel
 
-from models.rehearsal import RehearsalTokenizer
-from nodes.assess import assess
-from nodes.choose_mechanisms import choose_mechanisms
-from nodes.decide import decide, propensity_of
-from nodes.mechanisms.registry import MECHANISMS
-from nodes.mechanisms.time_analysis import in_minutes, pace_of
-from nodes.mechanisms.topic_analysis import with_move
-from nodes.perceive import perceive
-from nodes.run_mechanisms import run_mechanisms
-from nodes.view import View
-from prompts.cognition import Question, ask_agent, ask_anybody, shared_units
-from prompts.names import listed
-from prompts.render import render
-from state.cognition import Assessment, Finding, InformationNeed
-from state.parameters import Layout
-from state.records import Utterance
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.nodes.assess import assess
+from tertulia.nodes.choose_mechanisms import choose_mechanisms
+from tertulia.nodes.decide import decide, propensity_of
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.nodes.mechanisms.time_analysis import in_minutes, pace_of
+from tertulia.nodes.mechanisms.topic_analysis import with_move
+from tertulia.nodes.perceive import perceive
+from tertulia.nodes.run_mechanisms import run_mechanisms
+from tertulia.nodes.view import View
+from tertulia.prompts.cognition import Question, ask_agent, ask_anybody, shared_units
+from tertulia.prompts.names import listed
+from tertulia.prompts.render import render
+from tertulia.state.cognition import Assessment, Finding, InformationNeed
+from tertulia.state.parameters import Layout
+from tertulia.state.records import Utterance
 
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
 

@@ -16,15 +16,15 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, ends, without_addresses
 
-from nodes.machinery.guard import guarded
-from nodes.machinery.places import PLACES
-from nodes.machinery.registry import NODES
-from prompts.ending import assemble_ending
-from state.cognition import Bid, Floor
-from state.context import Context
-from state.errors import ExtensionError, ModelError, NodeError
-from state.records import Prompt, Record, Unit
 from tertulia.conversation import drive
+from tertulia.nodes.machinery.guard import guarded
+from tertulia.nodes.machinery.places import PLACES
+from tertulia.nodes.machinery.registry import NODES
+from tertulia.prompts.ending import assemble_ending
+from tertulia.state.cognition import Bid, Floor
+from tertulia.state.context import Context
+from tertulia.state.errors import ExtensionError, ModelError, NodeError
+from tertulia.state.records import Prompt, Record, Unit
 
 MOMENT: dict[str, Any] = {"round": 2, "turn": 2, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 4.0}
 

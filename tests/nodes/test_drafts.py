@@ -9,13 +9,13 @@ from support.commands import Cli
 from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
-from graphs.utterance import build_utterance_graph
-from models.chat_names import TRAITS as REMOTE
-from nodes.generate import best_first
-from state.errors import SettingError
-from state.language_model import GenerationRequest
-from state.parameters import Parameters
-from state.records import Reply
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.models.chat_names import TRAITS as REMOTE
+from tertulia.nodes.generate import best_first
+from tertulia.state.errors import SettingError
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Reply
 
 
 def a_reply(text: str, information: float | None) -> Reply:

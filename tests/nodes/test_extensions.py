@@ -16,21 +16,21 @@ from support.dialogue_case import BEGINNING, a_context
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, ends, recalls
 
-from graphs.dialogue import build_dialogue_graph
-from nodes.machinery import extensions
-from nodes.machinery.extensions import load_extensions, load_module, reload_extensions
-from nodes.machinery.objects import source_hash
-from nodes.machinery.registry import Registry
-from nodes.view import View
-from state.errors import ExtensionError, NotFoundError, TrustError
-from state.records import Extension
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.nodes.machinery import extensions
+from tertulia.nodes.machinery.extensions import load_extensions, load_module, reload_extensions
+from tertulia.nodes.machinery.objects import source_hash
+from tertulia.nodes.machinery.registry import Registry
+from tertulia.nodes.view import View
+from tertulia.state.errors import ExtensionError, NotFoundError, TrustError
+from tertulia.state.records import Extension
 
 # --- loading --------------------------------------------------------------------------------------------------------
 
 HEAD = """
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.machinery.node import Node
-from state.cognition import Finding
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.machinery.node import Node
+from tertulia.state.cognition import Finding
 
 async def ends(state, runtime):
     return {"ended": False}

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from nodes.machinery.extensions import load_extensions, reload_extensions
+from tertulia.nodes.machinery.extensions import load_extensions, reload_extensions
 
 AS_WRITTEN_THEN = """
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.node import Node
-from nodes.retrieve import latest_turns
-from nodes.view import View
-from state.cognition import Finding
-from state.contracts import Context, GenerationRequest, ReplyField, ScoringOptions, Store
-from state.records import Record
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.node import Node
+from tertulia.nodes.retrieve import latest_turns
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Finding
+from tertulia.state.contracts import Context, GenerationRequest, ReplyField, ScoringOptions, Store
+from tertulia.state.records import Record
 
 ANSWER = (ReplyField("answer", "text"),)
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
-from nodes.hearing import came_s, changes_seen, turns_heard
-from prompts.render import as_messages
-from state.cognition import Perception
-from state.context import Context
-from state.meeting import Attendee, Meeting
-from state.parameters import Hearing, Layout
-from state.records import Prompt, Turn, Utterance
+from tertulia.nodes.hearing import came_s, changes_seen, turns_heard
+from tertulia.prompts.render import as_messages
+from tertulia.state.cognition import Perception
+from tertulia.state.context import Context
+from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.parameters import Hearing, Layout
+from tertulia.state.records import Prompt, Turn, Utterance
 
 NAMES = ("Ana", "Bo", "Cy", "Dee", "Edo")
 OPENING = Utterance(speaker="Ana", text="Pebble number zero lies here.")

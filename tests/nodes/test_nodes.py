@@ -16,17 +16,17 @@ from support.dialogue_case import BEGINNING, a_context
 from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
-import nodes
-from graphs.album_chat import build_album_chat_graph, build_exchange_graph
-from graphs.cognition import build_cognition_graph
-from graphs.dialogue import build_dialogue_graph
-from graphs.group_chat import ORDERS, build_group_chat_graph
-from graphs.town import build_town_graph
-from graphs.utterance import build_utterance_graph
-from nodes.machinery import registry
-from nodes.seat import save_answer
-from state.context import Context
-from state.graph_state import (
+from tertulia.entering import album_state
+from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
+from tertulia.graphs.cognition import build_cognition_graph
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.graphs.group_chat import ORDERS, build_group_chat_graph
+from tertulia.graphs.town import build_town_graph
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.nodes.machinery import registry
+from tertulia.nodes.seat import save_answer
+from tertulia.state.context import Context
+from tertulia.state.graph_state import (
     AlbumState,
     CognitionState,
     DialogueState,
@@ -35,10 +35,9 @@ from state.graph_state import (
     UtteranceState,
     first_state,
 )
-from state.parameters import ALBUM_CHAT
-from state.seat import Answer
-from storage.checkpoints import PlainSerializer
-from tertulia.entering import album_state
+from tertulia.state.parameters import ALBUM_CHAT
+from tertulia.state.seat import Answer
+from tertulia.storage.checkpoints import PlainSerializer
 
 SETTINGS = [
     {"removal_factor": 0.5, "max_turns": 3},
@@ -94,9 +93,9 @@ NODES = {
 
 
 def test_every_node_stands_in_a_graph_under_its_own_name() -> None:
-    room = Path(nodes.__path__[0])
-    files = [f"nodes.{file.stem}" for file in room.glob("[!_]*.py")]
-    files += [f"nodes.scorers.{file.stem}" for file in room.glob("scorers/[!_]*.py")]
+    room = Path(registry.__file__).parents[1]
+    files = [f"tertulia.nodes.{file.stem}" for file in room.glob("[!_]*.py")]
+    files += [f"tertulia.nodes.scorers.{file.stem}" for file in room.glob("scorers/[!_]*.py")]
     modules = [importlib.import_module(file) for file in files]
     written = {
         function

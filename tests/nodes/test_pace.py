@@ -9,14 +9,14 @@ from support.commands import Cli
 from support.dialogue_case import BEGINNING, a_context, some_turns
 from support.setpoints import a_setpoint
 
-from graphs.dialogue import build_dialogue_graph
-from metrics.diversity import distinct_n
-from nodes.begin import begin_utterance
-from nodes.pace import History, distinct_share, observations, past_utterances, prunes, words_of
-from nodes.prune import prune_units
-from nodes.steering import steer
-from state.parameters import Parameters
-from state.records import Turn, TurnRecord
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.metrics.diversity import distinct_n
+from tertulia.nodes.begin import begin_utterance
+from tertulia.nodes.pace import History, distinct_share, observations, past_utterances, prunes, words_of
+from tertulia.nodes.prune import prune_units
+from tertulia.nodes.steering import steer
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Turn, TurnRecord
 
 SAID = st.lists(st.text("ab c'é你好", max_size=12), max_size=8)
 

@@ -16,18 +16,18 @@ from support.meeting_case import a_quay, an_attendee, eager, held
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
-from graphs.group_chat import build_group_chat_graph
-from nodes.memory import retrieve_memories
-from nodes.past import GrowingArray, Thoughts, recall_in_meeting
-from nodes.view import View
-from prompts.cognition import line_of
-from state.cognition import Assessment, Finding, Perception
-from state.context import Context
-from state.graph_state import cognition_of, first_state
-from state.meeting import Meeting
-from state.parameters import Parameters
-from state.records import Memory, Turn, TurnRecord
-from storage.store import SqlStore
+from tertulia.graphs.group_chat import build_group_chat_graph
+from tertulia.nodes.memory import retrieve_memories
+from tertulia.nodes.past import GrowingArray, Thoughts, recall_in_meeting
+from tertulia.nodes.view import View
+from tertulia.prompts.cognition import line_of
+from tertulia.state.cognition import Assessment, Finding, Perception
+from tertulia.state.context import Context
+from tertulia.state.graph_state import cognition_of, first_state
+from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Memory, Turn, TurnRecord
+from tertulia.storage.store import SqlStore
 
 QUERIES = ("the crane", "a boat at the quay", "who pays", "nothing of the kind")
 LINES = ("The crane is broken.", "Who pays for it?", "My boat leaks.", "Is it about the quay?", "Bo is idle", "Hm.")

@@ -3,11 +3,11 @@
 import pytest
 from support.scene import Scene
 
-from nodes.address import is_named
-from nodes.perceive import perceive
-from nodes.view import View
-from prompts.cognition import Question, ask_agent
-from state.cognition import Assessment, Perception
+from tertulia.nodes.address import is_named
+from tertulia.nodes.perceive import perceive
+from tertulia.nodes.view import View
+from tertulia.prompts.cognition import Question, ask_agent
+from tertulia.state.cognition import Assessment, Perception
 
 
 async def test_what_is_relevant_enters_working_memory_and_the_rest_does_not() -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from benchmarks.perception import Line, alone, in_scene, shipped_probes
-from models.loading import open_embedder
-from state.language_model import Embedder
-from worlds.catalog import MEETINGS
+from tertulia.models.loading import open_embedder
+from tertulia.state.language_model import Embedder
+from tertulia.worlds.catalog import MEETINGS
 
 pytestmark = pytest.mark.slow
 

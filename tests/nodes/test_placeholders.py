@@ -6,13 +6,13 @@ import pytest
 from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
-from graphs.utterance import build_utterance_graph
-from models.rehearsal import RehearsalTokenizer
-from models.repair import UnusableReplyError, read_answer
-from prompts.placeholders import continues_placeholder, is_label, is_placeholder
-from state.errors import ModelError
-from state.language_model import ReplyField
-from state.records import Prompt, Unit
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.models.repair import UnusableReplyError, read_answer
+from tertulia.prompts.placeholders import continues_placeholder, is_label, is_placeholder
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import ReplyField
+from tertulia.state.records import Prompt, Unit
 
 FORM = "what Maria Lopez says"
 

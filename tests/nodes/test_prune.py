@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.prune import prune_units
-from prompts.remove import remove_units, removed_with_blocks
-from state.records import Prompt, Unit
+from tertulia.nodes.prune import prune_units
+from tertulia.prompts.remove import remove_units, removed_with_blocks
+from tertulia.state.records import Prompt, Unit
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1024), min_size=1, max_size=25)  # exact in binary
 FACTORS = st.integers(0, 64).map(lambda n: n / 64)

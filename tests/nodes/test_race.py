@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nodes.decide import thought_similarity
-from nodes.floor import Contender, Outcome
-from nodes.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
-from nodes.race import run_race
-from nodes.willingness import goal_part, moved, need_to_speak
-from state.cognition import Bid
-from state.graph_state import OpenBid
-from state.meeting import LATENCY_CLASSES, LatencyClass, WillingnessWeights
-from state.parameters import Parameters
-from state.randomness import keyed_generator
+from tertulia.nodes.decide import thought_similarity
+from tertulia.nodes.floor import Contender, Outcome
+from tertulia.nodes.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
+from tertulia.nodes.race import run_race
+from tertulia.nodes.willingness import goal_part, moved, need_to_speak
+from tertulia.state.cognition import Bid
+from tertulia.state.graph_state import OpenBid
+from tertulia.state.meeting import LATENCY_CLASSES, LatencyClass, WillingnessWeights
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
 
 DRAWS = 10_000
 DEFAULTS = Parameters()

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from support.dialogue_case import BEGINNING, NOW, a_context, a_memory, a_pier, many_memories, some_turns
 from support.scripted import ScriptedModel
 
-from graphs.dialogue import build_dialogue_graph
-from models.rehearsal import RehearsalEmbedder
-from nodes.memory import retrieve_memories
-from nodes.retrieve import focal_points, in_places
-from state.parameters import Parameters
-from state.recall import recency
-from state.records import Memory
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.memory import retrieve_memories
+from tertulia.nodes.retrieve import focal_points, in_places
+from tertulia.state.parameters import Parameters
+from tertulia.state.recall import recency
+from tertulia.state.records import Memory
 
 
 def recalled(memories: Any, points: list[str] | None = None, **parameters: Any) -> list[Memory]:

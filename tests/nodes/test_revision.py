@@ -10,16 +10,16 @@ from support.dialogue_case import a_context, some_turns
 from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
-from graphs.utterance import build_utterance_graph
-from models.rehearsal import RehearsalTokenizer
-from nodes.judge import telling_comment
-from nodes.prune import all_but_one
-from state.context import Context
-from state.errors import UsageError
-from state.records import Candidate, Reply, TurnRecord, Unit
-from storage.store import SqlStore
-from storage.tables import Table
 from tertulia.conversation import drive
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.nodes.judge import telling_comment
+from tertulia.nodes.prune import all_but_one
+from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Candidate, Reply, TurnRecord, Unit
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
 
 START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 

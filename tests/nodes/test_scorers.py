@@ -11,17 +11,17 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from graphs.dialogue import build_dialogue_graph
-from nodes.machinery.guard import guarded
-from nodes.machinery.registry import NODES, Registry
-from nodes.retrieve import retrieve_memory
-from nodes.scorers.attention import carried_scores, score_attention, scores_before
-from prompts.render import render
-from state.context import Context
-from state.errors import AttentionUnavailableError
-from state.language_model import RenderedPrompt
-from state.parameters import Reducer
-from state.records import Prompt, TurnRecord, Unit
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.nodes.machinery.guard import guarded
+from tertulia.nodes.machinery.registry import NODES, Registry
+from tertulia.nodes.retrieve import retrieve_memory
+from tertulia.nodes.scorers.attention import carried_scores, score_attention, scores_before
+from tertulia.prompts.render import render
+from tertulia.state.context import Context
+from tertulia.state.errors import AttentionUnavailableError
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.parameters import Reducer
+from tertulia.state.records import Prompt, TurnRecord, Unit
 
 SCORERS = [node.name for node in NODES.values() if node.place == "score"]
 START: dict[str, Any] = {"round": 3, "turn": 3, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 9.0}

@@ -19,19 +19,19 @@ from support.scripted import ScriptedModel
 from support.stored import a_run
 
 from benchmarks.store_checks import differences
-from graphs.dialogue import build_dialogue_graph
-from graphs.group_chat import build_group_chat_graph
-from models.batching import BatchingBroker
-from state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
-from state.context import Context
-from state.errors import LeftError, ModelError, UsageError
-from state.graph_state import first_state
-from state.meeting import Meeting, Start
-from state.records import Turn
-from state.seat import LONGEST, Answer, Ask, Invitation, as_utterance
-from storage.checkpoints import open_checkpoints
-from storage.store import SqlStore
 from tertulia.conversation import drive
+from tertulia.graphs.dialogue import build_dialogue_graph
+from tertulia.graphs.group_chat import build_group_chat_graph
+from tertulia.models.batching import BatchingBroker
+from tertulia.state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
+from tertulia.state.context import Context
+from tertulia.state.errors import LeftError, ModelError, UsageError
+from tertulia.state.graph_state import first_state
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.records import Turn
+from tertulia.state.seat import LONGEST, Answer, Ask, Invitation, as_utterance
+from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.store import SqlStore
 
 RUN = "k3f9"
 Words = Callable[[Invitation], str]

@@ -8,9 +8,9 @@ from rich.console import Console
 from support.tiny import tiny_language_model
 
 from benchmarks import sinks
-from prompts.render import render
-from state.parameters import Reducer
-from state.records import Prompt, Unit
+from tertulia.prompts.render import render
+from tertulia.state.parameters import Reducer
+from tertulia.state.records import Prompt, Unit
 
 
 def a_prompt() -> Prompt:

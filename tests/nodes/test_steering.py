@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.setpoints import WINDOW, a_setpoint
 
-from nodes.steering import AUTHORITY, STEP_MAX, Observation, Steering, steer
-from state.errors import SettingError
-from state.parameters import Parameters
-from state.setpoint import Setpoint
+from tertulia.nodes.steering import AUTHORITY, STEP_MAX, Observation, Steering, steer
+from tertulia.state.errors import SettingError
+from tertulia.state.parameters import Parameters
+from tertulia.state.setpoint import Setpoint
 
 
 def simulated(

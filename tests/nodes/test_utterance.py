@@ -7,25 +7,25 @@ from langgraph.runtime import Runtime
 from support.dialogue_case import BEGINNING, a_context, a_pier, some_turns
 from support.scripted import ScriptedModel
 
-from graphs.utterance import build_utterance_graph, should_judge, should_score
-from models.rehearsal import RehearsalModel, RehearsalTokenizer
-from nodes.begin import begin_utterance
-from nodes.end import decide_ending
-from nodes.generate import generate, utterance_request
-from nodes.judge import is_conflict, judge
-from nodes.limits import Progress, dialogue_is_over
-from nodes.prune import prune
-from nodes.retrieve import retrieve_memory
-from nodes.rollback import choose_candidate, roll_back, select_candidate
-from nodes.scorers.attention import score_attention
-from nodes.turns import record_turn, speaking_time_s, take_turn
-from prompts.remove import remove_units
-from state.context import Context
-from state.errors import ModelError, UsageError
-from state.language_model import ScoringOptions
-from state.parameters import Parameters
-from state.randomness import keyed_generator
-from state.records import TurnRecord
+from tertulia.graphs.utterance import build_utterance_graph, should_judge, should_score
+from tertulia.models.rehearsal import RehearsalModel, RehearsalTokenizer
+from tertulia.nodes.begin import begin_utterance
+from tertulia.nodes.end import decide_ending
+from tertulia.nodes.generate import generate, utterance_request
+from tertulia.nodes.judge import is_conflict, judge
+from tertulia.nodes.limits import Progress, dialogue_is_over
+from tertulia.nodes.prune import prune
+from tertulia.nodes.retrieve import retrieve_memory
+from tertulia.nodes.rollback import choose_candidate, roll_back, select_candidate
+from tertulia.nodes.scorers.attention import score_attention
+from tertulia.nodes.turns import record_turn, speaking_time_s, take_turn
+from tertulia.prompts.remove import remove_units
+from tertulia.state.context import Context
+from tertulia.state.errors import ModelError, UsageError
+from tertulia.state.language_model import ScoringOptions
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import TurnRecord
 
 START: dict[str, Any] = {
     "round": 1,

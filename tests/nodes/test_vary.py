@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.renaming import Renaming, check_names, first_name, renamed, renaming_of
-from prompts.vary import asking_for_candidates, candidate_keys, with_lengths, without_blocks, words_in
-from state.errors import UsageError
-from state.parameters import Parameters
-from state.records import BLOCK_INITIALS, Prompt, Unit
+from tertulia.prompts.renaming import Renaming, check_names, first_name, renamed, renaming_of
+from tertulia.prompts.vary import asking_for_candidates, candidate_keys, with_lengths, without_blocks, words_in
+from tertulia.state.errors import UsageError
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
 
 PEOPLE = ("Mara Quill", "Ann Bell", "James")
 

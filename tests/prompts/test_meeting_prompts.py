@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from support.dialogue_case import a_memory
 from support.meeting_case import a_quay, an_attendee, at
 
-from nodes.mechanisms.registry import MECHANISMS
-from nodes.prune import all_but_one, prune_units
-from prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
-from prompts.cognition import AgentSituation, Question, ask_agent, clock
-from prompts.remove import remove_units
-from prompts.units import FIXED_UNITS
-from prompts.vary import with_lengths, without_blocks
-from state.cognition import Assessment, Character, SubGoal
-from state.errors import UsageError
-from state.meeting import Goal, Meeting
-from state.parameters import Layout, Parameters
-from state.records import Prompt, Turn
-from worlds.catalog import MEETINGS, resolve
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.nodes.prune import all_but_one, prune_units
+from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
+from tertulia.prompts.cognition import AgentSituation, Question, ask_agent, clock
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.units import FIXED_UNITS
+from tertulia.prompts.vary import with_lengths, without_blocks
+from tertulia.state.cognition import Assessment, Character, SubGoal
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Goal, Meeting
+from tertulia.state.parameters import Layout, Parameters
+from tertulia.state.records import Prompt, Turn
+from tertulia.worlds.catalog import MEETINGS, resolve
 
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")
 

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from support.dialogue_case import a_memory, a_pier, some_turns
 
-from models.rehearsal import RehearsalTokenizer
-from prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object, reply_prefix_of
-from prompts.ending import assemble_ending
-from prompts.examples import exchanges
-from prompts.judge import assemble_judge_prompt
-from prompts.render import as_messages, render
-from prompts.templates import PromptTemplate, template
-from state.parameters import Layout, Parameters
-from state.records import BLOCK_INITIALS, Case, HumanNeeds, Participant, Persona, Prompt, Turn
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object, reply_prefix_of
+from tertulia.prompts.ending import assemble_ending
+from tertulia.prompts.examples import exchanges
+from tertulia.prompts.judge import assemble_judge_prompt
+from tertulia.prompts.render import as_messages, render
+from tertulia.prompts.templates import PromptTemplate, template
+from tertulia.state.parameters import Layout, Parameters
+from tertulia.state.records import BLOCK_INITIALS, Case, HumanNeeds, Participant, Persona, Prompt, Turn
 
 FEELINGS = HumanNeeds(unsatisfied=(("very", "hungry"), ("", "tired")), emotion="sad", closeness="rather close")
 LAYOUTS: tuple[Layout, ...] = ("single_message", "chat_turns")

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tiny import tiny_tokenizer
 
-from models.tokenizer import HuggingFaceTokenizer
-from prompts.render import as_messages, render
-from state.records import Prompt, Unit
+from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.prompts.render import as_messages, render
+from tertulia.state.records import Prompt, Unit
 
 TEXTS = [
     "Mara knows Piotr.",

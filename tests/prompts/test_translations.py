@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from nodes.mechanisms.registry import MECHANISMS, description_of
-from prompts.examples import draw_example, draw_switch, examples
-from prompts.names import clauses, enumerated, listed, qualities
-from prompts.shape import ask_again, problem_of, schema_of
-from prompts.templates import is_translated, template
-from prompts.words import stored_word, word, words
-from state.language_model import ReplyField
-from state.meeting import BIG_FIVE, EMOTIONS
-from state.randomness import keyed_generator
+from tertulia.nodes.mechanisms.registry import MECHANISMS, description_of
+from tertulia.prompts.examples import draw_example, draw_switch, examples
+from tertulia.prompts.names import clauses, enumerated, listed, qualities
+from tertulia.prompts.shape import ask_again, problem_of, schema_of
+from tertulia.prompts.templates import is_translated, template
+from tertulia.prompts.words import stored_word, word, words
+from tertulia.state.language_model import ReplyField
+from tertulia.state.meeting import BIG_FIVE, EMOTIONS
+from tertulia.state.randomness import keyed_generator
 
 _FOLDER = resources.files("prompts") / "templates"
 #: What only researchers ask, about stored conversations, and what is no template.

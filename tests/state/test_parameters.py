@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from models import chat_names, embedded
-from models.rehearsal import RehearsalEmbedder, RehearsalModel
-from state.blocks import letters_of
-from state.errors import SettingError, UsageError
-from state.language_model import ModelTraits
-from state.parameters import LONG, SETTABLE, Parameters, parameter_groups
-from state.parameters.parameters import GROUPS
 from tertulia.engines import Engines
+from tertulia.models import chat_names, embedded
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.state.blocks import letters_of
+from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.language_model import ModelTraits
+from tertulia.state.parameters import LONG, SETTABLE, Parameters, parameter_groups
+from tertulia.state.parameters.parameters import GROUPS
 
 
 def test_every_parameter_stands_in_one_group_and_is_listed() -> None:

@@ -1,6 +1,6 @@
 """Text on one line."""
 
-from state.text import first_line, one_line
+from tertulia.state.text import first_line, one_line
 
 
 def test_one_line() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.words import segmenter, spoken_words, word_spans, words
+from tertulia.state.words import segmenter, spoken_words, word_spans, words
 
 #: The words of DESIGN's figures, which hold for what European scripts write.
 ENGLISH = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

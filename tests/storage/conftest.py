@@ -8,7 +8,7 @@ import pytest
 from support.postgres_server import NewStore, PostgresServer, ServerStores
 from support.stored import a_case, a_run
 
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture(scope="session")

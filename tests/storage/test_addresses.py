@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.addresses import ServerAddress, argument_for, is_missing, store_address
+from tertulia.storage.addresses import ServerAddress, argument_for, is_missing, store_address
 
 PASSWORDS = (
     "postgresql://ada:s3cret@db.example:5432/talks",

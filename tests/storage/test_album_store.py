@@ -8,12 +8,12 @@ import pytest
 from support.stored import a_call, a_candidate, a_case, a_run, a_turn_record, stored_rows
 from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run, an_exchange, write_exchange
 
-from state.album import Exchange
-from state.errors import NotFoundError, StorageError
-from state.records import Prompt, TurnRecord, Unit
-from storage.schema import TABLES
-from storage.search import Passage, search
-from storage.store import SqlStore
+from tertulia.state.album import Exchange
+from tertulia.state.errors import NotFoundError, StorageError
+from tertulia.state.records import Prompt, TurnRecord, Unit
+from tertulia.storage.schema import TABLES
+from tertulia.storage.search import Passage, search
+from tertulia.storage.store import SqlStore
 
 PNG = b"\x89PNG\r\n\x1a\n\x00 not a text \xff"
 

@@ -20,11 +20,11 @@ from langgraph.types import Send
 from support.stored import a_case, a_run
 from typing_extensions import TypedDict
 
-from state.errors import StorageError
-from state.records import Utterance
-from storage.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
-from storage.store import SqlStore
 from tertulia.conversation import states_of
+from tertulia.state.errors import StorageError
+from tertulia.state.records import Utterance
+from tertulia.storage.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
+from tertulia.storage.store import SqlStore
 
 Config = dict[str, Any]
 

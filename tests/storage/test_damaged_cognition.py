@@ -11,11 +11,11 @@ from support.long_meeting import AGENTS, PHASES
 from support.postgres_server import undone
 from support.stored import STEPS, a_call, a_case, a_run
 
-from state.cognition import Bid, Finding, Trace
-from state.errors import StorageError, TertuliaError
-from storage.schema import TABLES
-from storage.store import SqlStore
-from storage.tables import COLUMNS
+from tertulia.state.cognition import Bid, Finding, Trace
+from tertulia.state.errors import StorageError, TertuliaError
+from tertulia.storage.schema import TABLES
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import COLUMNS
 
 # --- damage ---------------------------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ import sys
 from itertools import count
 from support.long_meeting import write_group_round
 from support.stored import a_case, a_run
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 store = SqlStore.open(sys.argv[1], create=True)
 store.create_run(a_run(), a_case())
 for round in count(store.run("k3f9").turns + 1):

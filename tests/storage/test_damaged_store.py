@@ -14,9 +14,9 @@ from support.scripted import ScriptedModel
 from support.stored import STEPS
 
 from benchmarks.in_process import CommandResult, command
-from state.errors import StorageError, TertuliaError
-from storage.search import search
-from storage.store import SqlStore
+from tertulia.state.errors import StorageError, TertuliaError
+from tertulia.storage.search import search
+from tertulia.storage.store import SqlStore
 
 #: Bits that are flipped, one after the other.
 FLIPS = 300 if settings.default.max_examples < 2000 else 5000
@@ -51,12 +51,12 @@ class Sound:
         how = ("--rehearse", "--json", "--store", self.path)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)  # names and ids are the same in every test, so that every byte has its place
-            patch.setattr("storage.runs.secrets.choice", random.Random(0).choice)
+            patch.setattr("tertulia.storage.runs.secrets.choice", random.Random(0).choice)
             self.duo = _run(command("run", "duo.yaml", "--lambda", "0.5", "--rounds", "3", *how))
             self.fork = _run(command("fork", self.duo, "--at", "2", "--set", "removal_factor=0.8", *how[1:]))
             model = ScriptedModel(fails_at=30)
             model.id = "rehearsal"
-            patch.setattr("models.loading.open_model", lambda *_, **__: model)
+            patch.setattr("tertulia.models.loading.open_model", lambda *_, **__: model)
             stopped = command("run", "trio.yaml", "--lambda", "0.5", "--rounds", "4", *how[1:])
             assert "the model went away" in stopped.err
         self.trio = json.loads(stopped.out)["run"]

@@ -11,15 +11,15 @@ from sqlite_utils import Database
 from support.group_stored import a_group_run, a_meeting, read_all, write_meeting
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turn, write_turns
 
-from state.cognition import Assessment
-from state.errors import StorageError
-from state.records import Memory, TurnRecord
-from storage import migrations
-from storage.contents import content_hash
-from storage.schema import APPLICATION_ID
-from storage.search import search
-from storage.store import SqlStore
-from storage.values import bound
+from tertulia.state.cognition import Assessment
+from tertulia.state.errors import StorageError
+from tertulia.state.records import Memory, TurnRecord
+from tertulia.storage import migrations
+from tertulia.storage.contents import content_hash
+from tertulia.storage.schema import APPLICATION_ID
+from tertulia.storage.search import search
+from tertulia.storage.store import SqlStore
+from tertulia.storage.values import bound
 
 
 def make_version(connection: sqlite3.Connection, before: str) -> None:

@@ -18,12 +18,12 @@ import pytest
 from support.commands import Cli, rehearse
 from support.stored import a_case, a_run
 
-from state.errors import StorageError
-from storage.locks import drive_lock
-from storage.objects import is_known, objects
-from storage.opening import open_connection
-from storage.store import SqlStore
-from storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, packed, parsed, unpacked
+from tertulia.state.errors import StorageError
+from tertulia.storage.locks import drive_lock
+from tertulia.storage.objects import is_known, objects
+from tertulia.storage.opening import open_connection
+from tertulia.storage.store import SqlStore
+from tertulia.storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, packed, parsed, unpacked
 
 OLDER = Path(__file__).parent / "data" / "made_by_polylogue.db.xz"
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
@@ -122,8 +122,8 @@ def test_statistics_of_other_tools_are_accepted(stored: Path) -> None:
 
 LONG_QUERY = f"""
 import sys
-from cli.main import main
-from storage.store import SqlStore
+from tertulia.cli.main import main
+from tertulia.storage.store import SqlStore
 def runs(self, **_):
     print("asking", flush=True)
     with self.file.transaction():

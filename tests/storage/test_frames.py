@@ -19,12 +19,12 @@ from support.group_stored import write_meeting
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.stored_exchange import a_population, an_album_run, write_exchange
 
-from metrics.diversity import distinct_n
-from state.cognition import Assessment
-from state.errors import NotFoundError, StorageError, UsageError
-from state.records import TurnRecord
-from storage import frames
-from storage.store import SqlStore
+from tertulia.metrics.diversity import distinct_n
+from tertulia.state.cognition import Assessment
+from tertulia.state.errors import NotFoundError, StorageError, UsageError
+from tertulia.state.records import TurnRecord
+from tertulia.storage import frames
+from tertulia.storage.store import SqlStore
 
 DOC = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 READERS: dict[str, Callable[..., pandas.DataFrame]] = {

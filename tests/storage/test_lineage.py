@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from support.postgres_server import NewStore
 from support.stored import a_candidate, a_case, a_run, a_turn_record, stored_rows
 
-from state.cognition import Assessment, Call, Perception, Trace
-from state.errors import NotFoundError
-from state.records import Candidate, Prompt, Reply, TurnRecord, Unit
-from storage.search import search
-from storage.store import SqlStore
-from storage.tables import COLUMNS
+from tertulia.state.cognition import Assessment, Call, Perception, Trace
+from tertulia.state.errors import NotFoundError
+from tertulia.state.records import Candidate, Prompt, Reply, TurnRecord, Unit
+from tertulia.storage.search import search
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import COLUMNS
 
 NODE = "assess"
 PERCEIVED = Perception(turn=0, similarities={}, relevance=0, named=False, noticed=True, importance=0)

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from nodes.memory import best_of, recall, retrieve_memories
-from state.errors import StorageError
-from state.parameters import Parameters
-from state.records import Memory, Participant, Persona, Remembered, Stream
-from state.store import Recollection
-from state.town import Simulation, Town
-from storage.memory_index import MemoryIndex
-from storage.store import SqlStore
+from tertulia.nodes.memory import best_of, recall, retrieve_memories
+from tertulia.state.errors import StorageError
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Memory, Participant, Persona, Remembered, Stream
+from tertulia.state.store import Recollection
+from tertulia.state.town import Simulation, Town
+from tertulia.storage.memory_index import MemoryIndex
+from tertulia.storage.store import SqlStore
 
 NOW = datetime(2026, 5, 6, 9, 30)
 DIMENSIONS = 96

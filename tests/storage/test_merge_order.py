@@ -12,8 +12,8 @@ from support.merged import merged
 from support.stored import NOW, a_case, a_run, write_turns
 
 from benchmarks.store_content import content, differences
-from state.records import RunStatus
-from storage.store import SqlStore
+from tertulia.state.records import RunStatus
+from tertulia.storage.store import SqlStore
 
 #: How far copies are, of which each is a beginning of the next: turns, and status.
 COPIES = [(0, "interrupted"), (1, "interrupted"), (2, "interrupted"), (2, "failed"), (4, "interrupted")]

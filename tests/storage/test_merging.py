@@ -9,15 +9,15 @@ from support.merged import assert_same, copied, execute, merged
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 
-from state.annotation import Annotation
-from state.errors import StorageError
-from storage.annotations import Annotations
-from storage.carrying import SourceError
-from storage.merging import Merged, merge
-from storage.store import SqlStore
-from storage.tables import Table
 from tertulia.api import run
 from tertulia.engines import ModelAccess
+from tertulia.state.annotation import Annotation
+from tertulia.state.errors import StorageError
+from tertulia.storage.annotations import Annotations
+from tertulia.storage.carrying import SourceError
+from tertulia.storage.merging import Merged, merge
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
 from tertulia.towns import begin_simulation, drive_simulation, plan_simulation
 
 

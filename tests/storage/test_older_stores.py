@@ -20,12 +20,12 @@ import pytest
 from sqlite_utils import Database
 from support.commands import Cli
 
-from state.errors import StorageError
-from state.town import Simulation
-from storage import migrations
-from storage.annotations import Annotations
-from storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
-from storage.store import SqlStore
+from tertulia.state.errors import StorageError
+from tertulia.state.town import Simulation
+from tertulia.storage import migrations
+from tertulia.storage.annotations import Annotations
+from tertulia.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
+from tertulia.storage.store import SqlStore
 
 OLDER = lzma.decompress((Path(__file__).parent / "data" / "made_by_polylogue.db.xz").read_bytes())
 RUNS = ["a2ds", "wtdr", "5cu8-2-2", "5cu8-2-1", "5cu8-1-2", "5cu8-1-1", "4yaq", "cbmy"]
@@ -205,7 +205,7 @@ def test_a_store_of_version_6_becomes_what_one_of_version_5_does(path: Path, tmp
     assert sum(line.startswith('INSERT INTO "unit_scores"') for line in dumps[0]) > 100
 
 
-OPEN = "import sys; from storage.store import SqlStore; print(len(SqlStore.open(sys.argv[1]).runs()))"
+OPEN = "import sys; from tertulia.storage.store import SqlStore; print(len(SqlStore.open(sys.argv[1]).runs()))"
 
 
 def opened_elsewhere(path: Path) -> "subprocess.Popen[str]":
@@ -219,7 +219,7 @@ def test_several_processes_may_migrate_it_at_once(path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from storage import migrations
+from tertulia.storage import migrations
 convert, left = migrations._convert, int(sys.argv[2])
 def convert_or_die(*arguments, **named):
     global left
@@ -228,7 +228,7 @@ def convert_or_die(*arguments, **named):
     left -= 1
     convert(*arguments, **named)
 migrations._convert = convert_or_die
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 SqlStore.open(sys.argv[1])
 """
 
@@ -249,7 +249,7 @@ def test_an_interrupt_within_a_migration_is_one_and_no_damage(path: Path, monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("storage.migrations.checksum", interrupted)
+        patched.setattr("tertulia.storage.migrations.checksum", interrupted)
         with pytest.raises(KeyboardInterrupt):
             SqlStore.open(path)
     with SqlStore.open(path) as store:

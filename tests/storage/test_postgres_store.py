@@ -16,14 +16,14 @@ from support.commands import Cli
 from support.postgres_server import PASSWORD, PostgresServer
 from support.stored import a_call, a_case, a_run, stored_rows, write_turn, write_turns
 
-from state.errors import StorageError, UsageError
-from storage import frames
-from storage.addresses import ServerAddress
-from storage.merging import merge
-from storage.search import search
-from storage.server_text import decoded, encoded
-from storage.store import SqlStore
-from storage.watching import Watch
+from tertulia.state.errors import StorageError, UsageError
+from tertulia.storage import frames
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.merging import merge
+from tertulia.storage.search import search
+from tertulia.storage.server_text import decoded, encoded
+from tertulia.storage.store import SqlStore
+from tertulia.storage.watching import Watch
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,7 +112,7 @@ def test_bad_addresses_are_told_and_no_password_is(postgres: PostgresServer) -> 
 
 
 def test_without_psycopg_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "storage.postgres", raising=False)
+    monkeypatch.delitem(sys.modules, "tertulia.storage.postgres", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(UsageError, match=r"need psycopg.*pip install .*\[postgres\]"):
         SqlStore.open("postgresql://u@localhost/x")
@@ -195,7 +195,7 @@ def test_search_finds_what_it_finds_in_a_file(server_store: SqlStore, file_store
 WRITER = """
 import sys
 from support.stored import a_case, a_run, write_turn
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 store = SqlStore.open(sys.argv[1], create=True)
 store.create_run(a_run(sys.argv[2]), a_case())
 for turn in range(1, 4):
@@ -223,7 +223,7 @@ def test_ten_processes_may_make_the_store_and_write_at_once(address: ServerAddre
 
 DRIVER = """
 import sys, time
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 store = SqlStore.open(sys.argv[1], create=True)
 with store.drive_lock("k3f9"):
     print("driving", flush=True)
@@ -324,7 +324,7 @@ def test_days_pass_in_a_server(cli: Cli, tmp_path: Path, address: ServerAddress)
 
 
 def run_slowly(store: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "cli.main", *arguments, "--store", store]
+    command = [sys.executable, "-m", "tertulia.cli.main", *arguments, "--store", store]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin", "HOME": str(folder), "TERTULIA_CONFIG": str(folder)},

@@ -8,9 +8,9 @@ import pytest
 from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
-from state.errors import StorageError
-from storage import opening
-from storage.store import SqlStore
+from tertulia.state.errors import StorageError
+from tertulia.storage import opening
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from support.group_stored import write_meeting
 from support.postgres_server import NewStore
 from support.stored import a_case, a_run, stored_rows, write_turn, write_turns
 
-from state.errors import NotFoundError, StorageError, UsageError
-from state.store import Dependents
-from storage.schema import TABLES
-from storage.search import search
-from storage.store import SqlStore
+from tertulia.state.errors import NotFoundError, StorageError, UsageError
+from tertulia.state.store import Dependents
+from tertulia.storage.schema import TABLES
+from tertulia.storage.search import search
+from tertulia.storage.store import SqlStore
 
 # --- labels and choice ------------------------------------------------------------------------------------------------
 
@@ -143,12 +143,12 @@ def test_nobody_removes_what_somebody_drives(tmp_path: Path) -> None:
 
 REMOVER = """
 import os, signal, sys
-from storage import removal, runs
+from tertulia.storage import removal, runs
 after = int(sys.argv[2])
 def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(runs, ("pointed_from", "delete_runs", "delete_unused")[after], die)
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 SqlStore.open(sys.argv[1]).remove_run("k3f9")
 """
 

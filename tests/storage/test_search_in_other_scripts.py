@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from storage.contents import Contents
-from storage.search import search
-from storage.store import SqlStore
+from tertulia.storage.contents import Contents
+from tertulia.storage.search import search
+from tertulia.storage.store import SqlStore
 
 PARK = "我们去公园散步，好吗？"
 COMPANY = "公司在园区里，公，园"

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from support.postgres_server import NewStore
 from support.stored import NOW, a_candidate, a_case, a_prompt, a_run, a_turn_record, stored_rows, write_turn
 
-from state.cognition import Call
-from state.errors import NotFoundError, StorageError, UsageError
-from state.meeting import Attendee, Goal, Meeting, Start
-from state.parameters import Parameters
-from state.records import (
+from tertulia.state.cognition import Call
+from tertulia.state.errors import NotFoundError, StorageError, UsageError
+from tertulia.state.meeting import Attendee, Goal, Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import (
     Candidate,
     Case,
     Dialogue,
@@ -29,10 +29,10 @@ from state.records import (
     Unit,
     Utterance,
 )
-from state.store import Store
-from storage import runs as runs_module
-from storage.contents import content_hash
-from storage.store import SqlStore
+from tertulia.state.store import Store
+from tertulia.storage import runs as runs_module
+from tertulia.storage.contents import content_hash
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from support.postgres_server import NewStore
 from support.stored import a_call, a_case, a_prompt, a_reply, a_run
 from test_storage import counts, names, replies, texts
 
-from state.cognition import (
+from tertulia.state.cognition import (
     Assessment,
     Bid,
     Call,
@@ -31,10 +31,10 @@ from state.cognition import (
     Visit,
     WillingnessParts,
 )
-from state.errors import StorageError
-from state.records import Record, Reply
-from state.store import Store
-from storage.store import SqlStore
+from tertulia.state.errors import StorageError
+from tertulia.state.records import Record, Reply
+from tertulia.state.store import Store
+from tertulia.storage.store import SqlStore
 
 # --- round trips ----------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,9 @@ import pytest
 from support.killed_writer import written_before_kill
 from support.stored import a_case, a_prompt, a_run, write_turn, write_turns
 
-from state.errors import NotFoundError, StorageError, TertuliaError
-from storage import locks
-from storage.store import SqlStore
+from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
+from tertulia.storage import locks
+from tertulia.storage.store import SqlStore
 
 # --- files ----------------------------------------------------------------------------------------------------------
 
@@ -182,7 +182,8 @@ def test_changed_tables_are_told(path: Path, change: str) -> None:
 
 
 def test_many_processes_may_make_the_store_at_once(path: Path) -> None:
-    code = "import sys; from storage.store import SqlStore; SqlStore.open(sys.argv[1], create=True).save_text('x')"
+    opened = "SqlStore.open(sys.argv[1], create=True)"
+    code = f"import sys; from tertulia.storage.store import SqlStore; {opened}.save_text('x')"
     processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
     assert [process.wait(60) for process in processes] == [0, 0, 0, 0]
 
@@ -191,7 +192,7 @@ WRITER = """
 import sys
 from itertools import count
 from support.stored import a_case, a_run, write_turn
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 store = SqlStore.open(sys.argv[1], create=True)
 store.create_run(a_run(), a_case())
 for turn in count(store.run("k3f9").turns + 1):
@@ -222,7 +223,7 @@ def test_what_was_stored_before_a_kill_is_whole(path: Path) -> None:
 
 DRIVER = """
 import sys, time
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 store = SqlStore.open(sys.argv[1], create=True)
 with store.drive_lock("k3f9"):
     print("driving", flush=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import tertulia
-from state.errors import StorageError
-from storage.locks import Drivers, drive_lock
-from storage.store import SqlStore
-from storage.watching import RunProgress, Watch
+from tertulia.state.errors import StorageError
+from tertulia.storage.locks import Drivers, drive_lock
+from tertulia.storage.store import SqlStore
+from tertulia.storage.watching import RunProgress, Watch
 
 
 def test_a_look_is_the_same_until_something_is_written(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_lock_that_nobody_holds_is_tried_once_and_never_held(tmp_path: Path, m
     assert not drivers.is_driven("k3f9")
     lock.write_text("1")  # as a driver that was killed leaves it
     os.utime(lock, (0, 0))
-    monkeypatch.setattr("storage.locks.fcntl.flock", lambda *_: tried.append(1))
+    monkeypatch.setattr("tertulia.storage.locks.fcntl.flock", lambda *_: tried.append(1))
     assert not any(drivers.is_driven("k3f9") for _ in range(3))
     assert tried == [1]
     monkeypatch.undo()

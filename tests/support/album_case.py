@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from state.album import Picture, PictureFile, Population, Villager
-from state.records import Persona
+from tertulia.state.album import Picture, PictureFile, Population, Villager
+from tertulia.state.records import Persona
 
 CAPTIONS = ("red kite", "stone bridge", "copper kettle", "paper lantern", "garden gate", "toy boat", "blue teapot")
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from support.stored import NOW, a_reply, a_run
 
-from state.album import CALLS, PARTS, Exchange, Pairs, Picture, PictureFile, Population, Villager
-from state.cognition import Call
-from state.parameters import ALBUM_CHAT, Parameters
-from state.records import Candidate, Persona, Prompt, RunRecord, Turn, TurnRecord, Unit
-from state.store import Store
+from tertulia.state.album import CALLS, PARTS, Exchange, Pairs, Picture, PictureFile, Population, Villager
+from tertulia.state.cognition import Call
+from tertulia.state.parameters import ALBUM_CHAT, Parameters
+from tertulia.state.records import Candidate, Persona, Prompt, RunRecord, Turn, TurnRecord, Unit
+from tertulia.state.store import Store
 
 HOSTILE = "Is it \x1b[31mred\x1b[0m, *Ada*? <b>"
 

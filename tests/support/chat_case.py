@@ -5,12 +5,12 @@ from typing import Any
 
 from support.protocol_server import Served
 
-from models.chat import ChatModel, open_chat_model
-from models.rehearsal import RehearsalTokenizer
-from prompts.render import render
-from state.language_model import GenerationRequest, ReplyField
-from state.parameters import Parameters
-from state.records import Prompt, Unit
+from tertulia.models.chat import ChatModel, open_chat_model
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.prompts.render import render
+from tertulia.state.language_model import GenerationRequest, ReplyField
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Prompt, Unit
 
 SPEECH = (ReplyField("Ana", "speech"),)
 FIELDS = (*SPEECH, ReplyField("over?", "boolean"))

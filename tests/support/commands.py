@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from cli.main import build_app
+from tertulia.cli.main import build_app
 
 
 class Result(NamedTuple):

@@ -6,14 +6,14 @@ from typing import Any
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
-from models.batching import BatchingBroker
-from models.rehearsal import RehearsalEmbedder
-from state.context import Context
-from state.graph_state import first_state
-from state.meeting import Meeting, Start
-from state.parameters import GROUP_CHAT, Parameters
-from state.records import Case, Dialogue, Memory, Participant, Persona, Turn, Utterance
-from storage.store import SqlStore
+from tertulia.models.batching import BatchingBroker
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.state.context import Context
+from tertulia.state.graph_state import first_state
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import GROUP_CHAT, Parameters
+from tertulia.state.records import Case, Dialogue, Memory, Participant, Persona, Turn, Utterance
+from tertulia.storage.store import SqlStore
 
 NOW = datetime(2026, 5, 6, 9, 30)
 

@@ -16,12 +16,12 @@ from markdown_it import MarkdownIt
 from typer.exceptions import Exit, TyperException
 
 import tertulia
-from cli.main import build_app
-from nodes.machinery.places import PLACES
-from state.errors import TertuliaError
-from state.parameters import Parameters
+from tertulia.cli.main import build_app
+from tertulia.nodes.machinery.places import PLACES
 from tertulia.settings import find_settings
-from worlds.catalog import SHIPPED
+from tertulia.state.errors import TertuliaError
+from tertulia.state.parameters import Parameters
+from tertulia.worlds.catalog import SHIPPED
 
 ROOT = Path(__file__).parents[2]
 _OPERATORS = {";", "|", "||", "&", "&&", "(", ")"}

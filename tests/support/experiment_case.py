@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from lab.experiment import Experiment
-from lab.results import Results, TrialRun, read_results
-from lab.running import InProcessExecutor, run_experiment
-from state.records import RunRecord, Trial
-from storage.store import SqlStore
 from tertulia.engines import ModelAccess
+from tertulia.lab.experiment import Experiment
+from tertulia.lab.results import Results, TrialRun, read_results
+from tertulia.lab.running import InProcessExecutor, run_experiment
+from tertulia.state.records import RunRecord, Trial
+from tertulia.storage.store import SqlStore
 
 
 def rehearsed(store: SqlStore, experiment: Experiment, without: Sequence[tuple[str, str, int]] = ()) -> Results:

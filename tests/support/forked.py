@@ -10,7 +10,14 @@ from pathlib import Path
 _CONTEXT = multiprocessing.get_context("forkserver")
 # pytest is what the main module of this process imports, and what is imported again in every child.
 _CONTEXT.set_forkserver_preload(
-    ["pytest", "cli.run", "cli.driving", "tertulia.conversation", "storage.checkpoints", "models.rehearsal"]
+    [
+        "pytest",
+        "tertulia.cli.run",
+        "tertulia.cli.driving",
+        "tertulia.conversation",
+        "tertulia.storage.checkpoints",
+        "tertulia.models.rehearsal",
+    ]
 )
 
 
@@ -53,7 +60,7 @@ class Forked:
 
 
 def _command(arguments: list[str], stderr: Path, largest_file: int | None, stdout: Path) -> None:
-    from cli.main import main
+    from tertulia.cli.main import main
 
     os.dup2(os.open(stdout, os.O_WRONLY), sys.stdout.fileno())
     sys.stdout = os.fdopen(sys.stdout.fileno(), "w", closefd=False)  # a pipe can't be sought, as what was there before

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from state.records import Utterance
+from tertulia.state.records import Utterance
 
 REAL_RUN = Path(__file__).parents[3] / "shared/data/generative_agents/July1_the_ville_isabella_maria_klaus-step-3-20"
 DAY = "2023-02-13"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from support.stored import NOW, STEPS, a_candidate
 
-from state.cognition import (
+from tertulia.state.cognition import (
     Assessment,
     Bid,
     Call,
@@ -30,12 +30,12 @@ from state.cognition import (
     SubGoal,
     WillingnessParts,
 )
-from state.meeting import Attendee, Goal, Meeting
-from state.parameters import GROUP_CHAT, Parameters
-from state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
-from state.store import Store
-from storage.search import search
-from storage.store import SqlStore
+from tertulia.state.meeting import Attendee, Goal, Meeting
+from tertulia.state.parameters import GROUP_CHAT, Parameters
+from tertulia.state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
+from tertulia.state.store import Store
+from tertulia.storage.search import search
+from tertulia.storage.store import SqlStore
 
 NAMES = ("Ada", "Ben", "Cleo", "Dev")
 BEGIN = datetime(2025, 6, 12, 14, 59, 40)

@@ -10,8 +10,8 @@ from unittest.mock import patch
 from support import album_stored, group_stored
 from support.stored import NOW, a_candidate, a_reply, a_run
 
-from state.records import Case, Memory, Participant, Persona, Prompt, Record, Turn, TurnRecord, Unit
-from storage.store import SqlStore
+from tertulia.state.records import Case, Memory, Participant, Persona, Prompt, Record, Turn, TurnRecord, Unit
+from tertulia.storage.store import SqlStore
 
 #: What a script of an attack sets, were it run.
 FLAG = "ran"

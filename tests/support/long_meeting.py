@@ -6,7 +6,7 @@ import random
 
 from support.stored import write_turn
 
-from state.cognition import (
+from tertulia.state.cognition import (
     Assessment,
     Bid,
     Call,
@@ -16,8 +16,8 @@ from state.cognition import (
     Perception,
     WillingnessParts,
 )
-from state.records import Prompt, Record, Reply, Unit
-from state.store import Store
+from tertulia.state.records import Prompt, Record, Reply, Unit
+from tertulia.state.store import Store
 
 AGENTS = ("Alice", "Bob", "Carol", "David", "Emma")
 

@@ -7,12 +7,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, many_memories
 from support.scripted import ScriptedModel
 
-from nodes.mechanisms.registry import MECHANISMS
-from state.context import Context
-from state.meeting import Attendee, Goal, Meeting, WillingnessWeights
-from state.records import Persona, Turn, Utterance
-from storage.store import SqlStore
 from tertulia.conversation import drive
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.state.context import Context
+from tertulia.state.meeting import Attendee, Goal, Meeting, WillingnessWeights
+from tertulia.state.records import Persona, Turn, Utterance
+from tertulia.storage.store import SqlStore
 
 NOW = datetime(2026, 5, 6, 15, 0)
 

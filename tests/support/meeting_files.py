@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from nodes.mechanisms.registry import MECHANISMS
-from state.errors import ScenarioError
-from state.meeting import Meeting
-from worlds.meeting_file import MeetingScenario
-from worlds.scenario_file import read_scenario_file
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.state.errors import ScenarioError
+from tertulia.state.meeting import Meeting
+from tertulia.worlds.meeting_file import MeetingScenario
+from tertulia.worlds.scenario_file import read_scenario_file
 
 KNOWN = tuple(MECHANISMS)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.store_content import content, differences
-from storage.merging import Merged, merge
-from storage.store import SqlStore
+from tertulia.storage.merging import Merged, merge
+from tertulia.storage.store import SqlStore
 
 
 def merged(into: Path, *sources: Path) -> list[Merged]:

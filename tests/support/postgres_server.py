@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from storage.addresses import ServerAddress
-from storage.store import SqlStore
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.store import SqlStore
 
 #: Opens an empty store, which is closed, or gone, when the context ends.
 NewStore = Callable[[], AbstractContextManager[SqlStore]]

@@ -7,14 +7,14 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
-from nodes.mechanisms.registry import MECHANISMS
-from nodes.prepare import prepare
-from nodes.view import View
-from state.cognition import Finding
-from state.context import Context
-from state.graph_state import CognitionInput, GroupState, first_state
-from state.meeting import Meeting
-from state.records import Turn, TurnRecord
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.nodes.prepare import prepare
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Finding
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionInput, GroupState, first_state
+from tertulia.state.meeting import Meeting
+from tertulia.state.records import Turn, TurnRecord
 
 
 class Scene:

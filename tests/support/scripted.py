@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.rehearsal import RehearsalModel
-from state.errors import ModelError
-from state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from state.records import Reply
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
+from tertulia.state.records import Reply
 
 
 class ScriptedModel(RehearsalModel):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from state.setpoint import Inconsistency, Line, Setpoint
+from tertulia.state.setpoint import Inconsistency, Line, Setpoint
 
 #: Utterances of its pilot, and of its window.
 WINDOW = 6

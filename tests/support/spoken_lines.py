@@ -186,7 +186,7 @@ _TOPICS = (
 
 def _rehearsed(number: int) -> str:
     """Return an utterance as the rehearsal puts it together: an opening, a remark, an ending, or some of them."""
-    from models.rehearsal import _ENDINGS, _OPENINGS, _REMARKS
+    from tertulia.models.rehearsal import _ENDINGS, _OPENINGS, _REMARKS
 
     draw = random.Random(number)
     a, b = draw.sample(_TOPICS, 2)

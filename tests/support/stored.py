@@ -3,8 +3,8 @@
 import random
 from datetime import UTC, datetime
 
-from state.cognition import Assessment, Bid, Call, Character, Floor, InformationNeed, Perception
-from state.records import (
+from tertulia.state.cognition import Assessment, Bid, Call, Character, Floor, InformationNeed, Perception
+from tertulia.state.records import (
     Candidate,
     Case,
     Participant,
@@ -17,9 +17,9 @@ from state.records import (
     TurnRecord,
     Unit,
 )
-from state.store import Store
-from storage.schema import TABLES
-from storage.store import SqlStore
+from tertulia.state.store import Store
+from tertulia.storage.schema import TABLES
+from tertulia.storage.store import SqlStore
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 

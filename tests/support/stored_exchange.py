@@ -2,10 +2,10 @@
 
 from support.stored import NOW, a_candidate, a_run, a_turn_record
 
-from state.album import Exchange, Picture, PictureFile, Population, Villager
-from state.cognition import Trace, Visit
-from state.records import Persona, Prompt, RunRecord, TurnRecord, Unit
-from state.store import Store
+from tertulia.state.album import Exchange, Picture, PictureFile, Population, Villager
+from tertulia.state.cognition import Trace, Visit
+from tertulia.state.records import Persona, Prompt, RunRecord, TurnRecord, Unit
+from tertulia.state.store import Store
 
 ASKER, ANSWERER = "Ada", "Bob"
 

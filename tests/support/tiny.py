@@ -20,8 +20,8 @@ from transformers import (
 )
 
 from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
-from models.causal import CausalLanguageModel
-from state.language_model import ModelTraits
+from tertulia.models.causal import CausalLanguageModel
+from tertulia.state.language_model import ModelTraits
 
 _SHARED: dict[str, Any] = {
     "vocab_size": VOCABULARY,

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 from support.stored import a_case, a_run
 
-from state.records import Persona, Remembered, Turn, TurnRecord
-from state.town import Encounter, Resident, Simulation, Town
-from storage.store import SqlStore
+from tertulia.state.records import Persona, Remembered, Turn, TurnRecord
+from tertulia.state.town import Encounter, Resident, Simulation, Town
+from tertulia.storage.store import SqlStore
 
 PEOPLE = ("Ada", "Ben", "Cleo", "Ada Lind")
 BEGINS = datetime(2026, 5, 16)

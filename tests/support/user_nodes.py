@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
-from nodes.machinery.node import Node
-from nodes.mechanisms.mechanism import Mechanism
-from nodes.view import View
-from state.cognition import Finding
+from tertulia.nodes.machinery.node import Node
+from tertulia.nodes.mechanisms.mechanism import Mechanism
+from tertulia.nodes.view import View
+from tertulia.state.cognition import Finding
 
 
 def without_addresses(value: object) -> str:

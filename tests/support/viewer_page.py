@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from state.language_model import Embedder
-from viewer.server import build_app
-from viewer.serving import PageServer, listen
+from tertulia.state.language_model import Embedder
+from tertulia.viewer.server import build_app
+from tertulia.viewer.serving import PageServer, listen
 
 #: What chromium needs in a container, and what keeps it from looking for hosts of its own.
 ARGUMENTS = (

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 from support.tiny_seeing import save_clip, save_seeing
 
-from state.album import Exchange
-from state.errors import SettingError
-from state.records import TurnRecord
-from state.store import Store
-from storage.store import SqlStore
 from tertulia.comparing import compare
 from tertulia.driver import drive_run
 from tertulia.engines import ModelAccess
 from tertulia.forking import plan_fork
 from tertulia.starting import RunPlan, begin, plan_run
+from tertulia.state.album import Exchange
+from tertulia.state.errors import SettingError
+from tertulia.state.records import TurnRecord
+from tertulia.state.store import Store
+from tertulia.storage.store import SqlStore
 
 SETTINGS = {"agents": 4, "max_turns": 2, "removal_factor": 0.5, "judge": "off", "max_utterance_tokens": 12}
 

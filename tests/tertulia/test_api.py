@@ -12,7 +12,7 @@ import pytest
 from support.commands import Cli
 
 import tertulia as tt
-from state.errors import SettingError
+from tertulia.state.errors import SettingError
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,10 +11,10 @@ from support.commands import Cli
 from support.ga_builder import RunBuilder, node
 from support.protocol_server import serving
 
-from nodes.mechanisms.registry import MECHANISMS
-from state.cognition import Assessment, Finding
-from state.meeting import EMOTIONS
-from storage.store import SqlStore
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.state.cognition import Assessment, Finding
+from tertulia.state.meeting import EMOTIONS
+from tertulia.storage.store import SqlStore
 
 MEETING = """
 kind: group_chat
@@ -55,8 +55,8 @@ def rehearsal_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
         "TOPICS": ("屋顶", "门", "钱"),
     }
     for name, texts in stock.items():
-        monkeypatch.setattr(f"models.rehearsal._{name}", texts)
-    monkeypatch.setattr("models.rehearsal._TOPIC", re.compile(r"(?!)"))  # or it takes up keys of forms
+        monkeypatch.setattr(f"tertulia.models.rehearsal._{name}", texts)
+    monkeypatch.setattr("tertulia.models.rehearsal._TOPIC", re.compile(r"(?!)"))  # or it takes up keys of forms
 
 
 def english_in(text: str) -> set[str]:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import tertulia as tt
-from models.rehearsal import RehearsalModel
 from tertulia import interrupting
 from tertulia.events import Event, RunEnded
 from tertulia.launching import RunLauncher
+from tertulia.models.rehearsal import RehearsalModel
 from tertulia.progress_bar import ProgressBar
 from tertulia.session import events_of
 

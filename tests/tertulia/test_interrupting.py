@@ -16,9 +16,9 @@ from support.commands import Cli
 from support.stored import a_case, a_run
 
 import tertulia.interrupting
-from storage.store import SqlStore
 from tertulia.driver import recorded_ending
 from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.storage.store import SqlStore
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

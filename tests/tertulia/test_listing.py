@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from support.stored import NOW, a_run
 
-from state.records import RunRecord
-from state.town import Simulation
 from tertulia.listing import RunList
+from tertulia.state.records import RunRecord
+from tertulia.state.town import Simulation
 
 
 def runs(**parents: str | None) -> list[RunRecord]:

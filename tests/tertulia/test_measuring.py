@@ -9,11 +9,11 @@ import pytest
 from support.commands import Cli
 from support.stored import NOW, a_case, a_run, write_turns
 
-from metrics.diversity import metrics_of_cases
-from models.rehearsal import RehearsalEmbedder
-from state.errors import NotFoundError, UsageError
-from storage.store import SqlStore
 from tertulia.measuring import collect_cases
+from tertulia.metrics.diversity import metrics_of_cases
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.storage.store import SqlStore
 
 RUNS = ("r1", "r2", "r3")
 

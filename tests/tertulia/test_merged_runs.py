@@ -77,7 +77,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
 
     plans = {"short": plan("tidewell", 2), "long": plan("tidewell", 3), "group": plan("mothers_house", 2)}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("storage.runs.secrets.choice", random.Random(17).choice)
+        patched.setattr("tertulia.storage.runs.secrets.choice", random.Random(17).choice)
         for number, path in enumerate(paths):
             Shard(path, plans).fill(number)
         yield paths

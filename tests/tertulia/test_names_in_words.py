@@ -7,10 +7,10 @@ from support.commands import Cli
 from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
-from graphs.utterance import build_utterance_graph
-from metrics.dialogue_file import read_dialogues
-from storage.store import SqlStore
+from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.measuring import collect_cases
+from tertulia.metrics.dialogue_file import read_dialogues
+from tertulia.storage.store import SqlStore
 
 RUN = ("run", "tidewell", "--rehearse", "--rounds", "4", "--lambda", "0", "--set", "ending=off", "--json")
 

@@ -3,7 +3,7 @@
 import pytest
 from support.commands import Cli
 
-from state.records import Platform
+from tertulia.state.records import Platform
 
 HERE = Platform(device="cpu", precision="float32", threads=2, processor="AVX2", versions={"torch": "2.13.0"})
 

@@ -10,17 +10,17 @@ import pytest
 from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 
-from models.embedded import TRAITS
-from prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
-from prompts.judge import assemble_judge_prompt
-from prompts.names import listed
-from prompts.templates import has_templates, is_translated, template
-from prompts.vary import candidate_keys, candidates_prefix
-from state.errors import UsageError
-from state.languages import language_of, read_language
-from state.parameters import Parameters
-from state.records import Case, Dialogue, HumanNeeds, Memory, Participant, Persona, Unit, Utterance
+from tertulia.models.embedded import TRAITS
 from tertulia.prompt_language import language_notes, texts_of
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
+from tertulia.prompts.judge import assemble_judge_prompt
+from tertulia.prompts.names import listed
+from tertulia.prompts.templates import has_templates, is_translated, template
+from tertulia.prompts.vary import candidate_keys, candidates_prefix
+from tertulia.state.errors import UsageError
+from tertulia.state.languages import language_of, read_language
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, Dialogue, HumanNeeds, Memory, Participant, Persona, Unit, Utterance
 
 SCENARIO = """
 name: 丢失的钥匙

@@ -7,9 +7,9 @@ import pytest
 from support.commands import Cli
 from support.stored import a_run
 
-from state.records import Prompt, Turn, TurnRecord, Unit
-from storage.store import SqlStore
 from tertulia.removal import remarks, removal_in_words
+from tertulia.state.records import Prompt, Turn, TurnRecord, Unit
+from tertulia.storage.store import SqlStore
 from tertulia.turns import TurnDetails
 from tertulia.what_if import removed_at
 

@@ -9,10 +9,10 @@ from support.adapters import save_adapters
 from support.commands import Cli
 from support.tiny import save_tiny
 
-from models import loading
-from models.adapters import WEIGHTS
-from state.parameters import Parameters
 from tertulia.engines import ModelAccess
+from tertulia.models import loading
+from tertulia.models.adapters import WEIGHTS
+from tertulia.state.parameters import Parameters
 
 NEIGHBOURS = str(Path(__file__).parents[2] / "benchmarks" / "two_neighbours.yaml")
 SHORT = ("--rounds", "2", "--lambda", "0", "--set", "ending=off", "--set", "max_utterance_tokens=12")

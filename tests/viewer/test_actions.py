@@ -13,14 +13,14 @@ from support.requests_to_page import ask
 from support.viewer_page import serving
 
 import tertulia
-from state.errors import UsageError
-from state.parameters import Parameters
-from storage.store import SqlStore
 from tertulia.pages.actions import actions_page, fork_words
 from tertulia.settings import written
+from tertulia.state.errors import UsageError
+from tertulia.state.parameters import Parameters
+from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-m", "cli.main"]
+COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 TOKEN = "token"
 
 

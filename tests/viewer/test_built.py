@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from viewer.server import BUILT
+from tertulia.viewer.server import BUILT
 
 NAMES = ("index.html", "viewer.js", "viewer.css")
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.stored import a_case, a_prompt, a_run, a_turn_record
 from support.viewer_page import serving
 
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture(scope="module")

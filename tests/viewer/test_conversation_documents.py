@@ -9,13 +9,13 @@ from support.meeting_case import a_quay, an_attendee, at
 from support.stored import a_case, a_run, a_turn_record, write_turns
 
 import tertulia
-from nodes.turns import speaking_time_s
-from state.cognition import Assessment, Bid, InformationNeed
-from state.errors import SettingError, UsageError
-from state.parameters import Parameters
-from storage.store import SqlStore
 from tertulia.documents import agent_in_run_document
+from tertulia.nodes.turns import speaking_time_s
 from tertulia.pages.documents import document_at
+from tertulia.state.cognition import Assessment, Bid, InformationNeed
+from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.parameters import Parameters
+from tertulia.storage.store import SqlStore
 from tertulia.turns import read_turn
 
 

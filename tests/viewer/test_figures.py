@@ -18,13 +18,13 @@ from support.stored import a_case, a_run
 from support.viewer_page import serving
 
 import tertulia
-from metrics.diversity import distinct_n, words
-from metrics.pruning import removal_of
-from metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
-from state.errors import ModelError
-from state.records import Turn, TurnRecord
-from storage.store import SqlStore
+from tertulia.metrics.diversity import distinct_n, words
+from tertulia.metrics.pruning import removal_of
+from tertulia.metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
 from tertulia.pages.documents import document_at
+from tertulia.state.errors import ModelError
+from tertulia.state.records import Turn, TurnRecord
+from tertulia.storage.store import SqlStore
 
 TEXTS = st.lists(st.text(alphabet="ab ", max_size=12), max_size=8)
 

@@ -14,13 +14,13 @@ from support.stored import a_case, a_run, a_turn_record, write_turns
 from support.viewer_page import serving
 
 import tertulia
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: A conversation that takes its time, in a process that can be killed.
 SLOW_RUN = """
 import sys, time
 import tertulia
-from storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 save_turn = SqlStore.save_turn
 def save_slowly(self, *given, **named):
     save_turn(self, *given, **named)

@@ -8,9 +8,9 @@ from playwright.sync_api import Page, expect
 from support.viewer_page import serving
 
 import tertulia
-from storage.store import SqlStore
 from tertulia.documents import Document
 from tertulia.pages.documents import document_at
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import tertulia
-from state.errors import NotFoundError, UsageError
-from state.town import Simulation, Town
-from storage.store import SqlStore
 from tertulia.pages.places import place_of
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.town import Simulation, Town
+from tertulia.storage.store import SqlStore
 
 NOW = datetime(2025, 5, 1)
 

@@ -10,8 +10,8 @@ from support.stored import NOW, a_case, a_run, write_turns
 from support.town_stored import write_town
 from support.viewer_page import serving
 
-from state.records import Trial
-from storage.store import SqlStore
+from tertulia.state.records import Trial
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture

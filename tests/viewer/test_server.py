@@ -20,8 +20,8 @@ from support.requests_to_page import ask, watching
 from support.viewer_page import serving
 
 import tertulia
-import viewer.server
-from viewer.server import json_text
+from tertulia.viewer import server
+from tertulia.viewer.server import json_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,7 +120,7 @@ def test_head_is_answered_without_a_body(address: str) -> None:
 def test_a_request_that_never_ends_is_not_waited_for(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr("viewer.serving.REQUEST_WITHIN_S", 0.5, raising=False)
+    monkeypatch.setattr("tertulia.viewer.serving.REQUEST_WITHIN_S", 0.5, raising=False)
     served = Path(shutil.copy(store, tmp_path / "t.db"))
     with serving(served) as address, watching(address) as changes:
         next(changes)  # which is answered for as long as the page is open
@@ -143,7 +143,7 @@ def test_a_request_that_never_ends_is_not_waited_for(
 def test_the_page_says_how_it_is_built_where_it_is_not(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(viewer.server, "BUILT", tmp_path)
+    monkeypatch.setattr(server, "BUILT", tmp_path)
     answer = ask(address)
     assert (answer.status, answer.headers["content-type"]) == (404, "text/plain; charset=utf-8")
     assert b"make viewer" in answer.body
@@ -155,7 +155,7 @@ def test_what_is_unexpected_is_logged_and_not_shown(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a secret of the program")
 
-    monkeypatch.setattr(viewer.server, "document_at", fail)
+    monkeypatch.setattr(server, "document_at", fail)
     answer = ask(address, "api/runs")
     assert answer.status == 500
     assert b"secret" not in answer.body
@@ -170,7 +170,7 @@ def test_json_holds_whatever_a_store_does() -> None:
 
 
 def test_a_large_document_is_compressed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewer.server, "document_at", lambda *_: {"text": "word " * 40_000})
+    monkeypatch.setattr(server, "document_at", lambda *_: {"text": "word " * 40_000})
     compressed = ask(address, "api/runs", {"Accept-Encoding": "gzip"})
     assert compressed.headers["content-encoding"] == "gzip"
     assert len(compressed.body) < 20_000 < len(ask(address, "api/runs").body)

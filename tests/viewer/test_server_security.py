@@ -12,7 +12,7 @@ from support.requests_to_page import ask
 from support.viewer_page import serving
 
 import tertulia
-from viewer.server import build_app
+from tertulia.viewer.server import build_app
 
 TOKEN = "a-token_that-nobody-guesses"
 

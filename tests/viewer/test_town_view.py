@@ -7,10 +7,10 @@ from playwright.sync_api import Page, expect
 from support.town_stored import ENCOUNTERS, INSIGHT, PEOPLE, write_town
 from support.viewer_page import serving
 
-from metrics.diversity import distinct_n
-from state.errors import NotFoundError
-from storage.store import SqlStore
+from tertulia.metrics.diversity import distinct_n
 from tertulia.pages.documents import document_at
+from tertulia.state.errors import NotFoundError
+from tertulia.storage.store import SqlStore
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt,
 from support.viewer_page import serving
 
 import tertulia
-from nodes.prune import prune_units
-from prompts.remove import removed_with_blocks
-from state.records import Prompt, Unit
-from storage.store import SqlStore
+from tertulia.nodes.prune import prune_units
 from tertulia.pages.documents import document_at
+from tertulia.prompts.remove import removed_with_blocks
+from tertulia.state.records import Prompt, Unit
+from tertulia.storage.store import SqlStore
 from tertulia.what_if import removed_at
 
 #: So many units has a recorded prompt, and so many a long one.

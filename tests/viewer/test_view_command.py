@@ -17,7 +17,7 @@ import pytest
 from support.requests_to_page import ask, watching
 
 import tertulia
-from storage.schema import SCHEMA_VERSION
+from tertulia.storage.schema import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,7 +33,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(*arguments: str, code: str | None = None, **environment: str) -> "subprocess.Popen[str]":
-    program = ["-m", "cli.main"] if code is None else ["-c", code]
+    program = ["-m", "tertulia.cli.main"] if code is None else ["-c", code]
     return subprocess.Popen(
         [sys.executable, *program, "view", *arguments],
         cwd=ROOT,
@@ -177,7 +177,7 @@ def test_a_browser_gets_the_address_and_makes_no_noise(store: Path, tmp_path: Pa
 def test_serving_imports_nothing_heavy(store: Path) -> None:
     code = (
         "import atexit, sys; atexit.register(lambda: print(*{m.partition('.')[0] for m in sys.modules})); "
-        "from cli.main import main; main()"
+        "from tertulia.cli.main import main; main()"
     )
     process = started("--port", "0", "--no-open", "--store", str(store), code=code)
     assert process.stdout is not None

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.ga_builder import RunBuilder, event
 
-from state.errors import NotFoundError, ScenarioError, UsageError
-from state.meeting import Meeting
-from state.parameters import GROUP_CHAT
-from worlds.catalog import MEETINGS, TOWNS, describe, list_cases, resolve, sample_evenly, settings_of
+from tertulia.state.errors import NotFoundError, ScenarioError, UsageError
+from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import GROUP_CHAT
+from tertulia.worlds.catalog import MEETINGS, TOWNS, describe, list_cases, resolve, sample_evenly, settings_of
 
 FILE = """\
 name: two words

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.meeting_files import KNOWN, SCENARIO, ScenarioFile, read_meeting, scenario_error
 
-from state.errors import NotFoundError, ScenarioError
-from state.meeting import Meeting
-from state.parameters import Parameters
-from worlds.catalog import MEETINGS, resolve, settings_of
-from worlds.meeting_file import MeetingScenario, check_weights
-from worlds.scenario_file import read_scenario_file
-from worlds.yaml_file import YamlFile
+from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Parameters
+from tertulia.worlds.catalog import MEETINGS, resolve, settings_of
+from tertulia.worlds.meeting_file import MeetingScenario, check_weights
+from tertulia.worlds.scenario_file import read_scenario_file
+from tertulia.worlds.yaml_file import YamlFile
 
 # --- what is refused -----------------------------------------------------------------------------------------------
 

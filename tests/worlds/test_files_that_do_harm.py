@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from metrics.dialogue_file import read_dialogues
-from state.errors import TertuliaError
-from state.files import open_regular, read_text
 from tertulia.measuring import read_prompt
-from worlds.catalog import TOWNS, list_cases, resolve
-from worlds.yaml_file import MAX_VALUES, MOST_BYTES, YamlFile
+from tertulia.metrics.dialogue_file import read_dialogues
+from tertulia.state.errors import TertuliaError
+from tertulia.state.files import open_regular, read_text
+from tertulia.worlds.catalog import TOWNS, list_cases, resolve
+from tertulia.worlds.yaml_file import MAX_VALUES, MOST_BYTES, YamlFile
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,10 +67,10 @@ HARMFUL = [
 READING = """
 import resource, sys
 from pathlib import Path
-from metrics.dialogue_file import read_dialogues
-from state.errors import TertuliaError
+from tertulia.metrics.dialogue_file import read_dialogues
+from tertulia.state.errors import TertuliaError
 from tertulia.measuring import read_prompt
-from worlds.catalog import resolve
+from tertulia.worlds.catalog import resolve
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 at = sys.argv[1]
 try:

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 
-from nodes.mechanisms.registry import MECHANISMS
-from state.errors import TertuliaError
-from state.parameters import Parameters
-from worlds.catalog import MEETINGS, extensions_of, list_cases, resolve, settings_of
-from worlds.scenario_file import scenario_schema
+from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.state.errors import TertuliaError
+from tertulia.state.parameters import Parameters
+from tertulia.worlds.catalog import MEETINGS, extensions_of, list_cases, resolve, settings_of
+from tertulia.worlds.scenario_file import scenario_schema
 
 fuzzed = settings(
     max_examples=2000 if settings.default.max_examples >= 2000 else 40,

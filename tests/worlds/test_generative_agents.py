@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.ga_builder import DAY, RunBuilder, chat, event, node, real_run, sight, until
 
-from state.errors import NotFoundError, ScenarioError
-from state.records import Case
-from worlds.ga_files import address_in_words
-from worlds.generative_agents import read_log
+from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.state.records import Case
+from tertulia.worlds.ga_files import address_in_words
+from tertulia.worlds.generative_agents import read_log
 
 HELLO = [["Ann", "Hello Bea."], ["Bea", "Hello Ann."]]
 LATER = [["Bea", "There you are again."], ["Ann", "Here I am."]]

@@ -3,8 +3,14 @@ from collections import Counter
 
 import pytest
 
-from state.randomness import keyed_generator
-from worlds.human_needs import CLOSENESS_CHANCE, EMOTION_CHANCE, MODIFIERS, UNSATISFIED_CHANCE, draw_human_needs
+from tertulia.state.randomness import keyed_generator
+from tertulia.worlds.human_needs import (
+    CLOSENESS_CHANCE,
+    EMOTION_CHANCE,
+    MODIFIERS,
+    UNSATISFIED_CHANCE,
+    draw_human_needs,
+)
 
 DRAWS = 20_000
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from support.ga_builder import RunBuilder, node
 
-from state.languages import language_of
-from state.recall import may_be_recalled
-from state.records import Case
 from tertulia.prompt_language import texts_of
-from worlds.ga_files import address_in_words
-from worlds.generative_agents import read_log
-from worlds.log_words import activity_in, is_asleep, is_conversation, is_idle
-from worlds.town import open_town
+from tertulia.state.languages import language_of
+from tertulia.state.recall import may_be_recalled
+from tertulia.state.records import Case
+from tertulia.worlds.ga_files import address_in_words
+from tertulia.worlds.generative_agents import read_log
+from tertulia.worlds.log_words import activity_in, is_asleep, is_conversation, is_idle
+from tertulia.worlds.town import open_town
 
 #: By language: a verb phrase for "X is reading", and a bed that is idle, as versions of the program write them.
 READING = {

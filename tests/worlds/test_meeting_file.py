@@ -8,11 +8,11 @@ import yaml
 from support.commands import Cli
 from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile, read_meeting, scenario_error
 
-from state.meeting import BIG_FIVE, Meeting
-from state.parameters import GROUP_CHAT, Parameters
-from worlds.catalog import MEETINGS, resolve, settings_of
-from worlds.meeting_file import MeetingScenario, check_weights
-from worlds.scenario_file import read_scenario_file
+from tertulia.state.meeting import BIG_FIVE, Meeting
+from tertulia.state.parameters import GROUP_CHAT, Parameters
+from tertulia.worlds.catalog import MEETINGS, resolve, settings_of
+from tertulia.worlds.meeting_file import MeetingScenario, check_weights
+from tertulia.worlds.scenario_file import read_scenario_file
 
 # --- what a file says ----------------------------------------------------------------------------------------------
 

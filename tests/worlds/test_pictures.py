@@ -11,11 +11,18 @@ import pytest
 from PIL import Image, ImageDraw
 from PIL.PngImagePlugin import PngInfo
 
-from state.album import PictureFile
-from state.errors import NotFoundError, ScenarioError, TertuliaError
-from worlds.drawing import draw, drawings
-from worlds.pictures import MOST_BYTES, PICTURE_ENDINGS, STORED_SIDE, list_pictures, read_captions, read_picture
-from worlds.villagers import PICTURES
+from tertulia.state.album import PictureFile
+from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError
+from tertulia.worlds.drawing import draw, drawings
+from tertulia.worlds.pictures import (
+    MOST_BYTES,
+    PICTURE_ENDINGS,
+    STORED_SIDE,
+    list_pictures,
+    read_captions,
+    read_picture,
+)
+from tertulia.worlds.villagers import PICTURES
 
 
 def picture(size: tuple[int, int] = (60, 40), colour: str = "#d62f2f") -> Image.Image:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from support.meeting_files import ScenarioFile, file_of
 
-from state.errors import NotFoundError, ScenarioError
-from worlds.scenario_file import read_scenario_file
+from tertulia.state.errors import NotFoundError, ScenarioError
+from tertulia.worlds.scenario_file import read_scenario_file
 
 SCENARIO = """\
 name: the lost key

@@ -10,10 +10,10 @@ import pytest
 from support.commands import Cli
 from support.meeting_files import KNOWN, TWO_PEOPLE, ScenarioFile, read_meeting
 
-from state.meeting import Meeting
-from worlds.catalog import MEETINGS, resolve
-from worlds.scenario_file import scenario_schema
-from worlds.yaml_file import YamlFile
+from tertulia.state.meeting import Meeting
+from tertulia.worlds.catalog import MEETINGS, resolve
+from tertulia.worlds.scenario_file import scenario_schema
+from tertulia.worlds.yaml_file import YamlFile
 
 ROOT = Path(__file__).parents[2]
 
@@ -141,9 +141,9 @@ def test_the_examples_of_the_documentation_are_scenarios(tmp_path: Path) -> None
 
 
 def test_the_example_of_the_module_is_a_meeting(tmp_path: Path) -> None:
-    import worlds.meeting_file
+    from tertulia.worlds import meeting_file
 
-    found = re.search(r"```yaml\n(.*?)```", worlds.meeting_file.__doc__ or "", re.DOTALL)
+    found = re.search(r"```yaml\n(.*?)```", meeting_file.__doc__ or "", re.DOTALL)
     assert found
     at = tmp_path / "module.yaml"
     at.write_text(found[1], encoding="utf-8")

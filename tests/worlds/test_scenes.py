@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from metrics.recitation import recites
-from worlds.catalog import SHIPPED, TOWNS, list_cases, resolve
-from worlds.scenes import (
+from tertulia.metrics.recitation import recites
+from tertulia.worlds.catalog import SHIPPED, TOWNS, list_cases, resolve
+from tertulia.worlds.scenes import (
     AlbumScene,
     DialogueScene,
     MeetingScene,

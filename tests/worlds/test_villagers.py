@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from state.album import Population
-from state.errors import NotFoundError, ScenarioError, SettingError, UsageError
-from state.parameters import AGENTS, ALBUM_CHAT, Parameters
-from worlds.catalog import describe, list_cases, resolve, settings_of
-from worlds.changes import with_mechanisms, with_memory, with_person
-from worlds.villagers import NAMES, SHIPPED, read_population
-from worlds.villagers_file import read_villagers
-from worlds.yaml_file import YamlFile
+from tertulia.state.album import Population
+from tertulia.state.errors import NotFoundError, ScenarioError, SettingError, UsageError
+from tertulia.state.parameters import AGENTS, ALBUM_CHAT, Parameters
+from tertulia.worlds.catalog import describe, list_cases, resolve, settings_of
+from tertulia.worlds.changes import with_mechanisms, with_memory, with_person
+from tertulia.worlds.villagers import NAMES, SHIPPED, read_population
+from tertulia.worlds.villagers_file import read_villagers
+from tertulia.worlds.yaml_file import YamlFile
 
 #: The file of the public simulation, where it has been downloaded.
 PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "agent_smith" / "million_villagers_1024.json"
