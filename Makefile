@@ -79,7 +79,8 @@ style: setup
 types: setup
 	rm -rf $(LINKED) && mkdir -p $(LINKED)/tertulia
 	ln -s $(CURDIR)/tertulia/* $(ROOMS:%=$(CURDIR)/%) $(LINKED)/tertulia
-	MYPYPATH=$(LINKED) $(BIN)/mypy $(LINKED)/tertulia benchmarks tests/support
+	MYPYPATH=$(LINKED) $(BIN)/mypy $(LINKED)/tertulia benchmarks
+	MYPYPATH=$(LINKED) $(BIN)/mypy tests/support
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance

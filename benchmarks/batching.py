@@ -19,9 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tertulia.cli.environment import cache_folder
-from tertulia.models.causal import CausalLanguageModel
-from tertulia.models.decoding import draw_token
 from tertulia.models.loading import device_and_dtype, open_model
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding import draw_token
 from tertulia.prompts.render import render
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
 from tertulia.state.records import Case, Participant, Prompt, Reply, Unit
@@ -90,7 +90,7 @@ def measure(precision: str) -> dict[str, str]:
     model = open_model("smollm2", cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
     assert isinstance(model, CausalLanguageModel)
     prompts = [prompt_for(person, model.tokenizer) for person in townspeople()]
-    with patch("tertulia.models.decoding.draw_token", draw_recorded):
+    with patch("tertulia.models.local.decoding.draw_token", draw_recorded):
         first = [RecordedGenerator(str(row)) for row in range(PEOPLE)]
         expected, _ = _one_by_one(model, _requests(prompts, first))
         single_s: list[float] = []

@@ -24,8 +24,8 @@ import numpy as np
 from benchmarks.first_lines import first_prompt, removed_at
 from tertulia.cli.environment import cache_folder
 from tertulia.lab.tuning.dialogue_lessons import pair_lesson
-from tertulia.models.causal import CausalLanguageModel
 from tertulia.models.loading import open_embedder, open_model
+from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.generate import read_candidate, utterance_request, written_reply
 from tertulia.nodes.judge import judge_by_likelihood
 from tertulia.prompts.ending import assemble_ending

@@ -14,8 +14,8 @@ from scipy.stats import spearmanr
 from benchmarks.dialogue import prompts_of_dialogue
 from benchmarks.surrogate import FACTORS
 from tertulia.cli.environment import cache_folder
-from tertulia.models.causal import CausalLanguageModel
 from tertulia.models.loading import open_embedder, open_model
+from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.generate import utterance_request
 from tertulia.nodes.prune import prune_units
 from tertulia.nodes.scorers.attention import carried_scores

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tertulia.cli.environment import cache_folder
 from tertulia.models.loading import open_model
-from tertulia.nodes.choices import feeling_of, feeling_options, log_ratios_of, switch_options, switches_of
 from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.nodes.meeting.choices import feeling_of, feeling_options, log_ratios_of, switch_options, switches_of
 from tertulia.prompts.choices import assemble_choice, assemble_neutral
 from tertulia.prompts.cognition import AgentSituation
 from tertulia.prompts.templates import template

@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tertulia.engines import ModelAccess
-from tertulia.events import Event, TurnFinished
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.events import Event, TurnFinished
 from tertulia.lab.executors.local import LocalExecutor
-from tertulia.lab.experiment import Experiment, checked
-from tertulia.lab.running import Executor, InProcessExecutor, run_experiment
+from tertulia.lab.experiments.experiment import Experiment, checked
+from tertulia.lab.experiments.running import Executor, InProcessExecutor, run_experiment
 from tertulia.storage.store import SqlStore
 
 _START = """

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from benchmarks.to_the_point import shown
 from tertulia.cli.environment import cache_folder
 from tertulia.metrics.recitation import recites
-from tertulia.models.causal import CausalLanguageModel
-from tertulia.models.decoding_state import DecodingState
 from tertulia.models.loading import open_embedder, open_model
-from tertulia.models.platforms import platform_of
-from tertulia.nodes.address import without_names
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding_state import DecodingState
+from tertulia.models.local.platforms import platform_of
 from tertulia.nodes.generate import utterance_of, utterance_request
+from tertulia.nodes.meeting.address import without_names
 from tertulia.nodes.memory import retrieve_memories
 from tertulia.nodes.prune import prune_units
 from tertulia.nodes.retrieve import focal_points

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import yaml
 
-from tertulia.driver import drive_run
-from tertulia.engines import ModelAccess
-from tertulia.events import Event, TurnFinished
-from tertulia.starting import begin, plan_run
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.driver import drive_run
+from tertulia.driving.events import Event, TurnFinished
+from tertulia.planning.starting import begin, plan_run
 from tertulia.storage.store import SqlStore
 
 #: A hundred rounds may cost so many times the first.

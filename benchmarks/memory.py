@@ -23,10 +23,10 @@ def added_by(way: str, length: int, precision: str) -> float:
 
 def _main(way: str, length: int, precision: str) -> None:
     from tertulia.cli.environment import cache_folder
-    from tertulia.models.attention_scores import attention_by_definition
-    from tertulia.models.causal import CausalLanguageModel
-    from tertulia.models.decoding_state import DecodingState, prefill
     from tertulia.models.loading import open_model
+    from tertulia.models.local.attention_scores import attention_by_definition
+    from tertulia.models.local.causal import CausalLanguageModel
+    from tertulia.models.local.decoding_state import DecodingState, prefill
 
     opened = open_model("smollm2", cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
     assert isinstance(opened, CausalLanguageModel)

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlite_utils import Database
 
-from tertulia.storage.migrations import MIGRATIONS
 from tertulia.storage.schema import APPLICATION_ID
+from tertulia.storage.sqlite.migrations import MIGRATIONS
 from tertulia.storage.values import checksum, read
 
 VERSION = 5

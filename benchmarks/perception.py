@@ -19,8 +19,8 @@ from benchmarks.perception_lines import HELD_OUT, MEASURED, OFF_TOPIC, OFF_TOPIC
 from tertulia.models.batching import BatchingBroker
 from tertulia.models.loading import open_embedder
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.perceive import perceive_message
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.perceive import perceive_message
+from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Character
 from tertulia.state.context import Context
 from tertulia.state.graph_state import cognition_of, first_state

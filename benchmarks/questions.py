@@ -44,23 +44,23 @@ NOT_ASKED = frozenset(
 #: What those commands import, beside what a rehearsed conversation and the other reading commands do.
 IMPORTS = (
     *(
-        "tertulia.cli.lab",
-        "tertulia.cli.sweep",
-        "tertulia.cli.merge",
+        "tertulia.cli.commands.lab",
+        "tertulia.cli.commands.sweep",
+        "tertulia.cli.commands.merge",
         "tertulia.cli.reports",
-        "tertulia.lab.running",
-        "tertulia.lab.results",
-        "tertulia.lab.setpoint",
-        "tertulia.lab.album",
+        "tertulia.lab.experiments.running",
+        "tertulia.lab.experiments.results",
+        "tertulia.lab.experiments.setpoint",
+        "tertulia.lab.albums.album",
     ),
     *(
         "tertulia.lab.stability",
-        "tertulia.lab.listing",
-        "tertulia.lab.report",
-        "tertulia.lab.report_making",
-        "tertulia.lab.behaviour_report",
+        "tertulia.lab.experiments.listing",
+        "tertulia.lab.reports.report",
+        "tertulia.lab.reports.report_making",
+        "tertulia.lab.annotations.behaviour_report",
     ),
-    *("tertulia.pages.documents", "tertulia.viewer.server", "benchmarks.damage"),
+    *("tertulia.viewer.documents.by_path", "tertulia.viewer.server", "benchmarks.damage"),
 )
 
 
@@ -207,10 +207,10 @@ def _refusal(result: CommandResult) -> str | None:
 def _document(kind: str, name: str) -> str:
     """Return a document of the page, or the line that it is refused with."""
     from tertulia.models.loading import open_embedder
-    from tertulia.pages.documents import document_at
-    from tertulia.pages.figures import similarity_page
     from tertulia.state.errors import TertuliaError
     from tertulia.storage.store import SqlStore
+    from tertulia.viewer.documents.by_path import document_at
+    from tertulia.viewer.documents.figures import similarity_page
     from tertulia.viewer.server import json_text
 
     path, _, query = name.partition("?")

@@ -1,7 +1,7 @@
 """Hostile replies: whatever a model says, runs end or say why, and records, prompts and terminals stay whole.
 
-1. `read`: texts of any kind are read as the answer of a remote model (`models.repair`).
-2. `written by grammar`: replies are drawn token by token from what the grammar allows (`models.grammar`).
+1. `read`: texts of any kind are read as the answer of a remote model (`models.served.repair`).
+2. `written by grammar`: replies are drawn token by token from what the grammar allows (`models.local.grammar`).
 3. `spoken in runs`: whole rehearsed conversations whose model says nothing else, read back by commands.
 """
 
@@ -21,14 +21,14 @@ from unittest.mock import patch
 
 from benchmarks.in_process import Outcome, check_terminal, command, complaint
 from benchmarks.tally import Tally
-from tertulia.models.grammar import ReplyGrammar, read_reply
+from tertulia.models.local.grammar import ReplyGrammar, read_reply
+from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.models.rehearsal import RehearsalModel, RehearsalTokenizer
-from tertulia.models.repair import UnusableReplyError, read_answer
-from tertulia.models.tokenizer import HuggingFaceTokenizer
-from tertulia.phrases import clean
+from tertulia.models.served.repair import UnusableReplyError, read_answer
 from tertulia.prompts.render import as_messages
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField
 from tertulia.state.records import Reply
+from tertulia.state.text import clean
 from tertulia.storage.store import SqlStore
 
 #: Seconds that a reply may take to be read, and a command.

@@ -22,7 +22,7 @@ from tertulia.nodes.memory import best_of
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Remembered, Stream
 from tertulia.state.town import Simulation, Town
-from tertulia.storage import memory_index
+from tertulia.storage.parts import memory_index
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.town import open_town
 

@@ -22,10 +22,10 @@ from unittest.mock import patch
 from benchmarks.in_process import command
 from benchmarks.replies import DUO, TRIO, check_command, problems_of
 from benchmarks.tally import Tally
-from tertulia.models import chat_errors
-from tertulia.models.chat_errors import RefusedAnswerError
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.models.server_answers import (
+from tertulia.models.served import chat_errors
+from tertulia.models.served.chat_errors import RefusedAnswerError
+from tertulia.models.served.server_answers import (
     MOST_TOKENS,
     read_chat_answer,
     read_chat_logs,

@@ -24,10 +24,10 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from benchmarks.surrogate import FACTORS, Scores, lengths, opened, prompt_of
-from tertulia.models.attention_scores import NEUTRAL_REPLY, attention_to_prompt, unit_scores
-from tertulia.models.causal import CausalLanguageModel
-from tertulia.models.decoding_state import prefill
 from tertulia.models.loading import open_embedder
+from tertulia.models.local.attention_scores import NEUTRAL_REPLY, attention_to_prompt, unit_scores
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding_state import prefill
 from tertulia.nodes.generate import utterance_request
 from tertulia.nodes.prune import prune_units
 from tertulia.prompts.assemble import reply_prefix_of

@@ -22,8 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tertulia.cli.environment import cache_folder
-from tertulia.models.embedded import CONVERSION
-from tertulia.models.embedded import folder as embedded_folder
+from tertulia.models.local.embedded import CONVERSION
+from tertulia.models.local.embedded import folder as embedded_folder
 from tests.support.protocol_server import Served, serving
 
 #: Targets: seconds before the first word, milliseconds of a call.

@@ -20,8 +20,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tertulia.storage.checkpoints import PlainSerializer
 from tertulia.storage.schema import CHECKSUM, TABLES
+from tertulia.storage.sqlite.checkpoints import PlainSerializer
 
 Row = dict[str, Any]
 

@@ -21,8 +21,8 @@ from rich.table import Table
 from scipy.stats import spearmanr
 
 from tertulia.cli.environment import cache_folder
-from tertulia.models.causal import CausalLanguageModel
 from tertulia.models.loading import Precision, open_embedder, open_model
+from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.generate import utterance_request
 from tertulia.nodes.memory import retrieve_memories
 from tertulia.nodes.prune import prune_units

@@ -97,7 +97,7 @@ def asked_afterwards(store: Path, simulation: str, resident: str) -> dict[str, T
 _PAGE = """
 import json, sys
 from tertulia.storage.store import SqlStore
-from tertulia.pages.documents import document_at
+from tertulia.viewer.documents.by_path import document_at
 
 with SqlStore.open(sys.argv[1]) as store:
     print(len(json.dumps(document_at(store, sys.argv[2]))))
@@ -165,10 +165,10 @@ def _kill_after(encounters: int, command: Sequence[str], store: Path) -> None:
 
 
 def _simulate(town: str, path: Path, days: int, encounters: int, turns: int) -> dict[str, Any]:
-    from tertulia.engines import ModelAccess
-    from tertulia.events import EncounterFinished, Event
+    from tertulia.access.engines import ModelAccess
+    from tertulia.driving.events import EncounterFinished, Event
+    from tertulia.driving.towns import begin_simulation, drive_simulation, plan_simulation
     from tertulia.storage.store import SqlStore
-    from tertulia.towns import begin_simulation, drive_simulation, plan_simulation
 
     marks = [_cpu_s()]
     plan = plan_simulation(

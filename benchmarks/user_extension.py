@@ -4,7 +4,7 @@ from typing import Any
 
 from tertulia.nodes.machinery.node import Node
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Finding
 from tertulia.state.randomness import keyed_generator
 

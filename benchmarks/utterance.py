@@ -21,20 +21,20 @@ from rich.table import Table
 from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
 
 from benchmarks.memory import added_by
+from tertulia.access.engines import Engines
 from tertulia.cli.environment import cache_folder
-from tertulia.conversation import drive
-from tertulia.engines import Engines
-from tertulia.models import embedded
-from tertulia.models.attention_scores import attention_to_prompt
-from tertulia.models.causal import CausalLanguageModel
-from tertulia.models.decoding_state import prefill
-from tertulia.models.embedder import SentenceEmbedder
+from tertulia.driving.conversation import drive
 from tertulia.models.loading import device_and_dtype, open_embedder, open_model
+from tertulia.models.local import embedded
+from tertulia.models.local.attention_scores import attention_to_prompt
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding_state import prefill
+from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.nodes.generate import utterance_request
 from tertulia.nodes.memory import retrieve_memories
 from tertulia.nodes.retrieve import focal_points
+from tertulia.planning.starting import begin_with, plan_run
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
-from tertulia.starting import begin_with, plan_run
 from tertulia.state.context import Context
 from tertulia.state.language_model import GenerationRequest, ScoringOptions
 from tertulia.state.parameters import Parameters

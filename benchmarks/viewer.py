@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 import tertulia
-from tertulia.pages.html_file import html_of_run
+from tertulia.files.written_files import write_lines
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.html_file import html_of_run
 from tertulia.viewer.server import BUILT
-from tertulia.written_files import write_lines
 
 SERVED_TURNS, EXPORTED_TURNS, SLIDER_STEPS = 500, 1000, 60
 

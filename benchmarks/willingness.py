@@ -13,7 +13,7 @@ from itertools import pairwise, repeat
 from pathlib import Path
 
 from tertulia.metrics.participation import evenness
-from tertulia.nodes.address import address_of
+from tertulia.nodes.meeting.address import address_of
 from tertulia.state.cognition import Bid
 from tertulia.state.meeting import Meeting
 from tertulia.state.store import Store

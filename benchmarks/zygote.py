@@ -26,16 +26,17 @@ ROOT = Path(__file__).parents[1]
 #: What any command imports.
 ANY = (
     "tertulia.cli.main", "tertulia.cli.terminal.status_line", "tertulia.cli.views.live", "rich._emoji_codes",
-    "typer._adapters", "typer._click.decorators", "sqlite_utils", "tertulia.storage.migrations",
+    "typer._adapters", "typer._click.decorators", "sqlite_utils", "tertulia.storage.sqlite.migrations",
 )  # fmt: skip
 #: What a rehearsed conversation imports, beside.
 REHEARSED = (
-    *ANY, "tertulia.cli.run", "tertulia.cli.resume", "tertulia.cli.fork", "tertulia.cli.simulate",
-    "tertulia.cli.gc", "tertulia.cli.driving", "tertulia.conversation", "tertulia.towns", "tertulia.driver",
-    "tertulia.starting", "tertulia.forking", "tertulia.graphs.dialogue", "tertulia.graphs.group_chat",
-    "tertulia.graphs.town", "langchain_core.tracers.context", "langchain_core.tracers.run_collector",
-    "langchain_core.tracers.stdout", "tertulia.storage.checkpoints", "tertulia.models.batching",
-    "tertulia.models.journal", "tertulia.models.loading", "tertulia.models.rehearsal",
+    *ANY, "tertulia.cli.commands.run", "tertulia.cli.commands.resume", "tertulia.cli.commands.fork",
+    "tertulia.cli.commands.simulate", "tertulia.cli.commands.gc", "tertulia.cli.driving",
+    "tertulia.driving.conversation", "tertulia.driving.towns", "tertulia.driving.driver",
+    "tertulia.planning.starting", "tertulia.planning.forking", "tertulia.graphs.dialogue",
+    "tertulia.graphs.group_chat", "tertulia.graphs.town", "langchain_core.tracers.context",
+    "langchain_core.tracers.run_collector", "langchain_core.tracers.stdout", "tertulia.storage.sqlite.checkpoints",
+    "tertulia.models.batching", "tertulia.models.journal", "tertulia.models.loading", "tertulia.models.rehearsal",
     "tertulia.nodes.machinery.extensions", "tertulia.nodes.machinery.objects", "tertulia.nodes.machinery.registry",
     "tertulia.nodes.scorers.embedding_similarity", "tertulia.nodes.scorers.leave_one_out",
     "tertulia.nodes.scorers.length", "tertulia.nodes.scorers.random_draw", "tertulia.worlds.catalog",
@@ -43,18 +44,20 @@ REHEARSED = (
 )  # fmt: skip
 #: What reading commands import, beside.
 READING = (
-    *ANY, "tertulia.cli.runs", "tertulia.cli.show", "tertulia.cli.timeline", "tertulia.cli.replay",
-    "tertulia.cli.days", "tertulia.cli.search", "tertulia.cli.diff", "tertulia.cli.stats", "tertulia.cli.export",
-    "tertulia.cli.doctor", "tertulia.cli.inventory", "tertulia.cli.behaviour", "tertulia.cli.metrics", "rich.table",
-    "rich.markdown",
+    *ANY, "tertulia.cli.commands.runs", "tertulia.cli.commands.show", "tertulia.cli.commands.timeline",
+    "tertulia.cli.commands.replay", "tertulia.cli.commands.days", "tertulia.cli.commands.search",
+    "tertulia.cli.commands.diff", "tertulia.cli.commands.stats", "tertulia.cli.commands.export",
+    "tertulia.cli.commands.doctor", "tertulia.cli.commands.inventory", "tertulia.cli.commands.behaviour",
+    "tertulia.cli.commands.metrics", "rich.table", "rich.markdown",
 )  # fmt: skip
 #: What the embedded models need, beside.
 EMBEDDED = (
-    "torch", "transformers.models.llama.modeling_llama", "tertulia.models.causal", "tertulia.models.embedded",
-    "tertulia.models.embedder", "tertulia.models.grammar", "llguidance.hf", "gguf", "sentence_transformers",
+    "torch", "transformers.models.llama.modeling_llama", "tertulia.models.local.causal",
+    "tertulia.models.local.embedded", "tertulia.models.local.embedder", "tertulia.models.local.grammar",
+    "llguidance.hf", "gguf", "sentence_transformers",
 )  # fmt: skip
 #: What a remote model needs, beside; participants' memories are embedded by an embedded model.
-REMOTE = (*EMBEDDED, "tertulia.models.chat", "langchain_openai", "benchmarks.quick_retries")
+REMOTE = (*EMBEDDED, "tertulia.models.served.chat", "langchain_openai", "benchmarks.quick_retries")
 
 #: One thread for each process: two processes at a time are enough for two cores.
 _SETTINGS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}

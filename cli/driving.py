@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tertulia.access.engines import ModelAccess
 from tertulia.cli.environment import model_access, store_path
 from tertulia.cli.opening import loading_for_good
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.seat import Seat
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
-from tertulia.engines import ModelAccess
-from tertulia.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.driving.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
 from tertulia.state.errors import LeftError
 from tertulia.state.records import Turn
 from tertulia.state.seat import Answer, Invitation
@@ -56,7 +56,7 @@ def drive_shown(
         TertuliaError: The run failed.
         typer.Exit: It was interrupted.
     """
-    from tertulia.driver import drive_run
+    from tertulia.driving.driver import drive_run
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
         with loading_for_good():

@@ -11,9 +11,9 @@ from tertulia.cli.terminal.status_line import StatusLine
 from tertulia.storage.addresses import StoreAddress, store_address
 
 if TYPE_CHECKING:
-    from tertulia.engines import ModelAccess
-    from tertulia.starting import Additions
-    from tertulia.trust import Trust
+    from tertulia.access.engines import ModelAccess
+    from tertulia.access.trust import Trust
+    from tertulia.planning.starting import Additions
 
 #: The default store, and what its name was when the project was called Polylogue.
 DEFAULT_STORE, FORMER_STORE = "tertulia.db", "polylogue.db"
@@ -44,7 +44,7 @@ def user_trust(line: StatusLine | None = None) -> "Trust":
     Args:
         line: Asks the user, if they can be asked.
     """
-    from tertulia.trust import Trust, user_configuration
+    from tertulia.access.trust import Trust, user_configuration
 
     home = os.environ.get("XDG_CONFIG_HOME")
     folder = os.environ.get("TERTULIA_CONFIG") or (Path(home) / "tertulia" if home else user_configuration())
@@ -53,8 +53,8 @@ def user_trust(line: StatusLine | None = None) -> "Trust":
 
 def additions(extensions: Iterable[str] | None, scenarios: Iterable[str] = ()) -> "Additions":
     """Return the extensions that the command names, and what else may be executed; remember the files of scenarios."""
-    from tertulia.named_files import files_named, remember_files
-    from tertulia.starting import Additions
+    from tertulia.access.named_files import files_named, remember_files
+    from tertulia.planning.starting import Additions
 
     remember_files(files_named(scenarios, {}), trust := user_trust())
     return Additions(list(extensions or ()), trust=trust, report=cache(print_note))
@@ -80,8 +80,8 @@ def model_access(
         named: The models that the command names, where no plan has them.
         with_code: Those whose own Python code is executed.
     """
-    from tertulia.engines import ModelAccess
-    from tertulia.models.chat_names import PROVIDERS, SERVER_KEY
+    from tertulia.access.engines import ModelAccess
+    from tertulia.models.served.chat_names import PROVIDERS, SERVER_KEY
 
     variables = {SERVER_KEY, *(provider.key for provider in PROVIDERS.values() if provider.key is not None)}
     keys = {variable: key for variable in variables if (key := key_of(variable)) is not None}

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tertulia.cli import options
+from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.environment import store_path, user_trust
 from tertulia.cli.reports import (
     EmbedderOption,
@@ -19,13 +20,12 @@ from tertulia.cli.reports import (
     print_missing,
     write_report,
 )
-from tertulia.cli.sweep import DryRunOption
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from tertulia.documents import SCHEMA_VERSION
+from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.storage.store import SqlStore
 
 ExperimentArgument = Annotated[
@@ -35,7 +35,7 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An experimen
 
 
 def _print_schema(is_asked: bool) -> None:
-    from tertulia.lab.experiment import schema_document
+    from tertulia.lab.experiments.experiment import schema_document
 
     if is_asked:
         print(json.dumps(schema_document(), indent=2))
@@ -62,7 +62,7 @@ def run(
 
     Example: tertulia lab run rules.yaml --dry-run
     """
-    from tertulia.lab.experiment import read_experiment
+    from tertulia.lab.experiments.experiment import read_experiment
 
     with status_line("trying cases and settings") as line:
         experiment = read_experiment(file, extension or (), user_trust(line))
@@ -89,7 +89,7 @@ def list_experiments(store: options.StoreOption = None, as_json: options.JsonOpt
 
     Example: tertulia lab list
     """
-    from tertulia.lab.listing import listed_experiments
+    from tertulia.lab.experiments.listing import listed_experiments
 
     with SqlStore.open(store_path(store), create=False) as opened:
         listed = listed_experiments(opened)
@@ -123,8 +123,8 @@ def compare(
 
     Example: tertulia lab compare rules --baseline without --metric dist3 --metric sim
     """
-    from tertulia.lab.experiment import experiment_of
-    from tertulia.lab.report import report_of_experiment
+    from tertulia.lab.experiments.experiment import experiment_of
+    from tertulia.lab.reports.report import report_of_experiment
 
     wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json)
     with SqlStore.open(wanted.store, create=False) as opened:

@@ -39,8 +39,8 @@ def setpoint(
 
     Example: tertulia lab setpoint tidewell:3 tidewell:7 --levels medium,high
     """
-    from tertulia.lab.landing import land, landing_document, landing_page
-    from tertulia.lab.setpoint import CalibrationTask, Pilot
+    from tertulia.lab.experiments.landing import land, landing_document, landing_page
+    from tertulia.lab.experiments.setpoint import CalibrationTask, Pilot
 
     chosen, metric = read_settings(settings, max_turns=rounds), read_metric(diversity_metric)
     named = read_model(model, rehearse)

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from tertulia.cli.terminal.commands import Group, add_module, usage_hint, with_options
 from tertulia.cli.terminal.completion import command_to_complete
-from tertulia.phrases import clean
 from tertulia.state.errors import NotFoundError, TertuliaError, UsageError
+from tertulia.state.text import clean
 
 #: The commands by panel of the help; each is in the module of its name.
 PANELS = {

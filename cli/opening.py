@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from tertulia.cli.environment import model_access
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.models.hub import uncollected
+from tertulia.models.local.hub import uncollected
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.state.parameters import Parameters
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tertulia.model_names import REHEARSAL
-from tertulia.starting import DEFAULT_MODEL
+from tertulia.access.model_names import REHEARSAL
+from tertulia.planning.starting import DEFAULT_MODEL
 from tertulia.state.errors import SettingError, UsageError
 
 if TYPE_CHECKING:
-    from tertulia.forking import StartChanges
+    from tertulia.planning.forking import StartChanges
 
 
 def read_settings(settings: Iterable[str] | None, **options: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def read_changes(
     Raises:
         UsageError: Something is not `NAME=VALUE`.
     """
-    from tertulia.forking import StartChanges
+    from tertulia.planning.forking import StartChanges
 
     return StartChanges(
         person=tuple(read_pair("--person", given, "'NAME.emotion=annoyed'") for given in person or ()),

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.terminal.completion import complete_run, complete_setting
-from tertulia.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
 
 _DEFAULTS = {name: field.default for name, field in Parameters.model_fields.items()}

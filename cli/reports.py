@@ -11,31 +11,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tertulia.access.named_files import readable
 from tertulia.cli import options
+from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.environment import print_note, store_path, user_trust
 from tertulia.cli.opening import open_embedding_model, open_language_model
 from tertulia.cli.option_values import read_model
-from tertulia.cli.sweep import DryRunOption
 from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.trials import print_estimate, run_trials
 from tertulia.cli.views.findings import print_findings
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from tertulia.lab.report_names import ALL
-from tertulia.named_files import readable
-from tertulia.starting import DEFAULT_MODEL
+from tertulia.lab.reports.report_names import ALL
+from tertulia.planning.starting import DEFAULT_MODEL
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from tertulia.lab.experiment import Experiment
-    from tertulia.lab.papers import Report
-    from tertulia.lab.provenance import Spent
-    from tertulia.lab.report import Findings
-    from tertulia.lab.report_making import Measurers
+    from tertulia.lab.experiments.experiment import Experiment
+    from tertulia.lab.reports.papers import Report
+    from tertulia.lab.reports.provenance import Spent
+    from tertulia.lab.reports.report import Findings
+    from tertulia.lab.reports.report_making import Measurers
     from tertulia.state.language_model import LanguageModel
 
 CasesOption = Annotated[
@@ -111,8 +111,8 @@ def report_command(name: str, about: str) -> Callable[..., None]:
         store: options.StoreOption = None,
         as_json: options.JsonOption = False,
     ) -> None:
-        from tertulia.lab.papers import CASES, REPORTS, report_of
-        from tertulia.lab.report_making import planned
+        from tertulia.lab.reports.papers import CASES, REPORTS, report_of
+        from tertulia.lab.reports.report_making import planned
 
         chosen = read_model(model, rehearse)
         code = tuple(trust_remote_code or ())
@@ -183,8 +183,8 @@ def print_missing(store: SqlStore, experiment: "Experiment") -> None:
     Raises:
         UsageError: None is finished, so that there is nothing to report.
     """
-    from tertulia.lab.missing import missing_phrase
-    from tertulia.lab.running import progress_of
+    from tertulia.lab.experiments.missing import missing_phrase
+    from tertulia.lab.experiments.running import progress_of
 
     with status_line("rehearsing"):
         reached = progress_of(store, experiment)
@@ -209,13 +209,13 @@ class Wanted:
 
     def check_folder(self, name: str, experiment: str) -> None:
         """Refuse a folder that the report can't be written into, before anything is run."""
-        from tertulia.lab.page_files import check_report_folder
+        from tertulia.lab.pages.page_files import check_report_folder
 
         check_report_folder(self.out / name, name, experiment, self.store, self.force)
 
     def measurers(self, experiment: "Experiment") -> "Measurers":
         """Return the models that measure."""
-        from tertulia.lab.report_making import measurers_of
+        from tertulia.lab.reports.report_making import measurers_of
 
         def opened(name: str) -> "LanguageModel":
             is_named = name == self.fluency_model
@@ -236,11 +236,11 @@ def write_report(
         experiment: What of it is asked for.
         spent: What running it took, if this command has.
     """
-    from tertulia.lab.page_files import write_page
-    from tertulia.lab.provenance import provenance_of
-    from tertulia.lab.report_document import report_document
-    from tertulia.lab.report_making import make_report
-    from tertulia.lab.results import read_results
+    from tertulia.lab.experiments.results import read_results
+    from tertulia.lab.pages.page_files import write_page
+    from tertulia.lab.reports.provenance import provenance_of
+    from tertulia.lab.reports.report_document import report_document
+    from tertulia.lab.reports.report_making import make_report
 
     results = read_results(store, experiment)
     measurers = wanted.measurers(experiment)
@@ -263,8 +263,8 @@ def write_report(
 
 def _write_summary(wanted: Wanted, findings: "list[Findings]") -> None:
     """Write the page of all reports."""
-    from tertulia.lab.page_files import write_page
-    from tertulia.lab.report_summary import summary_document, summary_page
+    from tertulia.lab.pages.page_files import write_page
+    from tertulia.lab.reports.report_summary import summary_document, summary_page
 
     wanted.check_folder(ALL, ALL)
     document = summary_document(findings) | {"experiment": ALL}

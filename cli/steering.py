@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
+from tertulia.access.named_files import files_named, folder_of_store, require_files
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import model_access
 from tertulia.cli.opening import open_embedding_model
 from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
-from tertulia.events import Event, RunEnded, TurnFinished
-from tertulia.named_files import files_named, folder_of_store, require_files
-from tertulia.starting import Additions
+from tertulia.driving.events import Event, RunEnded, TurnFinished
+from tertulia.planning.starting import Additions
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import DiversityMetric, Setpoint
@@ -82,7 +82,7 @@ def steered_fork(
     Raises:
         TrustError: The scenario is a file that the store alone names.
     """
-    from tertulia.lab.setpoint import pilot_settings, setpoint_of
+    from tertulia.lab.experiments.setpoint import pilot_settings, setpoint_of
 
     name = model or parent.model
     known = setpoint_of(parent, read_metric(wanted.metric), name)
@@ -119,8 +119,8 @@ def steered(
         TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
         typer.Exit: The pilot was interrupted; the same command goes on with it.
     """
-    from tertulia.lab.running import InProcessExecutor
-    from tertulia.lab.setpoint import (
+    from tertulia.lab.experiments.running import InProcessExecutor
+    from tertulia.lab.experiments.setpoint import (
         CalibrationTask,
         Pilot,
         calibrate,

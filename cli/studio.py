@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tertulia.cli.environment import model_access, store_path
-from tertulia.studio import conversation_graph
+from tertulia.driving.studio import conversation_graph
 
 if TYPE_CHECKING:
-    from tertulia.studio import Graph
+    from tertulia.driving.studio import Graph
 
 
 def dialogue(config: Mapping[str, Any]) -> "Graph":

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tertulia.access.named_files import remember_files
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import additions, model_access
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import StatusLine, can_ask, status_line
 from tertulia.cli.where import HERE, Where
-from tertulia.documents import SCHEMA_VERSION
-from tertulia.events import Event, Noted, RunEnded
-from tertulia.named_files import remember_files
+from tertulia.driving.events import Event, Noted, RunEnded
+from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import shell_argument
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from tertulia.lab.experiment import Experiment
-    from tertulia.lab.running import Progress
+    from tertulia.lab.experiments.experiment import Experiment
+    from tertulia.lab.experiments.running import Progress
 
 
 def run_trials(
@@ -48,8 +48,8 @@ def run_trials(
         TertuliaError: The store has another experiment of that name, or a model can't be opened.
         typer.Exit: It was interrupted.
     """
-    from tertulia.lab.progress import ExperimentProgress
-    from tertulia.lab.running import progress_of, run_experiment
+    from tertulia.lab.experiments.progress import ExperimentProgress
+    from tertulia.lab.experiments.running import progress_of, run_experiment
 
     counts = ExperimentProgress(progress_of(store, experiment))
     with exit_when_interrupted(), status_line(counts.text) as line:
@@ -120,9 +120,9 @@ def print_estimate(
     """Print what the missing trials of an experiment would take."""
     from dataclasses import asdict
 
-    from tertulia.lab.estimating import estimate_experiment
-    from tertulia.lab.progress import duration
-    from tertulia.lab.running import progress_of
+    from tertulia.lab.experiments.estimating import estimate_experiment
+    from tertulia.lab.experiments.progress import duration
+    from tertulia.lab.experiments.running import progress_of
 
     with status_line("rehearsing"):
         found = estimate_experiment(store, progress_of(store, experiment), additions(extensions))

@@ -8,9 +8,9 @@ import typer
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from tertulia.engines import ModelAccess
-    from tertulia.lab.running import Executor
-    from tertulia.starting import Additions
+    from tertulia.access.engines import ModelAccess
+    from tertulia.lab.experiments.running import Executor
+    from tertulia.planning.starting import Additions
 
 OnOption = Annotated[
     str,

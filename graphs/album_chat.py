@@ -13,11 +13,11 @@ from langgraph.types import Send
 
 from tertulia.graphs.routing import answered_in_loop
 from tertulia.graphs.utterance import build_utterance_graph
-from tertulia.nodes.draw_pairs import draw_pairs
-from tertulia.nodes.exchange import hand_over, meet, remember_exchange
-from tertulia.nodes.find_picture import find_picture
+from tertulia.nodes.album.draw_pairs import draw_pairs
+from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
+from tertulia.nodes.album.find_picture import find_picture
+from tertulia.nodes.album.record_round import record_round
 from tertulia.nodes.machinery.node import NodeFunction
-from tertulia.nodes.record_round import record_round
 from tertulia.state.context import Context
 from tertulia.state.graph_state import AlbumState, ExchangeInput, ExchangeOutput, ExchangeState
 

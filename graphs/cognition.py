@@ -7,13 +7,13 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from tertulia.graphs.routing import answered_in_loop
-from tertulia.nodes.assess import assess
-from tertulia.nodes.choose_mechanisms import choose_mechanisms
-from tertulia.nodes.decide import decide
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.machinery.seating import first_step, last_step
-from tertulia.nodes.perceive import perceive
-from tertulia.nodes.run_mechanisms import run_mechanisms
+from tertulia.nodes.meeting.assess import assess
+from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
+from tertulia.nodes.meeting.decide import decide
+from tertulia.nodes.meeting.perceive import perceive
+from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, CognitionOutput, CognitionState
 

@@ -7,9 +7,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from tertulia.graphs.routing import answered_in_loop
-from tertulia.nodes.encounter import converse, next_encounter
-from tertulia.nodes.reflect import reflect
-from tertulia.nodes.remember import remember
+from tertulia.nodes.town.encounter import converse, next_encounter
+from tertulia.nodes.town.reflect import reflect
+from tertulia.nodes.town.remember import remember
 from tertulia.state.graph_state import TownState
 from tertulia.state.town import TownContext
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from tertulia.metrics.post_removal import PostRemoval, mean_post_removal, post_removal
 from tertulia.nodes.scorers.attention import scoring_request
 from tertulia.prompts.remove import remove_units
+from tertulia.reading.what_if import removed_at
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
@@ -17,7 +18,6 @@ from tertulia.state.questions import BatchingModel, ScoredGeneration
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, RunRecord, TurnRecord
 from tertulia.state.store import Store
-from tertulia.what_if import removed_at
 
 #: Prompts that are put to a model at once.
 BATCH = 10

@@ -15,10 +15,10 @@ from typing import Any, get_args
 import numpy as np
 from scipy.stats import spearmanr
 
-from tertulia.documents import SCHEMA_VERSION, Document
-from tertulia.engines import ModelAccess, reopen_engines
+from tertulia.access.engines import ModelAccess, reopen_engines
 from tertulia.nodes.prune import prune_units
 from tertulia.nodes.scorers.attention import scoring_request
+from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.state.language_model import NO_ATTENTION, LanguageModel
 from tertulia.state.parameters import Parameters, Walk

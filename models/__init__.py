@@ -10,6 +10,6 @@
 * `batching`, `journal`: calls of a run, made in batches, stored, and never made twice.
 """
 
-from tertulia.models.threads import wait_passively
+from tertulia.models.local.threads import wait_passively
 
 wait_passively()

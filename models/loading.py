@@ -10,9 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from tertulia.models import chat_names, embedded
-from tertulia.models.adapters import Adapters, find_adapters, hash_of_base, merge_adapters, read_adapters, split_name
-from tertulia.models.hub import load, quiet_libraries, uncollected
+from tertulia.models.local import embedded
+from tertulia.models.local.adapters import (
+    Adapters,
+    find_adapters,
+    hash_of_base,
+    merge_adapters,
+    read_adapters,
+    split_name,
+)
+from tertulia.models.local.hub import load, quiet_libraries, uncollected
+from tertulia.models.served import chat_names
 from tertulia.state.errors import (
     AttentionUnavailableError,
     ModelError,
@@ -38,7 +46,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from tertulia.models.sight import PictureProcessor
+    from tertulia.models.local.sight import PictureProcessor
 
 T = TypeVar("T")
 
@@ -64,7 +72,7 @@ def open_model(
     Args:
         name: `smollm2` (embedded, with its voice), `smollm2:plain` (without), `rehearsal` (a stand-in without
             weights), a folder, a hub id `owner/name`, any of these with adapters (`BASE+FOLDER`, `BASE+NAME`), or
-            that of a remote model (see `models.chat.open_chat_model`).
+            that of a remote model (see `served.chat.open_chat_model`).
         cache: Where converted models, and adapters by name, are kept.
         precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
@@ -72,7 +80,7 @@ def open_model(
         report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
-        recorded_as: The name by which runs know a remote model (`models.chat.open_chat_model`), or the embedded one.
+        recorded_as: The name by which runs know a remote model (`served.chat.open_chat_model`), or the embedded one.
 
     Raises:
         NotFoundError: No model of that name.
@@ -88,7 +96,7 @@ def open_model(
         return RehearsalModel()
     if chat_names.is_chat_name(name):
         with uncollected():
-            from tertulia.models.chat import open_chat_model
+            from tertulia.models.served.chat import open_chat_model
 
             return open_chat_model(name, limits or Parameters(), key, report, recorded_as)
     base, adapters = with_adapters(name, cache)
@@ -152,7 +160,7 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
         from tertulia.models.rehearsal import RehearsalEmbedder
 
         return RehearsalEmbedder()
-    from tertulia.models.embedder import SentenceEmbedder
+    from tertulia.models.local.embedder import SentenceEmbedder
 
     return SentenceEmbedder.open(name, report or ignore_activity, kept)
 
@@ -174,7 +182,7 @@ def open_picture_finder(
     """
     _require_source(name, "")
     with quiet_libraries():
-        from tertulia.models.picture_finder import ClipPictureFinder, load_clip
+        from tertulia.models.local.picture_finder import ClipPictureFinder, load_clip
 
         device, _ = device_and_dtype("auto")
         model, processor = _load_parts(
@@ -215,7 +223,7 @@ def _open_causal(
     """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
     from transformers import PreTrainedTokenizerFast
 
-    from tertulia.models.causal import CausalLanguageModel
+    from tertulia.models.local.causal import CausalLanguageModel
 
     model, tokenizer, processor = _load_parts(
         name,
@@ -278,8 +286,8 @@ def _load_parts(
 
     Args:
         name: The name of the model.
-        loader: See `models.hub.load`.
-        remedy, report, may_download: See `models.hub.load`.
+        loader: See `local.hub.load`.
+        remedy, report, may_download: See `local.hub.load`.
         with_code: Whether code is executed.
         source: Its folder or hub id, where that is not the name.
     """
@@ -307,8 +315,8 @@ def _load_causal(
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
-    from tertulia.models.packed_linear import pack_linear_layers
-    from tertulia.models.seeing_parts import language_paths, load_processor_if_seeing
+    from tertulia.models.local.packed_linear import pack_linear_layers
+    from tertulia.models.local.seeing_parts import language_paths, load_processor_if_seeing
 
     device, dtype = device_and_dtype(precision)
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.

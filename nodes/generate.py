@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.address import is_named
+from tertulia.nodes.meeting.address import is_named
 from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
 from tertulia.prompts.placeholders import form_of, is_placeholder
 from tertulia.prompts.remove import remove_units

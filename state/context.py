@@ -83,8 +83,8 @@ class Context:
         nodes: By place, the functions of nodes that stand there instead of the default (`nodes.machinery.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
         picture_finder: Finds the picture that a plan means by the pictures themselves; `None`: by their captions.
-        kept: What nodes keep of what they have read of the run, so that nothing is read twice (`nodes/past.py`). It
-            follows from the store, so it never shows in the digits.
+        kept: What nodes keep of what they have read of the run, so that nothing is read twice
+            (`nodes/meeting/past.py`). It follows from the store, so it never shows in the digits.
         recorded: By number, the turns that wait for their traces: who drives the graph stores them together. `None`:
             nobody does, so a turn is stored as soon as it is recorded.
     """

@@ -12,5 +12,5 @@ class ExperimentRecord(Record):
     """An experiment as it stands in the store."""
 
     experiment: str
-    definition: dict[str, Any] = Field(description="cases, settings and trials, as JSON (lab/experiment.py)")
+    definition: dict[str, Any] = Field(description="cases, settings and trials, as JSON (lab/experiments/)")
     created: datetime

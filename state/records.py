@@ -351,3 +351,8 @@ class RunRecord(Record):
     trial: Trial | None = Field(default=None, description="its place in an experiment; None: it is of none")
     error: str | None = None
     created: datetime
+
+
+def order_of(run: RunRecord) -> str | None:
+    """Return the speaking order of a group chat; `None` for a dialogue of two."""
+    return str(run.parameters.get("order")) if run.kind == "group_chat" else None

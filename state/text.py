@@ -1,7 +1,7 @@
 """Text on one line, for messages and for what models write.
 
-What has to mind more than white space is where it is needed, and says why: `tertulia.phrases.clean` for what a terminal
-would obey, `state.seat.in_one_line` for what a keyboard sends, `models.repair` for what a model puts into JSON,
+What has to mind more than white space is where it is needed, and says why: `clean` for what a terminal would obey,
+`state.seat.in_one_line` for what a keyboard sends, `models.served.repair` for what a model puts into JSON,
 `worlds.yaml_file` for messages that quote a file.
 """
 
@@ -44,3 +44,44 @@ def folded_words(text: str) -> list[str]:
 def whole_characters(text: str) -> str:
     """Return a text with U+FFFD for each half of a surrogate pair, which no encoder and no tokenizer takes."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+#: Control characters, changes of direction, and halves of surrogate pairs, which no encoding carries.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def clean(text: str) -> str:
+    """Return text of any origin on one line, with `�` for every character that a terminal would obey."""
+    return one_line(_CONTROL.sub("�", text))
+
+
+def in_words(name: str) -> str:
+    """Return the name of a value, a step or a mechanism as it stands in a sentence."""
+    return name.replace("_", " ")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number with that many digits after the point; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def count(value: int | None) -> str:
+    """Return a count; a dash where there is none."""
+    return "–" if value is None else str(value)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in [0, 1] as a whole percentage; a dash where there is none."""
+    return "–" if share is None else f"{share:.0%}"
+
+
+def counted(number: int, singular: str) -> str:
+    """Return `1 turn`, `2 turns`."""
+    return f"{number} {singular}{'' if number == 1 else 's'}"
+
+
+def size_of(bytes: int) -> str:
+    """Return a size in kB or MB."""
+    return f"{bytes / 1e6:.1f} MB" if bytes >= 1e5 else f"{bytes / 1e3:.1f} kB"

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from tertulia.storage.addresses import ServerAddress
-from tertulia.storage.checkpoints import SynchronousSaver, open_checkpoints
+from tertulia.storage.sqlite.checkpoints import SynchronousSaver, open_checkpoints
 
 if TYPE_CHECKING:
     from tertulia.storage.store import SqlStore
@@ -19,8 +19,8 @@ async def checkpoints_of(store: "SqlStore") -> AsyncIterator[SynchronousSaver]:
         StorageError: They can't be read or written; also from any reading and writing of a checkpoint.
     """
     if isinstance(store.path, ServerAddress):
-        from tertulia.storage.postgres import ServerDatabase
-        from tertulia.storage.server_checkpoints import ServerCheckpoints
+        from tertulia.storage.postgres.checkpoints import ServerCheckpoints
+        from tertulia.storage.postgres.database import ServerDatabase
 
         assert isinstance(store.file, ServerDatabase)  # whoever drives runs has made the store
         yield ServerCheckpoints(store.file)

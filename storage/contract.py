@@ -1,4 +1,4 @@
-"""What the store asks of its database: `storage.database.StoreFile` is one, `storage.postgres.ServerDatabase` another.
+"""What the store asks of its database: `sqlite.database.StoreFile` is one, `postgres.database.ServerDatabase` another.
 
 SQL is written as storage/dialects.py says. Values are Python's: any text, whatever the database itself can hold.
 """

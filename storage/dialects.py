@@ -1,6 +1,6 @@
 """SQL that SQLite and Postgres spell differently, side by side; all other SQL of the store is written once.
 
-What both understand is written as SQLite has it: `?` and `:name` for parameters (storage/postgres.py translates them),
+What both understand is written as SQLite has it: `?` and `:name` for parameters (`storage/postgres/` translates them),
 0 and 1 for flags, texts compared by their code points.
 """
 
@@ -96,7 +96,7 @@ class Sqlite(Dialect):
 
 
 class Postgres(Dialect):
-    """Postgres's SQL. `plain_json` is a function of the store's schema (storage/server_schema.py)."""
+    """Postgres's SQL. `plain_json` is a function of the store's schema (storage/postgres/schema.py)."""
 
     given_texts = "(SELECT json_array_elements_text(CAST(? AS json)))"
     given_counts = "(SELECT CAST(json_array_elements_text(CAST(? AS json)) AS bigint))"

@@ -101,7 +101,7 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
         # Python's complaint that a text is not UTF-8 has no error code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code == sqlite3.SQLITE_INTERRUPT or _interrupts.pop("heard", False):  # by a signal (storage/opening.py)
+        if code == sqlite3.SQLITE_INTERRUPT or _interrupts.pop("heard", False):  # by a signal
             raise KeyboardInterrupt from None
         if type(error) in _OF_THE_FILE and code in _ALTERED:
             raise damaged(path, one_line(error)) from error

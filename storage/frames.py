@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from tertulia.state.errors import NotFoundError, UsageError, extra_hint
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import StoreAddress, is_missing, store_address
-from tertulia.storage.contents import content_hash
 from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.parts.contents import content_hash
 from tertulia.storage.schema import Kind
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table

@@ -1,7 +1,7 @@
 """The tables of a store as they are today: the only place where their columns are declared.
 
-A new store is made from these declarations (storage/migrations.py), rows are written and read by them
-(storage/tables.py), an opened store is compared with them (storage/structure.py), and views and data frames take the
+A new store is made from these declarations (storage/sqlite/migrations.py), rows are written and read by them
+(storage/tables.py), an opened store is compared with them (`storage/sqlite/`), and views and data frames take the
 kinds of their columns from them (storage/views.py). Texts stand once, in `contents`, and the other tables point to
 them; so do prompts to their units, most of which stand in every prompt of a conversation. How older stores got here is
 in migrations.py.
@@ -224,7 +224,7 @@ TABLES: Mapping[str, TableSchema] = {
             without_rowid=True,
         ),
         TableSchema(
-            # What λ does to the diversity of a scenario with a model, from a pilot (lab/setpoint.py).
+            # What λ does to the diversity of a scenario with a model, from a pilot (lab/experiments/setpoint.py).
             "calibrations",
             (*_texts("calibration", "metric"), Column("curve", "json"), Column("created", "moment")),
             key=("calibration",),

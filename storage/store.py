@@ -16,15 +16,15 @@ from typing import Self
 from tertulia.state.errors import StorageError, UsageError, extra_hint
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.contract import Database, RunDrivers
-from tertulia.storage.database import StoreFile
-from tertulia.storage.experiments import Experiments
 from tertulia.storage.faults import UNWRITABLE
-from tertulia.storage.journal import Journal
-from tertulia.storage.opening import MEMORY, refuse_lost_log
-from tertulia.storage.pictures import Pictures
-from tertulia.storage.simulations import Simulations
-from tertulia.storage.streams import Streams
-from tertulia.storage.turns import Turns
+from tertulia.storage.parts.experiments import Experiments
+from tertulia.storage.parts.journal import Journal
+from tertulia.storage.parts.pictures import Pictures
+from tertulia.storage.parts.simulations import Simulations
+from tertulia.storage.parts.streams import Streams
+from tertulia.storage.parts.turns import Turns
+from tertulia.storage.sqlite.database import StoreFile
+from tertulia.storage.sqlite.opening import MEMORY, refuse_lost_log
 
 
 class SqlStore(Turns, Journal, Streams, Pictures):
@@ -126,7 +126,7 @@ def _opened(address: StoreAddress | str, create: bool) -> Database:
     """Return the open database at an address; one in memory where there is none and none is to be made."""
     if isinstance(address, ServerAddress):
         try:
-            from tertulia.storage.postgres import open_server
+            from tertulia.storage.postgres.database import open_server
         except ImportError as error:
             needed = f"stores on a server need psycopg, which is not installed; run: {extra_hint('postgres')}"
             raise UsageError(needed) from error

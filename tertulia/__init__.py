@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any
 from tertulia.former_names import FormerNames
 
 if TYPE_CHECKING:
-    from tertulia.api import diff, resume, run, stream
-    from tertulia.declaring import mechanism, node, scorer
-    from tertulia.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+    from tertulia.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.python.api import diff, resume, run, stream
+    from tertulia.python.declaring import mechanism, node, scorer
+    from tertulia.python.stored_run import Run
+    from tertulia.python.stores import Store, open_store
     from tertulia.state.cognition import Finding
     from tertulia.state.errors import (
         ExtensionError,
@@ -43,16 +45,14 @@ if TYPE_CHECKING:
     from tertulia.state.parameters import Parameters
     from tertulia.state.records import Record, Turn, Unit
     from tertulia.state.seat import Answer, Invitation
-    from tertulia.stored_run import Run
-    from tertulia.stores import Store, open_store
 
 #: By module, the public names that it has.
 _PUBLIC = {
-    "tertulia.api": ("diff", "resume", "run", "stream"),
-    "tertulia.stores": ("Store", "open_store"),
-    "tertulia.stored_run": ("Run",),
-    "tertulia.declaring": ("mechanism", "node", "scorer"),
-    "tertulia.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
+    "tertulia.python.api": ("diff", "resume", "run", "stream"),
+    "tertulia.python.stores": ("Store", "open_store"),
+    "tertulia.python.stored_run": ("Run",),
+    "tertulia.python.declaring": ("mechanism", "node", "scorer"),
+    "tertulia.driving.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
     "tertulia.nodes.machinery.node": ("Node",),
     "tertulia.nodes.mechanisms.mechanism": ("Mechanism",),
     "tertulia.state.cognition": ("Finding",),

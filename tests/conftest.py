@@ -22,7 +22,7 @@ settings.load_profile("suite")
 
 def _configure(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     patch.setenv("TERTULIA_CONFIG", str(folder))
-    patch.setattr("tertulia.trust.user_configuration", lambda: folder)
+    patch.setattr("tertulia.access.trust.user_configuration", lambda: folder)
     return folder
 
 
@@ -69,7 +69,7 @@ def postgres() -> Iterator[PostgresServer]:
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """A server that speaks OpenAI's protocol; the first wait before a retry is 0.01 s."""
-    monkeypatch.setattr("tertulia.models.chat_errors.FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("tertulia.models.served.chat_errors.FIRST_WAIT_S", 0.01)
     with serving() as server:
         yield server
 

@@ -14,7 +14,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
 from support.commands import Cli
 
-from tertulia import studio
+from tertulia.driving import studio
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_architecture import ROOMS
+from test_architecture import FOLDERS
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,7 +27,7 @@ def pip(*arguments: object) -> None:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the wheel, from a copy: setuptools builds beside the sources, and keeps what was there before."""
     folder = tmp_path_factory.mktemp("packaging")
-    for room in ROOMS:
+    for room in FOLDERS:
         shutil.copytree(ROOT / room, folder / "source" / room, ignore=shutil.ignore_patterns("__pycache__", "page"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source")
@@ -68,12 +68,12 @@ def run(command: list[object], folder: Path) -> "subprocess.CompletedProcess[str
 
 
 def test_the_wheel_has_every_file_of_the_rooms_and_nothing_else(wheel: Path) -> None:
-    files = {file.relative_to(ROOT) for room in ROOMS for file in files_of(room)}
+    files = {file.relative_to(ROOT) for room in FOLDERS for file in files_of(room)}
     with zipfile.ZipFile(wheel) as opened:
         packed = {Path(name) for name in opened.namelist() if ".dist-info/" not in name}
         assert any(name.endswith(".dist-info/licenses/LICENSE") for name in opened.namelist())
     assert packed == {installed(file) for file in files if "__pycache__" not in file.parts}
-    assert {installed(Path(room, "py.typed")) for room in ROOMS} <= packed
+    assert {installed(Path(room, "py.typed")) for room in FOLDERS} <= packed
     assert {Path("tertulia", "viewer", "built", name) for name in ("index.html", "viewer.js", "viewer.css")} <= packed
 
 
@@ -97,7 +97,7 @@ def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation
 
 def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installation: Path, tmp_path: Path) -> None:
     """Modules, packages, and folders without an `__init__.py`, that are found before anything that is installed."""
-    for number, room in enumerate(room for room in ROOMS if room != "tertulia"):
+    for number, room in enumerate(room for room in FOLDERS if room != "tertulia"):
         (tmp_path / room).mkdir()
         if number % 3 == 0:
             (tmp_path / room).with_suffix(".py").write_text("mine = 1\n")
@@ -111,7 +111,7 @@ def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installati
         warnings.simplefilter("error")
         import tertulia as tt
         print(tt.run("team_building", rounds=1, rehearse=True, store="t.db", progress=False).status)
-        for number, room in enumerate({[room for room in ROOMS if room != "tertulia"]}):
+        for number, room in enumerate({[room for room in FOLDERS if room != "tertulia"]}):
             module = importlib.import_module(room + ".part" if number % 3 == 2 else room)
             assert module.mine == 1, room
     """

@@ -16,13 +16,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tertulia.pages.documents import document_at
-from tertulia.pages.figures import similarity_page
 from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
 from tertulia.state.language_model import Embedder
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.changes import Changes
+from tertulia.viewer.documents.by_path import document_at
+from tertulia.viewer.documents.figures import similarity_page
 from tertulia.viewer.security import Guards, refusal
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader

@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from tertulia.pages.actions import fork_words, resume_words
 from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.actions import fork_words, resume_words
 
 #: How many commands may go on at once, and the last lines that are shown of each.
 _AT_ONCE, _LINES, _READ_BYTES = 4, 12, 20_000

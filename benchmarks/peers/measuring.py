@@ -193,6 +193,6 @@ def tokens(text: str) -> int:
 def _tokenizer() -> Any:
     from transformers import AutoTokenizer
 
-    from tertulia.models import embedded
+    from tertulia.models.local import embedded
 
     return AutoTokenizer.from_pretrained(embedded.folder(Path.home() / ".cache" / "tertulia"))

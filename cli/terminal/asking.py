@@ -8,7 +8,7 @@ import typer
 from tertulia.cli.opening import open_language_model
 from tertulia.cli.terminal.output import progress
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.driving.interrupting import interruptible, run_or_abandon
 from tertulia.state.annotation import Annotation
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
@@ -16,7 +16,7 @@ from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
-    from tertulia.lab.annotating import AnnotationRequest
+    from tertulia.lab.annotations.annotating import AnnotationRequest
 
 
 def ask(
@@ -33,7 +33,7 @@ def ask(
     Raises:
         typer.Exit: It was interrupted; what was answered is kept.
     """
-    from tertulia.lab.annotating import answers_to
+    from tertulia.lab.annotations.annotating import answers_to
 
     parameters = Parameters.model_validate(run.parameters)
     name, is_named = model or run.model, model is not None

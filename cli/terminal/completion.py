@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import typer
 
-from tertulia import completing
+from tertulia.catalog import completing
 from tertulia.cli.environment import store_path
 
 Completions = list[tuple[str, str]]

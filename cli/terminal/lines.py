@@ -5,10 +5,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import plain
-from tertulia.phrases import attendance, clock, meeting_line, silence
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Turn
+from tertulia.wording.phrases import attendance, clock, meeting_line, silence
 
 
 def print_turn(

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from tertulia.phrases import clean
+from tertulia.state.text import clean
 
 #: How wide tables are where no terminal says it.
 _PIPED_WIDTH = 120

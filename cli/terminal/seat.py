@@ -8,20 +8,20 @@ import sys
 
 from rich.text import Text
 
+from tertulia.cli.terminal.keyboard import Keyboard
 from tertulia.cli.terminal.lines import print_turn
 from tertulia.cli.terminal.output import plain, progress
-from tertulia.keyboard import Keyboard
-from tertulia.phrases import clock
-from tertulia.seats import role_of
+from tertulia.planning.seats import role_of
 from tertulia.state.meeting import Start
 from tertulia.state.seat import LONGEST, Answer, Invitation, in_one_line
+from tertulia.wording.phrases import clock
 
 #: Leave the conversation; stay silent, though words are kept from the round before.
 _LEAVE, _PASS = "/leave", "/pass"
 
 
 class Seat:
-    """A person at the keyboard. `ask` is what `tertulia.driver.drive_run` asks them with."""
+    """A person at the keyboard. `ask` is what `tertulia.driving.driver.drive_run` asks them with."""
 
     def __init__(self, start: Start, turns_are_shown: bool) -> None:
         """Take the seat.

@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, discard_output, plain, progress
-from tertulia.phrases import clean
 from tertulia.state.language_model import Activity
+from tertulia.state.text import clean
 
 if TYPE_CHECKING:
     from rich.status import Status

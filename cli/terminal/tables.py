@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import data, plain
-from tertulia.phrases import clean
+from tertulia.state.text import clean
 
 #: Columns of a terminal between two columns of a table.
 _GAP = 2

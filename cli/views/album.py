@@ -7,7 +7,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tertulia.album_phrases import (
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.views.turn import print_making
+from tertulia.reading.exchanges import AgentTotals, Journey, RecordedExchange, by_round
+from tertulia.reading.turns import TurnDetails
+from tertulia.state.album import CALLS, PARTS, Population
+from tertulia.state.records import RunRecord
+from tertulia.state.text import counted
+from tertulia.wording.album_phrases import (
     diary_heading,
     diary_lines,
     exchange_lines,
@@ -18,14 +26,7 @@ from tertulia.album_phrases import (
     seen_phrase,
     shown_rounds,
 )
-from tertulia.cli.terminal.output import plain
-from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.cli.views.turn import print_making
-from tertulia.exchanges import AgentTotals, Journey, RecordedExchange, by_round
-from tertulia.phrases import clock, counted, picture_phrase
-from tertulia.state.album import CALLS, PARTS, Population
-from tertulia.state.records import RunRecord
-from tertulia.turns import TurnDetails
+from tertulia.wording.phrases import clock, picture_phrase
 
 #: Pictures that a table shows, those that were seen by most.
 _PICTURES = 60

@@ -7,10 +7,10 @@ from rich.console import Console
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.views.annotated import print_heading
-from tertulia.lab.behaviour_report import BehaviourReport, evidence_of
+from tertulia.lab.annotations.behaviour_report import BehaviourReport, evidence_of
 from tertulia.metrics.behaviour import PersonBehaviour
 from tertulia.metrics.speech_acts import ACTS
-from tertulia.phrases import in_words, percent
+from tertulia.state.text import in_words, percent
 
 
 def print_behaviour(console: Console, report: BehaviourReport) -> None:

@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, plain
-from tertulia.phrases import clean, in_words, number
-from tertulia.round_phrases import floor_phrase, perception_phrase, race_phrase, typed_phrase, weighing_phrase
-from tertulia.rounds import AgentRound, Round
+from tertulia.reading.rounds import AgentRound, Round
 from tertulia.state.cognition import Call, Character
 from tertulia.state.parameters import Parameters
 from tertulia.state.store import Store
+from tertulia.state.text import clean, in_words, number
+from tertulia.wording.round_phrases import floor_phrase, perception_phrase, race_phrase, typed_phrase, weighing_phrase
 
 _BAR = 24
 

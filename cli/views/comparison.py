@@ -11,11 +11,12 @@ from rich.text import Text
 
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import has_room
-from tertulia.comparing import RunComparison, contract_path, settings_that_differ
-from tertulia.comparison_phrases import parting_line, sameness, what_differs
 from tertulia.metrics.comparison import Difference, Document, TurnComparison, word_differences
-from tertulia.phrases import clean, clock, number, people_line, settings, silence
+from tertulia.reading.comparing import RunComparison, contract_path, settings_that_differ
 from tertulia.state.meeting import Start
+from tertulia.state.text import clean, number
+from tertulia.wording.comparison_phrases import parting_line, sameness, what_differs
+from tertulia.wording.phrases import clock, people_line, settings, silence
 
 #: Characters of a text, and of any other value, that a table shows.
 _SHOWN = 160

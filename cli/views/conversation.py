@@ -6,15 +6,15 @@ from tertulia.cli.terminal.lines import meeting_heading, print_turn
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.views.album import print_exchanges
 from tertulia.cli.views.cognition import print_calls, print_character
-from tertulia.exchanges import read_exchanges
-from tertulia.phrases import grouped, people_line, settings
-from tertulia.rounds import calls_of, read_characters
+from tertulia.reading.exchanges import read_exchanges
+from tertulia.reading.rounds import calls_of, read_characters
+from tertulia.reading.timeline import turns_with_opening
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord
 from tertulia.state.store import Store
-from tertulia.timeline import turns_with_opening
+from tertulia.wording.phrases import grouped, people_line, settings
 
 
 def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> None:

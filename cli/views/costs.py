@@ -7,10 +7,10 @@ from rich.console import Console
 
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.costs import Prices, cost_table, price_of
+from tertulia.measuring.costs import Prices, cost_table, price_of
 from tertulia.metrics.cost import Cost
-from tertulia.phrases import in_words
 from tertulia.state.cognition import Call
+from tertulia.state.text import in_words
 
 _GROUP = "(the group)"
 

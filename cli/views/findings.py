@@ -6,8 +6,8 @@ from tertulia.cli.terminal.output import data, plain
 from tertulia.cli.terminal.tables import Row, print_table
 
 if TYPE_CHECKING:
-    from tertulia.lab.page import Table
-    from tertulia.lab.report import Findings
+    from tertulia.lab.pages.page import Table
+    from tertulia.lab.reports.report import Findings
 
 #: What is printed of the table of verdicts.
 _VERDICT_COLUMNS = ("ordering", "paper", "here", "interval", "cases", "verdict", "would_decide")
@@ -15,8 +15,8 @@ _VERDICT_COLUMNS = ("ordering", "paper", "here", "interval", "cases", "verdict",
 
 def print_findings(findings: "Findings") -> None:
     """Print the figures of each setting, and the verdict on every published ordering."""
-    from tertulia.lab.report_page import REHEARSED, tally_phrase
-    from tertulia.lab.report_tables import overview_table, verdicts_table
+    from tertulia.lab.reports.report_page import REHEARSED, tally_phrase
+    from tertulia.lab.reports.report_tables import overview_table, verdicts_table
 
     if findings.rehearsed:
         data().print(plain(REHEARSED, "bold"))
@@ -30,7 +30,7 @@ def print_findings(findings: "Findings") -> None:
 
 def _print(table: "Table", names: tuple[str, ...] | None = None) -> None:
     """Print the named columns of a table."""
-    from tertulia.lab.page import shown_cell
+    from tertulia.lab.pages.page import shown_cell
 
     chosen = [at for at, column in enumerate(table.columns) if names is None or column.name in names]
     headings = [table.columns[at].title for at in chosen]

@@ -4,15 +4,16 @@ from tertulia.cli.terminal.lines import meeting_heading, print_turn
 from tertulia.cli.terminal.output import data, plain
 from tertulia.cli.views.album import print_exchange
 from tertulia.cli.views.cognition import print_thoughts
-from tertulia.exchanges import read_exchanges
-from tertulia.phrases import counted, people_line, settings
-from tertulia.rounds import read_round
+from tertulia.reading.exchanges import read_exchanges
+from tertulia.reading.rounds import read_round
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord, Turn
 from tertulia.state.store import Store
+from tertulia.state.text import counted
 from tertulia.state.town import Encounter, Simulation
+from tertulia.wording.phrases import people_line, settings
 
 _REHEARSED = "rehearsed: a stand-in speaks, not a model"
 

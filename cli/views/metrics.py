@@ -7,13 +7,13 @@ from rich.console import Console
 
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.measurement import Measurement, mean_diversity
+from tertulia.measuring.measurement import Measurement, mean_diversity
 from tertulia.metrics.by_index import mean_by_index
 from tertulia.metrics.exclusiveness import mean_exclusiveness
 from tertulia.metrics.fluency import mean_fluency
 from tertulia.metrics.variety import mean_variety
-from tertulia.phrases import number
 from tertulia.state.records import Record
+from tertulia.state.text import number
 
 #: The folders above a Generative Agents run, in the name of a case.
 _FOLDERS = re.compile(r"^ga:.*/(?=[^/])")

@@ -6,8 +6,8 @@ from rich.text import Text
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.metrics.participation import AgentFigures, Participation
-from tertulia.phrases import count, in_words, number, percent
 from tertulia.state.meeting import Meeting, Start
+from tertulia.state.text import count, in_words, number, percent
 
 
 def print_participation(

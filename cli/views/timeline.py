@@ -9,11 +9,12 @@ from rich.text import Text
 
 from tertulia.cli.terminal.lines import utterance
 from tertulia.cli.terminal.output import plain
-from tertulia.phrases import attendance, clean, clock, people_line, settings
+from tertulia.reading.timeline import Thought, TimelineTurn, attendance_changes, changes_before
 from tertulia.state.meeting import AttendanceChange, Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
-from tertulia.timeline import Thought, TimelineTurn, attendance_changes, changes_before
+from tertulia.state.text import clean
+from tertulia.wording.phrases import attendance, clock, people_line, settings
 
 
 def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Sequence[TimelineTurn]) -> None:

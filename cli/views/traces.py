@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 
 from tertulia.cli.terminal.output import plain
+from tertulia.reading.traces import changes_of
 from tertulia.state.cognition import Visit
-from tertulia.traces import changes_of
 
 
 def print_visits(console: Console, visits: Iterable[tuple[int, Visit]]) -> None:

@@ -7,11 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, plain
-from tertulia.phrases import clean, in_words, number
-from tertulia.removal import removal_in_words
+from tertulia.reading.removal import removal_in_words
+from tertulia.reading.turns import TurnDetails, as_written
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Prompt
-from tertulia.turns import TurnDetails, as_written
+from tertulia.state.text import clean, in_words, number
 
 _BAR = 16
 

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from tertulia.engines import ModelAccess
+from tertulia.access.engines import ModelAccess
+from tertulia.files.shard_files import is_address, shown
 from tertulia.lab.executors.local import LocalExecutor
-from tertulia.lab.running import Executor
-from tertulia.shard_files import is_address, shown
-from tertulia.starting import NOTHING_ADDED, Additions
+from tertulia.lab.experiments.running import Executor
+from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import UsageError
 
 if TYPE_CHECKING:

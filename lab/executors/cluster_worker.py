@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from tertulia.events import Event
-from tertulia.interrupting import interrupt_thread
+from tertulia.driving.events import Event
+from tertulia.driving.interrupting import interrupt_thread
+from tertulia.files.shard_files import put_shard
 from tertulia.lab.executors.messages import Assignment, Driven, Happened, Message, Ready, Saved, Setup, Unable
 from tertulia.lab.executors.worker import Worker
-from tertulia.shard_files import put_shard
 from tertulia.state.errors import ModelError, TertuliaError, failure_text
 from tertulia.storage.schema import SCHEMA_VERSION
-from tertulia.storage.snapshot import snapshot_of
+from tertulia.storage.sqlite.snapshot import snapshot_of
 
 #: Seconds between two looks at what has happened.
 _LOOK_S = 0.3

@@ -9,13 +9,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from tertulia.engines import ModelAccess
-from tertulia.events import Emit, Noted, RunEnded
-from tertulia.interrupting import interruptible
-from tertulia.lab.cohorts import CohortTask, PlannedCase, Planner, check_files, first_of_settings, require_models
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.events import Emit, Noted, RunEnded
+from tertulia.driving.interrupting import interruptible
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
-from tertulia.lab.shards import ShardFolder, gather, hand_over, take_in
-from tertulia.starting import Additions
+from tertulia.lab.experiments.cohorts import (
+    CohortTask,
+    PlannedCase,
+    Planner,
+    check_files,
+    first_of_settings,
+    require_models,
+)
+from tertulia.lab.experiments.shards import ShardFolder, gather, hand_over, take_in
+from tertulia.planning.starting import Additions
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tertulia.engines import ModelAccess
-from tertulia.events import Emit
-from tertulia.lab.cohorts import CohortTask
+from tertulia.access.engines import ModelAccess
+from tertulia.access.model_names import REHEARSAL, ROLES
+from tertulia.driving.events import Emit
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.processes import ProcessCrew
-from tertulia.lab.experiment import Experiment
-from tertulia.lab.running import InProcessExecutor
-from tertulia.lab.shards import ShardFolder
-from tertulia.model_names import REHEARSAL, ROLES
-from tertulia.models.embedded import ID as EMBEDDED
-from tertulia.starting import NOTHING_ADDED, Additions
-from tertulia.storage.opening import MEMORY
+from tertulia.lab.experiments.cohorts import CohortTask
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.running import InProcessExecutor
+from tertulia.lab.experiments.shards import ShardFolder
+from tertulia.models.local.embedded import ID as EMBEDDED
+from tertulia.planning.starting import NOTHING_ADDED, Additions
+from tertulia.storage.sqlite.opening import MEMORY
 
 if TYPE_CHECKING:
     from tertulia.storage.store import SqlStore
@@ -54,7 +54,7 @@ class LocalExecutor:
         return ShardFolder.of(self.store, experiment, self.access.cache, self.shards)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
-        """Drive cohorts to their ends (see `lab.running.Executor` and `Dispatcher.drive`).
+        """Drive cohorts to their ends (see `lab.experiments.running.Executor` and `Dispatcher.drive`).
 
         An experiment of a single cohort stays in this process, which computes with all threads.
         """

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from tertulia.engines import ModelAccess
-from tertulia.events import Event
-from tertulia.lab.cohorts import CohortTask, PlannedCase
-from tertulia.starting import Additions
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.events import Event
+from tertulia.lab.experiments.cohorts import CohortTask, PlannedCase
+from tertulia.planning.starting import Additions
 from tertulia.state.errors import TertuliaError
 
 

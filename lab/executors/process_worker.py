@@ -10,8 +10,8 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from tertulia.events import Event
-from tertulia.interrupting import interruptible
+from tertulia.driving.events import Event
+from tertulia.driving.interrupting import interruptible
 from tertulia.lab.executors.messages import Assignment, Driven, Happened, Hello, Message, Ready, Setup, Unable
 from tertulia.lab.executors.worker import Worker
 from tertulia.state.errors import TertuliaError

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.engines import ModelAccess
-from tertulia.events import Emit, Noted
-from tertulia.lab.cohorts import CohortTask
+from tertulia.access.engines import ModelAccess
+from tertulia.access.model_names import REHEARSAL
+from tertulia.driving.events import Emit, Noted
 from tertulia.lab.executors.cluster_worker import ClusterWorker, Installed
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.local import cohorts_of
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
-from tertulia.lab.shards import ShardFolder
-from tertulia.model_names import REHEARSAL
-from tertulia.models.chat_names import is_chat_name
-from tertulia.starting import NOTHING_ADDED, Additions
+from tertulia.lab.experiments.cohorts import CohortTask
+from tertulia.lab.experiments.shards import ShardFolder
+from tertulia.models.served.chat_names import is_chat_name
+from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from tertulia.state.text import first_line
 
@@ -68,7 +68,7 @@ class RayExecutor:
         return ShardFolder.of(self.store, experiment, self.access.cache, self.shards)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
-        """Drive cohorts to their ends (see `lab.running.Executor` and `Dispatcher.drive`).
+        """Drive cohorts to their ends (see `lab.experiments.running.Executor` and `Dispatcher.drive`).
 
         Raises:
             UsageError: Ray is not installed, or there is no cluster that this version of it can use.

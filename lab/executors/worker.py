@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from tertulia.events import Emit, Event, StepStarted
-from tertulia.lab.cohorts import check_settings, drive_task
+from tertulia.driving.events import Emit, Event, StepStarted
 from tertulia.lab.executors.messages import Assignment, Setup
-from tertulia.lab.shards import worker_lock
-from tertulia.models.threads import use_threads
+from tertulia.lab.experiments.cohorts import check_settings, drive_task
+from tertulia.lab.experiments.shards import worker_lock
+from tertulia.models.local.threads import use_threads
 from tertulia.storage.store import SqlStore
 
 #: Threads that a worker computes with, so that figures do not depend on how many workers there are.

@@ -14,19 +14,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.documents import SCHEMA_VERSION, Document
 from tertulia.lab.tuning.course import SHARES, Course, course_of
 from tertulia.lab.tuning.lesson import Dropout, Lesson
 from tertulia.lab.tuning.run_lessons import lessons_of_file, lessons_of_run
 from tertulia.lab.tuning.scene_lessons import lessons_of
-from tertulia.models.adapters import kept_under, read_adapters
+from tertulia.models.local.adapters import kept_under, read_adapters
+from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, UsageError
 from tertulia.state.language_model import Activity, Report
 from tertulia.state.languages import DEFAULT, language_of, name_of
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 from tertulia.storage.addresses import StoreAddress
-from tertulia.storage.locks import drive_lock
+from tertulia.storage.sqlite.locks import drive_lock
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import FILE_ENDINGS
 from tertulia.worlds.scenes import read_scenes
@@ -170,7 +170,7 @@ def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path,
         ModelError: The model can't be loaded or trained, or a file can't be written.
         StorageError: Another process trains there.
     """
-    from tertulia.models.adapters import matrices_of
+    from tertulia.models.local.adapters import matrices_of
     from tertulia.models.tuning.base import load_base
     from tertulia.models.tuning.trainer import Trainer, TuningOptions
 

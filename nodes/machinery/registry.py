@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from tertulia.nodes.assess import assess
-from tertulia.nodes.choose_mechanisms import choose_mechanisms
-from tertulia.nodes.decide import decide
 from tertulia.nodes.end import decide_ending
 from tertulia.nodes.generate import generate
 from tertulia.nodes.judge import judge
@@ -21,13 +18,16 @@ from tertulia.nodes.machinery.objects import extension_of_object
 from tertulia.nodes.machinery.places import PLACES, place_name
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.mechanisms.registry import MECHANISMS
-from tertulia.nodes.perceive import perceive
+from tertulia.nodes.meeting.assess import assess
+from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
+from tertulia.nodes.meeting.decide import decide
+from tertulia.nodes.meeting.perceive import perceive
+from tertulia.nodes.meeting.race import race
+from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
 from tertulia.nodes.prune import prune
-from tertulia.nodes.race import race
 from tertulia.nodes.retrieve import retrieve_memory
 from tertulia.nodes.rewrite import choose_revision, rewrite
 from tertulia.nodes.rollback import roll_back, select_candidate
-from tertulia.nodes.run_mechanisms import run_mechanisms
 from tertulia.nodes.scorers.attention import score_attention
 from tertulia.nodes.scorers.embedding_similarity import score_similarity
 from tertulia.nodes.scorers.leave_one_out import score_by_leaving_out

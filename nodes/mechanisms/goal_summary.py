@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from tertulia.nodes.choices import as_choice, choose_done, reads_probabilities
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.view import View, text_of
+from tertulia.nodes.meeting.choices import as_choice, choose_done, reads_probabilities
+from tertulia.nodes.meeting.view import View, text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import clauses
 from tertulia.state.cognition import Finding

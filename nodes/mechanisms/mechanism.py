@@ -11,7 +11,7 @@ from tertulia.nodes.machinery.declared import (
     check_name,
     check_parameters,
 )
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Finding
 from tertulia.state.errors import ExtensionError
 from tertulia.state.records import Record

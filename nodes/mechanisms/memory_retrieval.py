@@ -1,8 +1,8 @@
 """Recall something from memory. Source: ChatAgents App. A (memory system), after Park et al. 2023, §4.1."""
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.past import recall_in_meeting
-from tertulia.nodes.view import View, text_of
+from tertulia.nodes.meeting.past import recall_in_meeting
+from tertulia.nodes.meeting.view import View, text_of
 from tertulia.prompts.cognition import Question
 from tertulia.state.cognition import Finding
 from tertulia.state.language_model import ReplyField

@@ -1,8 +1,8 @@
 """Notice being addressed by name. Source: ChatAgents App. A names it as an example of a module that may be added."""
 
-from tertulia.nodes.address import address_of, is_named
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.address import address_of, is_named
+from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Finding
 
 

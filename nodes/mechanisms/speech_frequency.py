@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from tertulia.nodes.hearing import came_s, was_there
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.hearing import came_s, was_there
+from tertulia.nodes.meeting.view import View
 from tertulia.prompts.names import enumerated
 from tertulia.state.cognition import Finding
 

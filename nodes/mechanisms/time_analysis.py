@@ -1,7 +1,7 @@
 """Compare the time that is left with the plan that is left. Source: ChatAgents App. A (temporal control)."""
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.view import View
 from tertulia.prompts.cognition import clock
 from tertulia.prompts.templates import template
 from tertulia.state.cognition import Finding

@@ -9,9 +9,9 @@ import pytest
 from support.album_stored import EXCHANGES, Encounter, an_album_run, write_album_run
 from support.commands import Cli, rehearse
 
-from tertulia.exchanges import read_exchanges
 from tertulia.metrics.album import AlbumExchange
 from tertulia.metrics.diversity import words as words_of
+from tertulia.reading.exchanges import read_exchanges
 from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
 

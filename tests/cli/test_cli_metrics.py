@@ -9,8 +9,8 @@ from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 from support.stored import a_case, a_run, write_turns
 
+from tertulia.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.pruned_turns import inconsistency_of_runs, removal_of_runs
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
@@ -131,6 +131,6 @@ class Cutting(RehearsalEmbedder):
 
 def test_truncation_is_told(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "longer than" not in cli("metrics", *RUNS, *QUICK).out
-    monkeypatch.setattr("tertulia.cli.metrics.open_embedding_model", lambda _: Cutting())
+    monkeypatch.setattr("tertulia.cli.commands.metrics.open_embedding_model", lambda _: Cutting())
     shown = " ".join(cli("metrics", *RUNS, *QUICK).out.split())
     assert "2 of 2 dialogues are longer than rehearsal reads: sim is of their beginnings" in shown

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from tertulia.node_checks import check_all
+from tertulia.driving.node_checks import check_all
 from tertulia.nodes.machinery import extensions
 from tertulia.nodes.machinery.extensions import load_extensions
 from tertulia.nodes.machinery.places import PLACES

@@ -17,9 +17,9 @@ import pytest
 from support.commands import Cli, Result
 from support.meeting_case import NOW, a_quay, an_attendee
 
-import tertulia.keyboard
-from tertulia.keyboard import Keyboard
-from tertulia.seats import check_is_there
+import tertulia.cli.terminal.keyboard
+from tertulia.cli.terminal.keyboard import Keyboard
+from tertulia.planning.seats import check_is_there
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Turn
 from tertulia.state.seat import LONGEST
@@ -292,7 +292,7 @@ def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> Non
 
 
 async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tertulia.keyboard, "_QUIET_S", 0.3)
+    monkeypatch.setattr(tertulia.cli.terminal.keyboard, "_QUIET_S", 0.3)
     screen, terminal = os.openpty()
 
     def buffers_lines() -> bool:

@@ -269,7 +269,7 @@ def test_before_anybody_has_met(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> No
     def fails(*_: object) -> None:
         raise ModelError("no model today")
 
-    monkeypatch.setattr("tertulia.nodes.encounter.start_of", fails)
+    monkeypatch.setattr("tertulia.nodes.town.encounter.start_of", fails)
     cli(*SHORT).complains(1, "no model today")
     shown = cli("days", "@last").out
     assert "failed: no model today; to go on: tertulia simulate --resume" in shown

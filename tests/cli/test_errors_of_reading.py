@@ -154,7 +154,7 @@ def test_a_shell_completes(run: str, tmp_path: Path, shell: dict[str, str], comp
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **shell}
     code = (
         "import sys; sys.argv = ['tertulia']; from tertulia.cli.main import main\n"
-        "try: main()\nfinally: print('tertulia.cli.run' in sys.modules, file=sys.stderr)"
+        "try: main()\nfinally: print('tertulia.cli.commands.run' in sys.modules, file=sys.stderr)"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)

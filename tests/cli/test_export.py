@@ -15,10 +15,10 @@ from support.commands import Cli
 from support.group_stored import NAMES, ROUNDS, a_meeting, write_meeting
 from support.stored import a_case, a_run
 
-from tertulia.phrases import clean
 from tertulia.state.records import Turn, TurnRecord
+from tertulia.state.text import clean
 from tertulia.storage.store import SqlStore
-from tertulia.transcript import escaped, transcript
+from tertulia.wording.transcript import escaped, transcript
 
 RUN = "m33t"
 ADA, BEN, CLEO, DEV = NAMES
@@ -229,7 +229,7 @@ def test_never_half_a_file(cli: Cli, monkeypatch: pytest.MonkeyPatch, problem: B
 
     Path("run.md").write_text("mine")
     before = sorted(Path().iterdir())
-    monkeypatch.setattr("tertulia.cli.export.transcript", broken)
+    monkeypatch.setattr("tertulia.cli.commands.export.transcript", broken)
     result = cli("export", RUN, "--markdown", "run.md", "--force")
     if isinstance(problem, OSError):
         result.complains(1, "run.md: No space left on device")

@@ -15,7 +15,7 @@ from support.commands import Cli
 
 from benchmarks.in_process import CommandResult, command
 from tertulia.cli.terminal.completion import complete_run
-from tertulia.storage.contents import content_hash
+from tertulia.storage.parts.contents import content_hash
 from tertulia.storage.schema import BINARY, TABLES
 from tertulia.storage.store import SqlStore
 from tertulia.storage.values import Value, checksum, read

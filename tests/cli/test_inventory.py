@@ -12,16 +12,16 @@ from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
 from tertulia.cli.terminal import asking
-from tertulia.lab.annotating import answers_to
-from tertulia.lab.inventory import inventory_requests, rated_segments
-from tertulia.lab.speech_acts import acts_by_model, speech_act_requests
+from tertulia.lab.annotations.annotating import answers_to
+from tertulia.lab.annotations.inventory import inventory_requests, rated_segments
+from tertulia.lab.annotations.speech_acts import acts_by_model, speech_act_requests
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
 from tertulia.state.errors import ModelError
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.records import RunRecord, Turn, TurnRecord
-from tertulia.storage.annotations import Annotations
+from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
 
 POLES = (tuple(high for high, _ in BIG_FIVE.values()), tuple(low for _, low in BIG_FIVE.values()))

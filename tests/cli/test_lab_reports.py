@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
-from tertulia.lab.papers import REPORTS
-from tertulia.lab.report_names import ABOUT
+from tertulia.lab.reports.papers import REPORTS
+from tertulia.lab.reports.report_names import ABOUT
 
 #: A report of one case that takes a moment.
 SMALL = ("--quick", "--rehearse", "--cases", "tidewell:3", "--trials", "2", "--rounds", "2")
@@ -30,7 +30,9 @@ model: rehearsal
 def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw plots in one test alone: they take longest."""
     if "plots" not in request.node.name:
-        monkeypatch.setattr("tertulia.lab.page_files.drawn", lambda figure: "<svg xmlns='http://www.w3.org/2000/svg'/>")
+        monkeypatch.setattr(
+            "tertulia.lab.pages.page_files.drawn", lambda figure: "<svg xmlns='http://www.w3.org/2000/svg'/>"
+        )
 
 
 @pytest.fixture
@@ -148,7 +150,7 @@ def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: P
 
 
 def test_all_reports_stand_on_one_page(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.lab.papers.REPORTS", ("fig9", "table6"))
+    monkeypatch.setattr("tertulia.lab.reports.papers.REPORTS", ("fig9", "table6"))
     result = cli("lab", "all", *SMALL)
     assert result.code == 0
     text = Path("reports/all/all.md").read_text()

@@ -17,10 +17,10 @@ import pytest
 from PIL import Image
 from support.commands import Cli, rehearse
 
-from tertulia.lab.experiment import MOST_CASES, MOST_CONVERSATIONS, MOST_SETTINGS, joined_definitions
+from tertulia.lab.experiments.experiment import MOST_CASES, MOST_CONVERSATIONS, MOST_SETTINGS, joined_definitions
 from tertulia.metrics import diversity, exclusiveness
 from tertulia.state.errors import UsageError
-from tertulia.storage import private_copy
+from tertulia.storage.sqlite import private_copy
 from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_a_file_that_is_larger_than_what_is_in_it_is_not_copied(
         copied.append(source)
         copy(source, target)
 
-    monkeypatch.setattr("tertulia.storage.private_copy.shutil.copyfile", copyfile)
+    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.shutil.copyfile", copyfile)
     merged = cli("merge", "large.db", "mine.db", "--into", "all.db", "--json")
     assert words in merged.out
     assert "large.db" not in copied
@@ -82,7 +82,7 @@ def test_a_store_for_which_there_is_no_room_is_not_copied(
 def test_the_copy_of_a_merge_that_was_killed_is_swept_by_the_next(cli: Cli, temporary: Path) -> None:
     run = rehearse(cli, "--store", "mine.db")
     waits = (
-        "import time, tertulia.merging as m\n"
+        "import time, tertulia.files.merging as m\n"
         "m.copy_store = lambda path, copy: (copy.write_bytes(b'private'), time.sleep(60))\n"
         "from pathlib import Path\n"
         "m.merge_stores(['mine.db'], Path('other.db'))"
@@ -111,7 +111,7 @@ def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
             made[0].rmdir()
         locked(lock, operation)
 
-    monkeypatch.setattr("tertulia.storage.private_copy.fcntl.flock", swept_once)
+    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.fcntl.flock", swept_once)
     with private_copy.folder_of_copy() as folder:
         assert folder.is_dir()
         assert folder != made[0]
@@ -152,7 +152,7 @@ def definition(settings: int = 1, cases: int = 1, trials: int = 1) -> dict[str, 
 def test_an_experiment_that_is_too_large_is_refused_before_anything_is_tried(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, given: dict[str, object], words: str
 ) -> None:
-    monkeypatch.setattr("tertulia.lab.experiment.expanded", lambda case: pytest.fail(f"{case} is read"))
+    monkeypatch.setattr("tertulia.lab.experiments.experiment.expanded", lambda case: pytest.fail(f"{case} is read"))
     Path("study.yaml").write_text(json.dumps(given), encoding="utf-8")
     cli("lab", "run", "study.yaml").complains(2, words)
     with SqlStore.open("sent.db", create=True) as store:
@@ -213,7 +213,7 @@ def test_many_dialogues_are_measured_and_more_than_the_limit_are_refused(
     metrics = ("metrics", "many.jsonl", "--embedder", "rehearsal")
     monkeypatch.setattr("tertulia.metrics.diversity.LARGEST_MATRIX", 4)
     assert cli(*metrics).code == 0
-    monkeypatch.setattr("tertulia.measuring.MOST_DIALOGUES", 10)
+    monkeypatch.setattr("tertulia.measuring.measuring.MOST_DIALOGUES", 10)
     cli(*metrics).complains(2, "more than 10 dialogues", "in parts")
 
 

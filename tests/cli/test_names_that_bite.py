@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
-from tertulia.lab.page_data import csv_rows
-from tertulia.models.hub import load
+from tertulia.lab.pages.page_data import csv_rows
+from tertulia.models.local.hub import load
 from tertulia.state.errors import StorageError, TrustError
 from tertulia.state.text import path_argument, shell_argument
 from tertulia.storage.addresses import ServerAddress
-from tertulia.storage.contents import verified
+from tertulia.storage.parts.contents import verified
 
 
 @pytest.mark.parametrize("name", [":memory:", ":MEMORY:", "file:runs.db", "file:runs.db?mode=memory"])

@@ -26,7 +26,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Standard output is a terminal; nobody waits, and the seconds that would be waited are kept."""
     waited: list[float] = []
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr("tertulia.cli.replay.time.sleep", waited.append)
+    monkeypatch.setattr("tertulia.cli.commands.replay.time.sleep", waited.append)
     return waited
 
 
@@ -77,7 +77,7 @@ def test_pauses_follow_the_simulated_clock(cli: Cli, dialogue: str, pauses: list
 
 
 def test_nobody_waits_where_there_is_no_terminal(cli: Cli, dialogue: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.cli.replay.time.sleep", lambda _: pytest.fail("it waited"))
+    monkeypatch.setattr("tertulia.cli.commands.replay.time.sleep", lambda _: pytest.fail("it waited"))
     assert cli("replay", dialogue, "--speed", 1).code == 0
 
 
@@ -86,7 +86,7 @@ def test_ctrl_c(cli: Cli, dialogue: str, pauses: list[float], monkeypatch: pytes
         if seconds:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("tertulia.cli.replay.time.sleep", interrupt)
+    monkeypatch.setattr("tertulia.cli.commands.replay.time.sleep", interrupt)
     result = cli("replay", dialogue)
     assert result.code == 130
     assert "Traceback" not in result.err
@@ -97,7 +97,7 @@ def test_step_by_step(
     cli: Cli, dialogue: str, pauses: list[float], monkeypatch: pytest.MonkeyPatch, keys: str, turns: int
 ) -> None:
     pressed = iter(keys)
-    monkeypatch.setattr("tertulia.cli.replay.typer.getchar", lambda: next(pressed))
+    monkeypatch.setattr("tertulia.cli.commands.replay.typer.getchar", lambda: next(pressed))
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     result = cli("replay", dialogue, "--step")
     assert result.code == 0

@@ -165,9 +165,9 @@ def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqlStore)
 
 @needs_removal
 def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.cli.runs.can_ask", lambda: True)
+    monkeypatch.setattr("tertulia.cli.commands.runs.can_ask", lambda: True)
     answers = iter([False, True])
-    monkeypatch.setattr("tertulia.cli.runs.typer.confirm", lambda *_, **__: next(answers))
+    monkeypatch.setattr("tertulia.cli.commands.runs.typer.confirm", lambda *_, **__: next(answers))
     assert cli("runs", "rm", "dddd").code == 1
     assert "dddd" in listed(cli)
     assert cli("runs", "rm", "dddd").code == 0

@@ -20,9 +20,9 @@ from support.commands import ENDLESS, Cli, rehearse, stop_between_writes, uttera
 from support.tiny import tiny_language_model
 
 from tertulia.cli.driving import LiveRun
-from tertulia.events import Event, StepStarted
+from tertulia.driving.events import Event, StepStarted
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
-from tertulia.nodes.encounter import next_encounter
+from tertulia.nodes.town.encounter import next_encounter
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Reply
 
@@ -330,7 +330,9 @@ program()
 """
 
 
-@pytest.mark.parametrize("when", ["typer", "begin", "lost", "tertulia.cli.runs", "tertulia.storage.store", "end"])
+@pytest.mark.parametrize(
+    "when", ["typer", "begin", "lost", "tertulia.cli.commands.runs", "tertulia.storage.store", "end"]
+)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
     tmp_path: Path, when: str, number: signal.Signals
@@ -348,7 +350,7 @@ def test_what_nohup_lets_live_is_not_stopped(tmp_path: Path) -> None:
 
 
 def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tertulia.storage.database import StoreFile
+    from tertulia.storage.sqlite.database import StoreFile
 
     connect = StoreFile._connect
 

@@ -10,9 +10,9 @@ import pytest
 from support.commands import Cli
 from support.protocol_server import Served
 
+from tertulia.access.trust import FILE, Trust, Trusted
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.errors import UsageError
-from tertulia.trust import FILE, Trust, Trusted
 
 EXTENSION = """
 from tertulia.nodes.machinery.node import Node

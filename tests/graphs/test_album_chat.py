@@ -10,15 +10,15 @@ import pytest
 from support.album_case import a_population
 from typing_extensions import override
 
-from tertulia.comparing import compare
-from tertulia.driver import drive_run
-from tertulia.engines import Engines, ModelAccess
-from tertulia.forking import StartChanges, plan_fork
-from tertulia.model_names import REHEARSAL
+from tertulia.access.engines import Engines, ModelAccess
+from tertulia.access.model_names import REHEARSAL
+from tertulia.driving.driver import drive_run
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.belongings import belongings_at, first_belongings
+from tertulia.nodes.album.belongings import belongings_at, first_belongings
 from tertulia.nodes.prune import prune_units
-from tertulia.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
+from tertulia.planning.forking import StartChanges, plan_fork
+from tertulia.planning.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
+from tertulia.reading.comparing import compare
 from tertulia.state.album import PARTS, Exchange, Pairs, Population
 from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError
 from tertulia.state.language_model import GenerationRequest
@@ -211,7 +211,7 @@ def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_i
         with pytest.raises(ModelError, match="the model failed"):
             drive_run(store, broken, lambda event: None)
         assert store.run(broken.run).turns in (0, 4)
-        monkeypatch.setattr("tertulia.starting.reopen_engines", lambda *_: engines_with(Failing(None)))
+        monkeypatch.setattr("tertulia.planning.starting.reopen_engines", lambda *_: engines_with(Failing(None)))
         drive_run(store, reopen(store, store.run(broken.run), ModelAccess()), lambda event: None)
         assert compare(store, whole, broken.run).is_same, at
 

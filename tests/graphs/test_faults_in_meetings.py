@@ -11,7 +11,7 @@ from support.scripted import ScriptedModel
 
 from tertulia.nodes.mechanisms import registry
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Assessment, Finding, InformationNeed
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Persona, Reply

@@ -15,9 +15,9 @@ from support.dialogue_case import BEGINNING, a_context, a_pier
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
-from tertulia.conversation import drive
-from tertulia.drawing import GRAPHS, draw_graph
-from tertulia.events import Event, StepStarted, TurnFinished
+from tertulia.catalog.drawing import GRAPHS, draw_graph
+from tertulia.driving.conversation import drive
+from tertulia.driving.events import Event, StepStarted, TurnFinished
 from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
 from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.graphs.dialogue import build_dialogue_graph
@@ -30,7 +30,7 @@ from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, StorageError
 from tertulia.state.graph_state import UtteranceOutput
 from tertulia.state.records import Candidate, TurnRecord
-from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.sqlite.checkpoints import open_checkpoints
 from tertulia.storage.store import SqlStore
 
 GRAPHS_PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"

@@ -11,13 +11,13 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_meeting_of, a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
-from tertulia.conversation import drive
+from tertulia.driving.conversation import drive
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.state.cognition import Assessment, Bid, Character, Floor, Perception
 from tertulia.state.language_model import RenderedPrompt
 from tertulia.state.meeting import BIG_FIVE, WillingnessWeights
 from tertulia.state.records import Utterance
-from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.sqlite.checkpoints import open_checkpoints
 
 # --- rounds ---------------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,11 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, with_people
 from support.scripted import ScriptedModel
 
-from tertulia.conversation import drive
-from tertulia.events import Event, Noted
-from tertulia.meeting_check import SAME_RATINGS, UNWILLING_ROUNDS
-from tertulia.models.repair import UnusableReplyError, read_answer
-from tertulia.participation import read_participation
+from tertulia.driving.conversation import drive
+from tertulia.driving.events import Event, Noted
+from tertulia.measuring.participation import read_participation
+from tertulia.models.served.repair import UnusableReplyError, read_answer
+from tertulia.planning.meeting_check import SAME_RATINGS, UNWILLING_ROUNDS
 from tertulia.state.cognition import Assessment, Bid, WillingnessRatings
 from tertulia.state.context import Context
 from tertulia.state.language_model import ReplyField

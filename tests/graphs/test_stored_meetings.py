@@ -12,13 +12,13 @@ from support.meeting_case import a_quay, an_attendee, eager, held, with_people
 from support.scripted import ScriptedModel
 from support.stored import STEPS
 
-from tertulia.conversation import drive
-from tertulia.events import Event, TurnFinished
+from tertulia.driving.conversation import drive
+from tertulia.driving.events import Event, TurnFinished
 from tertulia.nodes.mechanisms import registry
 from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.errors import ModelError
 from tertulia.state.records import Turn
-from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.sqlite.checkpoints import open_checkpoints
 from tertulia.storage.store import SqlStore
 
 

@@ -18,8 +18,8 @@ from support.scripted import ScriptedModel
 
 from benchmarks.store_checks import differences, faults
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.reflect import insights
-from tertulia.nodes.remember import memories_of_conversation
+from tertulia.nodes.town.reflect import insights
+from tertulia.nodes.town.remember import memories_of_conversation
 from tertulia.state.context import Context
 from tertulia.state.errors import NotFoundError, ScenarioError
 from tertulia.state.records import Case, Prompt, Remembered, TurnRecord

@@ -11,10 +11,10 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 
 from benchmarks.willingness import Behaviour, observe
-from tertulia.conversation import drive
+from tertulia.driving.conversation import drive
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.willingness import reach_of
+from tertulia.nodes.meeting.willingness import reach_of
 from tertulia.state.cognition import Bid, Floor
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.meeting import Attendee, Goal, Meeting, WillingnessWeights
@@ -189,7 +189,7 @@ def test_reach_says_who_never_can_who_can_when_asked_and_after_how_many_rounds()
 
 
 def test_the_rounds_that_reach_names_are_those_after_which_the_bid_is_willing() -> None:
-    from tertulia.nodes.willingness import moved, need_to_speak
+    from tertulia.nodes.meeting.willingness import moved, need_to_speak
 
     meeting = a_quay(participants=(an_attendee("Dee", propensity=0.1, goals=()), an_attendee("Bo")))
     parameters = a_context(start=meeting, removal_factor=0).parameters

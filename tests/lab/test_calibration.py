@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tertulia.lab.calibration import PilotDialogue, figure_of, fit_setpoint, fitted_line, parts_of
+from tertulia.lab.experiments.calibration import PilotDialogue, figure_of, fit_setpoint, fitted_line, parts_of
 from tertulia.metrics.diversity import distinct_n
 from tertulia.nodes.pace import PastUtterance, observations, words_of
 from tertulia.nodes.steering import steer

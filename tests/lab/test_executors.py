@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from tertulia.engines import ModelAccess
-from tertulia.events import Event, Noted, RunEnded, TurnFinished
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.events import Event, Noted, RunEnded, TurnFinished
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Message, Ready, Setup, Unable
-from tertulia.lab.experiment import Experiment, checked
-from tertulia.lab.results import read_results
-from tertulia.lab.running import InProcessExecutor, Progress, progress_of, run_experiment
-from tertulia.lab.shards import ShardFolder, experiment_lock
-from tertulia.starting import Additions
+from tertulia.lab.experiments.experiment import Experiment, checked
+from tertulia.lab.experiments.results import read_results
+from tertulia.lab.experiments.running import InProcessExecutor, Progress, progress_of, run_experiment
+from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
+from tertulia.planning.starting import Additions
 from tertulia.state.errors import ModelError, StorageError, UsageError
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tertulia.lab.experiment import Experiment, joined_definitions
+from tertulia.lab.experiments.experiment import Experiment, joined_definitions
 from tertulia.state.errors import UsageError
-from tertulia.storage.merging import merge
+from tertulia.storage.merging.stores import merge
 from tertulia.storage.store import SqlStore
 
 #: By what each store asked for: cases, values of λ, trials, description.

@@ -10,7 +10,7 @@ import pytest
 from support.album_stored import EXCHANGES, an_album_run, write_album_run
 from support.commands import Cli, rehearse
 
-from tertulia.lab.album import compare_albums, page, table
+from tertulia.lab.albums.album import compare_albums, page, table
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 
@@ -33,7 +33,7 @@ def longer(words: str) -> tuple[Any, ...]:
 @pytest.fixture
 def store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore]:
     """A store with a run of each setting, and an embedder that needs no weights."""
-    monkeypatch.setattr("tertulia.cli.lab.open_embedding_model", lambda name: Lengths())
+    monkeypatch.setattr("tertulia.cli.commands.lab.open_embedding_model", lambda name: Lengths())
     with SqlStore.open(Path("tertulia.db")) as opened:
         opened.make_file()
         write_album_run(opened, an_album_run("aaaa", "low"))

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from tertulia.dialogues import logged_dialogues
-from tertulia.lab.logged import LOGGED, logged_section
-from tertulia.lab.page import Table
-from tertulia.lab.results import TrialRun
+from tertulia.lab.experiments.results import TrialRun
+from tertulia.lab.pages.page import Table
+from tertulia.lab.reports.logged import LOGGED, logged_section
+from tertulia.measuring.dialogues import logged_dialogues
 from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
 from tertulia.state.records import RunRecord
 

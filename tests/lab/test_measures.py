@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.experiment_case import rehearsed, spoken
 
-from tertulia.lab.experiment import Experiment
-from tertulia.lab.measures import Measuring
-from tertulia.lab.results import Results, TrialRun
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.results import Results, TrialRun
+from tertulia.lab.reports.measures import Measuring
 from tertulia.metrics.diversity import dialogue_text, distinct_n, words_per_utterance
 from tertulia.metrics.exclusiveness import exclusive_share, mean_highest_cosine
 from tertulia.metrics.pruning import mean_removal, removal_of

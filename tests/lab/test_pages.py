@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from support.page_sample import BARS, EVIL, LINES, TABLE, a_page
 
-from tertulia.lab.page import Column, Figure, Page, Panel, Paragraph, Point, Section, Series, Table, shown_cell
-from tertulia.lab.page_data import csv_lines, data_tables, frame, write_parquet
-from tertulia.lab.page_files import check_report_folder, write_page
-from tertulia.lab.page_html import html_page
-from tertulia.lab.page_markdown import markdown
-from tertulia.lab.plots import drawn
+from tertulia.lab.pages.page import Column, Figure, Page, Panel, Paragraph, Point, Section, Series, Table, shown_cell
+from tertulia.lab.pages.page_data import csv_lines, data_tables, frame, write_parquet
+from tertulia.lab.pages.page_files import check_report_folder, write_page
+from tertulia.lab.pages.page_html import html_page
+from tertulia.lab.pages.page_markdown import markdown
+from tertulia.lab.pages.plots import drawn
 from tertulia.state.errors import UsageError
 
 CALLED = {"a", "img", "link", "script", "iframe", "object", "embed", "base", "form"}

@@ -4,9 +4,9 @@ from itertools import chain
 
 import pytest
 
-from tertulia.lab.experiment import checked
-from tertulia.lab.paper_files import written_out
-from tertulia.lab.papers import (
+from tertulia.lab.experiments.experiment import checked
+from tertulia.lab.reports.paper_files import written_out
+from tertulia.lab.reports.papers import (
     CASES,
     REPORTS,
     Efficient,

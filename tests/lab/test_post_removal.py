@@ -15,10 +15,10 @@ from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.prune import prune_units
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
+from tertulia.reading.what_if import removed_at
 from tertulia.state.errors import NotFoundError
 from tertulia.state.records import Case
 from tertulia.storage.store import SqlStore
-from tertulia.what_if import removed_at
 from tertulia.worlds.catalog import resolve
 
 

@@ -10,15 +10,15 @@ import pytest
 from support.commands import Cli
 from support.two_nodes import kill_a_worker, two_nodes, workers
 
-from tertulia.engines import ModelAccess
-from tertulia.events import Event, Noted, TurnFinished
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.events import Event, Noted, TurnFinished
+from tertulia.files.shard_files import put_shard
 from tertulia.lab.executors.cluster_worker import Installed, saved_messages
 from tertulia.lab.executors.ray_cluster import RayExecutor, refusal
-from tertulia.lab.experiment import Experiment, checked
-from tertulia.lab.results import read_results
-from tertulia.lab.running import InProcessExecutor, Progress, run_experiment
-from tertulia.lab.shards import ShardFolder
-from tertulia.shard_files import put_shard
+from tertulia.lab.experiments.experiment import Experiment, checked
+from tertulia.lab.experiments.results import read_results
+from tertulia.lab.experiments.running import InProcessExecutor, Progress, run_experiment
+from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 

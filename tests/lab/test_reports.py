@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 from support.experiment_case import rehearsed, spoken
 
-from tertulia.lab.experiment import Experiment
-from tertulia.lab.measures import Measuring
-from tertulia.lab.page import Paragraph, Table
-from tertulia.lab.page_files import write_page
-from tertulia.lab.page_html import html_page
-from tertulia.lab.page_markdown import markdown
-from tertulia.lab.papers import REPORTS, Report, experiment_of_report, metrics_by_name, report_of
-from tertulia.lab.provenance import Provenance, cost_by_setting
-from tertulia.lab.report import Findings, find, report_of_experiment, slug
-from tertulia.lab.report_document import report_document
-from tertulia.lab.report_making import Measurers, make_report, planned
-from tertulia.lab.report_page import report_page
-from tertulia.lab.report_plots import report_plots
-from tertulia.lab.report_summary import summary_document, summary_page
-from tertulia.lab.report_tables import figures_table, needed_phrase, overview_table
-from tertulia.lab.results import Results
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.results import Results
+from tertulia.lab.pages.page import Paragraph, Table
+from tertulia.lab.pages.page_files import write_page
+from tertulia.lab.pages.page_html import html_page
+from tertulia.lab.pages.page_markdown import markdown
+from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, metrics_by_name, report_of
+from tertulia.lab.reports.provenance import Provenance, cost_by_setting
+from tertulia.lab.reports.report import Findings, find, report_of_experiment, slug
+from tertulia.lab.reports.report_document import report_document
+from tertulia.lab.reports.report_making import Measurers, make_report, planned
+from tertulia.lab.reports.report_page import report_page
+from tertulia.lab.reports.report_plots import report_plots
+from tertulia.lab.reports.report_summary import summary_document, summary_page
+from tertulia.lab.reports.report_tables import figures_table, needed_phrase, overview_table
 from tertulia.metrics.statistics import Needed, case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder

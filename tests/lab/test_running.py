@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from tertulia.engines import Engines, ModelAccess
-from tertulia.events import Event, RunEnded
-from tertulia.lab.experiment import Experiment, checked, read_experiment
-from tertulia.lab.progress import ExperimentProgress
-from tertulia.lab.results import Results, read_results
-from tertulia.lab.running import InProcessExecutor, Progress, progress_of, run_experiment
-from tertulia.model_names import REHEARSAL
+from tertulia.access.engines import Engines, ModelAccess
+from tertulia.access.model_names import REHEARSAL
+from tertulia.driving.events import Event, RunEnded
+from tertulia.lab.experiments.experiment import Experiment, checked, read_experiment
+from tertulia.lab.experiments.progress import ExperimentProgress
+from tertulia.lab.experiments.results import Results, read_results
+from tertulia.lab.experiments.running import InProcessExecutor, Progress, progress_of, run_experiment
 from tertulia.models.cohort import ask
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
@@ -111,8 +111,8 @@ def run(
     with monkeypatch.context() as patch:
         if model is not None:
             engines = Engines(model, {}, ModelAccess().embedder(REHEARSAL))
-            patch.setattr("tertulia.lab.cohorts.open_engines", lambda *_: engines)
-            patch.setattr("tertulia.lab.cohorts.reopen_engines", lambda *_: engines)
+            patch.setattr("tertulia.lab.experiments.cohorts.open_engines", lambda *_: engines)
+            patch.setattr("tertulia.lab.experiments.cohorts.reopen_engines", lambda *_: engines)
         after = run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), events.append)
     return after, events
 

@@ -10,10 +10,11 @@ import pytest
 from support.commands import Cli
 from support.setpoints import a_setpoint
 
-from tertulia.engines import ModelAccess
-from tertulia.lab.results import read_results
-from tertulia.lab.running import InProcessExecutor
-from tertulia.lab.setpoint import (
+from tertulia.access.engines import ModelAccess
+from tertulia.access.model_names import REHEARSAL
+from tertulia.lab.experiments.results import read_results
+from tertulia.lab.experiments.running import InProcessExecutor
+from tertulia.lab.experiments.setpoint import (
     CalibrationTask,
     Pilot,
     calibrate,
@@ -22,8 +23,7 @@ from tertulia.lab.setpoint import (
     steering_settings,
 )
 from tertulia.metrics.diversity import distinct_n
-from tertulia.model_names import REHEARSAL
-from tertulia.starting import context_of
+from tertulia.planning.starting import context_of
 from tertulia.state.errors import ModelError, SettingError, StorageError
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import Setpoint
@@ -73,7 +73,7 @@ def failing_trials(monkeypatch: pytest.MonkeyPatch, run_fails: Callable[[RunReco
         return context_of(store, run, *others)
 
     with monkeypatch.context() as patched:
-        patched.setattr("tertulia.cohort.context_of", full)
+        patched.setattr("tertulia.driving.cohort.context_of", full)
         yield
 
 

@@ -16,8 +16,8 @@ from tertulia.lab.tuning.course import course_of
 from tertulia.lab.tuning.lesson import Dropout, Lesson, sequence_of
 from tertulia.lab.tuning.scene_lessons import lessons_of
 from tertulia.lab.tuning.teaching import TuningPlan, lessons_of_sources, teach
-from tertulia.models.adapters import WEIGHTS
-from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.models.local.adapters import WEIGHTS
+from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.prompts.ending import assemble_ending
 from tertulia.state.errors import ModelError, TertuliaError
 from tertulia.state.language_model import Activity, ignore_activity

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tertulia.lab.papers import (
+from tertulia.lab.reports.papers import (
     Claim,
     Curve,
     Efficient,
@@ -16,7 +16,7 @@ from tertulia.lab.papers import (
     WeightedSum,
     report_of,
 )
-from tertulia.lab.verdicts import tally, verdict, verdicts
+from tertulia.lab.reports.verdicts import tally, verdict, verdicts
 from tertulia.metrics.statistics import CaseFigure, Sample
 
 

@@ -8,7 +8,7 @@ from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model, tiny_model
 
 from tertulia.metrics.fluency import fluency_of_cases, mean_fluency, utterance_likelihoods
-from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.state.language_model import LanguageModel, RenderedPrompt
 from tertulia.state.records import Reply
 
@@ -49,7 +49,7 @@ async def test_a_text_is_read_in_parts_with_the_same_figures(monkeypatch: pytest
     tokens = model.tokenizer.encode("The boat is late again, and then it was not.")
     prompt = RenderedPrompt(tuple(model.tokenizer.encode("\n")), {}, {})
     whole = await model.token_log_likelihoods(prompt, tokens)
-    monkeypatch.setattr("tertulia.models.causal._READ_AT_ONCE", 3)
+    monkeypatch.setattr("tertulia.models.local.causal._READ_AT_ONCE", 3)
     assert await model.token_log_likelihoods(prompt, tokens) == pytest.approx(whole, rel=1e-4)
     reply = Reply(text="", tokens=tuple(tokens), text_tokens=(0, len(tokens)), fields={})
     assert sum(whole) / len(whole) == pytest.approx(await model.log_likelihood(prompt, reply), rel=1e-4)

@@ -9,9 +9,16 @@ from safetensors.torch import load_file, save_file
 from support.adapters import LAYER, save_adapters
 from support.tiny import save_tiny
 
-from tertulia.models.adapters import CONFIGURATION, WEIGHTS, find_adapters, merge_adapters, read_adapters, split_name
-from tertulia.models.causal import CausalLanguageModel
 from tertulia.models.loading import open_model
+from tertulia.models.local.adapters import (
+    CONFIGURATION,
+    WEIGHTS,
+    find_adapters,
+    merge_adapters,
+    read_adapters,
+    split_name,
+)
+from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.state.errors import ModelError, NotFoundError
 
 

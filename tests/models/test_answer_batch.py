@@ -9,8 +9,8 @@ import pytest
 import torch
 from support.tiny import FAMILIES, tiny_language_model
 
-from tertulia.models.causal import CausalLanguageModel
-from tertulia.models.decoding_state import DecodingState, Prefix, current_state
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding_state import DecodingState, Prefix, current_state
 from tertulia.prompts.render import render
 from tertulia.state.errors import ContextWindowError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
@@ -172,7 +172,7 @@ async def test_large_batches_are_answered_in_parts(monkeypatch: pytest.MonkeyPat
     model = tiny_language_model()
     whole = await model.answer_batch(_questions(model))
     made = _count_rows(monkeypatch)
-    monkeypatch.setattr("tertulia.models.causal._BATCH_BYTES", 1)
+    monkeypatch.setattr("tertulia.models.local.causal._BATCH_BYTES", 1)
     parts = await model.answer_batch(_questions(model))
     assert max(made) < 5
     for found, expected in zip(parts, whole, strict=True):

@@ -12,8 +12,8 @@ import pytest
 from support.chat_case import KEY, SPEECH, a_request
 from support.hostile_server import Hostile, answering, head
 
-from tertulia.models.answer_limits import MOST_BYTES
-from tertulia.models.chat import ChatModel, open_chat_model
+from tertulia.models.served.answer_limits import MOST_BYTES
+from tertulia.models.served.chat import ChatModel, open_chat_model
 from tertulia.state.errors import ModelError
 from tertulia.state.parameters import Parameters
 
@@ -202,8 +202,8 @@ async def test_a_model_that_the_user_opens_beside_is_not_limited() -> None:
 
 
 def test_every_client_of_a_model_is_limited_once() -> None:
-    from tertulia.models.answer_limits import _hooks, limit_answers
-    from tertulia.models.langchain_client import LangChainClient
+    from tertulia.models.served.answer_limits import _hooks, limit_answers
+    from tertulia.models.served.langchain_client import LangChainClient
 
     model: Any = LangChainClient("openai", "parrot", Parameters(), KEY).model
     for _ in range(2):

@@ -10,8 +10,8 @@ import torch
 from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 from transformers import BloomConfig, BloomForCausalLM, MambaConfig, MambaForCausalLM
 
-from tertulia.models.attention import IMPLEMENTATION
-from tertulia.models.attention_scores import (
+from tertulia.models.local.attention import IMPLEMENTATION
+from tertulia.models.local.attention_scores import (
     CAP,
     NEUTRAL_REPLY,
     attention_by_definition,
@@ -19,9 +19,9 @@ from tertulia.models.attention_scores import (
     require_exact_attention,
     unit_scores,
 )
-from tertulia.models.causal import CausalLanguageModel
-from tertulia.models.decoding_state import DecodingState, prefill
-from tertulia.models.kept_chunks import KeptChunks
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding_state import DecodingState, prefill
+from tertulia.models.local.kept_chunks import KeptChunks
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.parameters import Reducer
@@ -72,8 +72,8 @@ def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
     family: str, weights: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows advance unevenly, go back, and end; prefixes in the middle have nothing to read, the tensor grows."""
-    monkeypatch.setattr("tertulia.models.row_groups.GROWTH", 2)
-    monkeypatch.setattr("tertulia.models.attention.MAX_WEIGHTS", weights)
+    monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 2)
+    monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", weights)
     model = tiny_model(family)
     model.set_attn_implementation(IMPLEMENTATION)
     prompts = [_tokens(n, n) for n in (30, 40, 9, 35, 34, 33, 32, 31)]
@@ -128,8 +128,8 @@ def test_attention_to_several_prefixes_equals_the_definition(family: str, packed
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.decoding_state.MOST_ROWS", 2)
-    monkeypatch.setattr("tertulia.models.row_groups.GROWTH", 1)
+    monkeypatch.setattr("tertulia.models.local.decoding_state.MOST_ROWS", 2)
+    monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 1)
     model = tiny_model(family)
     model.set_attn_implementation(IMPLEMENTATION)
     prompt, responses = _tokens(40, 1), [_tokens(9, 60 + row) for row in range(5)]
@@ -188,7 +188,7 @@ def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> 
 def test_a_prompt_read_in_chunks_has_the_attention_of_the_definition(
     family: str, shared: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tertulia.models.decoding_state.CHUNK", 16)
+    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 16)
     model = tiny_model(family)
     model.set_attn_implementation(IMPLEMENTATION)
     prompt, response, kept = _tokens(60, 1), _tokens(7, 2), KeptChunks(1 << 30)
@@ -221,7 +221,7 @@ def test_a_long_reply_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     require_exact_attention(model)
     prompt, response = _tokens(50, 1), _tokens(23, 2)
     whole = attention_to_prompt(model, prefill(model, prompt), [response])[0]
-    monkeypatch.setattr("tertulia.models.attention.MAX_WEIGHTS", 1000)
+    monkeypatch.setattr("tertulia.models.local.attention.MAX_WEIGHTS", 1000)
     in_blocks = attention_to_prompt(model, prefill(model, prompt), [response])[0]
     torch.testing.assert_close(in_blocks, whole)
     in_parts = attention_to_prompt(model, prefill(model, prompt, 21), [response])[0]
@@ -252,7 +252,7 @@ def test_a_model_whose_attention_cannot_be_had_is_refused_with_the_reason(model,
 
 
 def test_a_model_whose_reported_attention_differs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.attention_scores.attention_by_definition", lambda *_: torch.ones(6, 24))
+    monkeypatch.setattr("tertulia.models.local.attention_scores.attention_by_definition", lambda *_: torch.ones(6, 24))
     with pytest.raises(AttentionUnavailableError, match="off by"):
         require_exact_attention(tiny_model("gpt2"))
 
@@ -322,7 +322,7 @@ async def test_scores_of_replies_as_they_are_drawn_equal_the_formula(reducer: An
 async def test_what_is_kept_of_a_prompt_does_not_show_in_its_scores(
     reducer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tertulia.models.decoding_state.CHUNK", 16)
+    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 16)
     model, options = tiny_language_model(), ScoringOptions(reducer)
     cold = await model.score(a_prompt(), [_tokens(5, 2)], options)
     assert await model.score(a_prompt(), [_tokens(5, 2)], options) == cold, "the whole prompt was kept"

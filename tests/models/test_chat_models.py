@@ -14,9 +14,9 @@ import pytest
 from support.chat_case import KEY, SPEECH, a_chat_model, a_request
 from support.protocol_server import Served
 
-from tertulia.models.chat import open_chat_model
-from tertulia.models.chat_names import is_chat_name
 from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.models.served.chat import open_chat_model
+from tertulia.models.served.chat_names import is_chat_name
 from tertulia.prompts.render import render
 from tertulia.prompts.shape import schema_of
 from tertulia.state.errors import AttentionUnavailableError, ModelError, TertuliaError, UsageError

@@ -12,8 +12,8 @@ from PIL import Image
 from support.chat_case import FIELDS
 from support.protocol_server import Served, serving
 
-from tertulia.models.chat import ChatModel, open_chat_model
 from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.models.served.chat import ChatModel, open_chat_model
 from tertulia.prompts.render import render
 from tertulia.state.errors import ModelError, SettingError
 from tertulia.state.language_model import GenerationRequest

@@ -7,7 +7,7 @@ import pytest
 import torch
 from support.tiny import FAMILIES, tiny_language_model
 
-from tertulia.models.decoding import amplified, text_logits
+from tertulia.models.local.decoding import amplified, text_logits
 from tertulia.prompts.render import render
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tiny import FAMILIES, tiny_language_model, tiny_model
 
-from tertulia.models.attention_scores import attention_by_definition, unit_scores
-from tertulia.models.decoding import continues_word, draw_token, text_logits
-from tertulia.models.decoding_state import Prefix, current_state
-from tertulia.models.grammar import ends_with_sentence
 from tertulia.models.loading import open_model
+from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
+from tertulia.models.local.decoding import continues_word, draw_token, text_logits
+from tertulia.models.local.decoding_state import Prefix, current_state
+from tertulia.models.local.grammar import ends_with_sentence
 from tertulia.prompts.placeholders import is_placeholder
 from tertulia.prompts.render import render
 from tertulia.state.errors import AttentionUnavailableError, ContextWindowError, ModelError, NotFoundError, UsageError
@@ -76,7 +76,7 @@ async def test_speech_is_closed_where_the_grammar_lets_it_end(
 ) -> None:
     tokens = model.tokenizer.encode(drawn)
     script = iter(tokens)
-    monkeypatch.setattr("tertulia.models.decoding.draw_token", lambda *_: next(script))
+    monkeypatch.setattr("tertulia.models.local.decoding.draw_token", lambda *_: next(script))
     (reply,) = await model.generate(_request(model, (ReplyField("Ana", "speech", max_tokens=len(tokens)),), rows=1))
     assert reply.fields["Ana"] == spoken
 
@@ -347,7 +347,7 @@ async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: 
             pending.clear()
         return torch.full_like(logits, -torch.inf).index_fill(0, torch.tensor(token), 0.0)
 
-    monkeypatch.setattr("tertulia.models.decoding.text_logits", only_what_is_wanted)
+    monkeypatch.setattr("tertulia.models.local.decoding.text_logits", only_what_is_wanted)
     form = 'Reply so: {"Ana": "what Ana Sol says"}'
     shown = Unit(id="o", block="output_instruction", kind="text", text=form)
     request = _request(model, (ReplyField("Ana", "speech", max_tokens=40),), rows=1)
@@ -385,7 +385,7 @@ async def test_a_word_that_may_not_be_repeated_is_kept_from_beginning_and_not_br
         may_come.append(bool(logits[token].isfinite()))
         return token
 
-    monkeypatch.setattr("tertulia.models.decoding.draw_token", scripted)
+    monkeypatch.setattr("tertulia.models.local.decoding.draw_token", scripted)
     await model.generate(replace(_request(model, rows=1), no_repeat_from=(tuple(word),), no_repeat_ngram=1))
     assert may_come[: len(word)] == [False, *(True for _ in word[1:])]
 

@@ -8,10 +8,10 @@ from sentence_transformers import SentenceTransformer
 
 from tertulia.cli.environment import cache_folder
 from tertulia.cli.main import main
-from tertulia.models import embedded
-from tertulia.models.attention_scores import attention_by_definition, unit_scores
-from tertulia.models.embedder import weights
 from tertulia.models.loading import open_embedder, open_model
+from tertulia.models.local import embedded
+from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
+from tertulia.models.local.embedder import weights
 from tertulia.prompts.render import render
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import ScoringOptions
@@ -85,7 +85,7 @@ def test_half_a_character_is_embedded_like_its_replacement() -> None:
 
 
 def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> None:
-    from tertulia.models import embedder as module
+    from tertulia.models.local import embedder as module
 
     embedder = open_embedder("minilm")
     texts = [f"Boat {number} is late." for number in range(6)]

@@ -23,7 +23,7 @@ from benchmarks.replies import (
     look_at_run,
 )
 from benchmarks.tiny_tokenizer import tiny_tokenizer
-from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 
 STORE = Path("tertulia.db")
 
@@ -117,7 +117,7 @@ def test_hostile_answers_are_read_or_refused() -> None:
 
 
 def test_an_answer_that_is_read_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.repair._one_line", lambda text: text)
+    monkeypatch.setattr("tertulia.models.served.repair._one_line", lambda text: text)
     tally = hostile.read_replies(300, "suite")
     assert tally.passed < 300
     assert tally.problems[0].startswith("reply suite ")

@@ -10,15 +10,15 @@ import torch
 from support.dialogue_case import a_context, a_pier
 from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 
-from tertulia.conversation import drive
-from tertulia.events import Event, TurnFinished
-from tertulia.models.attention import IMPLEMENTATION
-from tertulia.models.causal import CausalLanguageModel
-from tertulia.models.decoding_state import Prefix, current_state, prefill
-from tertulia.models.kept_chunks import Chunk, KeptChunks
+from tertulia.driving.conversation import drive
+from tertulia.driving.events import Event, TurnFinished
+from tertulia.models.local.attention import IMPLEMENTATION
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding_state import Prefix, current_state, prefill
+from tertulia.models.local.kept_chunks import Chunk, KeptChunks
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Reply, TurnRecord
-from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.sqlite.checkpoints import open_checkpoints
 from tertulia.storage.store import SqlStore
 
 LENGTH = 32
@@ -35,7 +35,7 @@ PROMPTS = [BASE, [*BASE, *_tokens(40, 2)], [*BASE[:70], *_tokens(90, 3)], [7, *B
 
 @pytest.fixture(autouse=True)
 def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.decoding_state.CHUNK", LENGTH)
+    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", LENGTH)
 
 
 def _rendered(tokens: Sequence[int], shared: int = 0) -> RenderedPrompt:
@@ -141,7 +141,7 @@ def test_a_model_whose_positions_depend_on_the_length_reads_a_prompt_in_one_pass
 async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tertulia.models.decoding_state.CHUNK", 256)  # the prompts have thousands of tokens here
+    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 256)  # the prompts have thousands of tokens here
     settings = {
         "removal_factor": 0.5,
         "max_turns": 3,

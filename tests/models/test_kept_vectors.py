@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from tertulia.models import embedder as module
 from tertulia.models.loading import open_embedder
+from tertulia.models.local import embedder as module
 from tertulia.state.errors import ModelError
-from tertulia.storage.vectors import VectorFile
+from tertulia.storage.sqlite.vectors import VectorFile
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def test_vectors_of_another_number_of_threads_are_others(file: Path, monkeypatch
 def test_a_process_that_knows_all_texts_does_not_import_the_library(file: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from tertulia.models.loading import open_embedder; from tertulia.storage.vectors import VectorFile\n"
+        "from tertulia.models.loading import open_embedder; from tertulia.storage.sqlite.vectors import VectorFile\n"
         "open_embedder('minilm', kept=VectorFile(Path(sys.argv[1]))).embed(['The ferry is late.'])\n"
         "print('sentence_transformers' in sys.modules, 'transformers' in sys.modules)"
     )

@@ -13,9 +13,9 @@ import pytest
 from support.tiny import save_tiny
 from transformers import modeling_gguf_pytorch_utils
 
-from tertulia.models import embedded
-from tertulia.models.hub import quiet_libraries
 from tertulia.models.loading import open_embedder, open_model
+from tertulia.models.local import embedded
+from tertulia.models.local.hub import quiet_libraries
 from tertulia.state.errors import ModelError, TrustError
 from tertulia.state.language_model import Activity
 
@@ -55,8 +55,8 @@ def test_a_hub_that_can_t_be_reached_is_said_within_seconds_with_the_remedy(
 
 @pytest.mark.usefixtures("hub_cache")
 def test_a_hub_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.models.hub._ANSWER_S", 0.2)
-    monkeypatch.setattr("tertulia.models.hub._ask_hub", lambda *_: time.sleep(2))
+    monkeypatch.setattr("tertulia.models.local.hub._ANSWER_S", 0.2)
+    monkeypatch.setattr("tertulia.models.local.hub._ask_hub", lambda *_: time.sleep(2))
     with pytest.raises(ModelError, match=r"can't be reached \(no answer within 0.2 s\)"):
         open_model("nobody/nothing", cache=tmp_path)
 
@@ -138,7 +138,7 @@ def test_no_module_of_an_embedder_s_folder_is_executed(tmp_path: Path) -> None:
 
 
 def embedded_minilm() -> Path:
-    from tertulia.models.embedder import weights
+    from tertulia.models.local.embedder import weights
 
     return weights() or pytest.skip("the embedder's weights are not installed")
 

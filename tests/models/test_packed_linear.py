@@ -5,8 +5,8 @@ import torch
 from support.tiny import FAMILIES, tiny_model
 from torch import nn
 
-from tertulia.models.attention_scores import require_exact_attention
-from tertulia.models.packed_linear import PackedLinear, pack_linear_layers, weight_bytes
+from tertulia.models.local.attention_scores import require_exact_attention
+from tertulia.models.local.packed_linear import PackedLinear, pack_linear_layers, weight_bytes
 
 
 def _is_packed(dtype: torch.dtype) -> bool:

@@ -10,8 +10,8 @@ from support.tiny_seeing import a_picture, save_clip
 from transformers import CLIPModel, CLIPProcessor
 
 from tertulia.models.loading import open_picture_finder
+from tertulia.models.local.picture_finder import ClipPictureFinder
 from tertulia.models.picture_bytes import open_picture
-from tertulia.models.picture_finder import ClipPictureFinder
 from tertulia.state.errors import ModelError, NotFoundError, TrustError
 
 
@@ -54,7 +54,7 @@ def test_a_picture_is_embedded_once_and_by_itself(folder: Path, monkeypatch: pyt
     assert finder.find("the baker", PICTURES) != first
     assert embedded == [1, 1, 1]
     assert finder.find("a ferry", []) == []
-    monkeypatch.setattr("tertulia.models.picture_finder._KEPT", 1)
+    monkeypatch.setattr("tertulia.models.local.picture_finder._KEPT", 1)
     assert finder.find("a ferry", PICTURES) == first
     assert a_finder(folder).find("a ferry", PICTURES[1:2]) == first[1:2]
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tertulia.models.grammar import _VALUES
+from tertulia.models.local.grammar import _VALUES
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer
 from tertulia.prompts.render import render
 from tertulia.state.errors import ModelError

@@ -9,7 +9,7 @@ import pytest
 from support.chat_case import FIELDS
 
 from tertulia.models.rehearsal import RehearsalTokenizer
-from tertulia.models.repair import UnusableReplyError, read_answer
+from tertulia.models.served.repair import UnusableReplyError, read_answer
 from tertulia.state.language_model import ReplyField
 
 

@@ -11,12 +11,8 @@ from support.commands import Cli
 from support.protocol_server import Served
 
 from benchmarks.server_answers import asked_in_runs, read_answers
-from tertulia.models.chat_errors import RefusedAnswerError
-from tertulia.models.server_answers import (
-    count_note,
-    read_chat_answer,
-    token_count,
-)
+from tertulia.models.served.chat_errors import RefusedAnswerError
+from tertulia.models.served.server_answers import count_note, read_chat_answer, token_count
 
 pytest.importorskip("httpx2")
 

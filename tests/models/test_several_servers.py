@@ -14,9 +14,9 @@ from support.chat_case import KEY, a_request
 from support.commands import Cli
 from support.protocol_server import Served, serving, values_for
 
-from tertulia.models.chat import ChatModel, open_chat_model
-from tertulia.models.chat_names import is_same_served, keys_of_servers, places_of, split_addresses
-from tertulia.models.servers import Server, ServerPool
+from tertulia.models.served.chat import ChatModel, open_chat_model
+from tertulia.models.served.chat_names import is_same_served, keys_of_servers, places_of, split_addresses
+from tertulia.models.served.servers import Server, ServerPool
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.state.parameters import Parameters
 
@@ -27,7 +27,7 @@ DEAD = "http://127.0.0.1:9/v1"
 
 @pytest.fixture
 def three(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Served]]:
-    monkeypatch.setattr("tertulia.models.chat_errors.FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr("tertulia.models.served.chat_errors.FIRST_WAIT_S", 0.01)
     with ExitStack() as stack:
         yield [stack.enter_context(serving()) for _ in range(3)]
 

@@ -15,8 +15,8 @@ import torch
 from PIL import Image
 from support.tiny_seeing import SEEING, a_picture, save_seeing
 
-from tertulia.models.causal import CausalLanguageModel
 from tertulia.models.loading import open_model
+from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.prompts.render import render
 from tertulia.state.errors import AttentionUnavailableError, ModelError, SettingError, TrustError
@@ -333,8 +333,8 @@ async def test_what_is_dropped_from_memory_is_made_again(
     model = opened("gemma3, pictures attend to themselves")
     prompts = [render(a_prompt("red", "wide"), model.tokenizer), render(a_prompt("wide"), model.tokenizer)]
     before = [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts]
-    monkeypatch.setattr("tertulia.models.sight._KEPT", 1)
-    monkeypatch.setattr("tertulia.models.sight._KEPT_TOKENS", 1)
+    monkeypatch.setattr("tertulia.models.local.sight._KEPT", 1)
+    monkeypatch.setattr("tertulia.models.local.sight._KEPT_TOKENS", 1)
     model.clear_cache()
     assert [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts] == before
 

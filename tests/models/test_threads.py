@@ -20,7 +20,7 @@ os.environ.update({environment})
 IMPORTED = """
 from tertulia.models.loading import device_and_dtype
 device_and_dtype("auto")
-from tertulia.models.threads import threads_in_force
+from tertulia.models.local.threads import threads_in_force
 import torch
 threads, wait = threads_in_force()
 assert threads == torch.get_num_threads()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tertulia.nodes.address import Address, address_of, is_named, without_names
+from tertulia.nodes.meeting.address import Address, address_of, is_named, without_names
 from tertulia.state.records import Turn
 
 PEOPLE = (

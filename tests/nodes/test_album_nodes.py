@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from support.album_case import a_population
 
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.belongings import belongings_after, belongings_at, first_belongings
-from tertulia.nodes.draw_pairs import paired
-from tertulia.nodes.find_picture import most_similar, named_picture
+from tertulia.nodes.album.belongings import belongings_after, belongings_at, first_belongings
+from tertulia.nodes.album.draw_pairs import paired
+from tertulia.nodes.album.find_picture import most_similar, named_picture
 from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
 from tertulia.prompts.examples import album_exchanges
 from tertulia.state.album import Exchange, Picture

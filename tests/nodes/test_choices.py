@@ -15,10 +15,10 @@ from support.scripted import ScriptedModel
 from benchmarks.decisions import ratios
 from tertulia.cli.environment import cache_folder
 from tertulia.models.loading import open_model
-from tertulia.nodes.choices import feeling_of, feeling_options, log_ratios_of, normalised, switches_of
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.mechanisms.speech_frequency import count_speech
+from tertulia.nodes.meeting.choices import feeling_of, feeling_options, log_ratios_of, normalised, switches_of
 from tertulia.prompts.cognition import examples_of
 from tertulia.prompts.examples import draw_switch, examples
 from tertulia.state.cognition import Assessment, Call, InformationNeed

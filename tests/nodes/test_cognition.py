@@ -13,15 +13,15 @@ from support.scene import Scene
 from support.scripted import ScriptedModel
 
 from tertulia.models.rehearsal import RehearsalTokenizer
-from tertulia.nodes.assess import assess
-from tertulia.nodes.choose_mechanisms import choose_mechanisms
-from tertulia.nodes.decide import decide, propensity_of
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.mechanisms.time_analysis import in_minutes, pace_of
 from tertulia.nodes.mechanisms.topic_analysis import with_move
-from tertulia.nodes.perceive import perceive
-from tertulia.nodes.run_mechanisms import run_mechanisms
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.assess import assess
+from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
+from tertulia.nodes.meeting.decide import decide, propensity_of
+from tertulia.nodes.meeting.perceive import perceive
+from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
+from tertulia.nodes.meeting.view import View
 from tertulia.prompts.cognition import Question, ask_agent, ask_anybody, shared_units
 from tertulia.prompts.names import listed
 from tertulia.prompts.render import render

@@ -16,7 +16,7 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, ends, without_addresses
 
-from tertulia.conversation import drive
+from tertulia.driving.conversation import drive
 from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.machinery.places import PLACES
 from tertulia.nodes.machinery.registry import NODES

@@ -10,7 +10,7 @@ from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
-from tertulia.models.chat_names import TRAITS as REMOTE
+from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.generate import best_first
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest

@@ -21,7 +21,7 @@ from tertulia.nodes.machinery import extensions
 from tertulia.nodes.machinery.extensions import load_extensions, load_module, reload_extensions
 from tertulia.nodes.machinery.objects import source_hash
 from tertulia.nodes.machinery.registry import Registry
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.view import View
 from tertulia.state.errors import ExtensionError, NotFoundError, TrustError
 from tertulia.state.records import Extension
 

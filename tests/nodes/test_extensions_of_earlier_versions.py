@@ -8,7 +8,7 @@ AS_WRITTEN_THEN = """
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.node import Node
 from tertulia.nodes.retrieve import latest_turns
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Finding
 from tertulia.state.contracts import Context, GenerationRequest, ReplyField, ScoringOptions, Store
 from tertulia.state.records import Record

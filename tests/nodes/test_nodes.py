@@ -16,7 +16,6 @@ from support.dialogue_case import BEGINNING, a_context
 from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
-from tertulia.entering import album_state
 from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
 from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.graphs.dialogue import build_dialogue_graph
@@ -25,6 +24,7 @@ from tertulia.graphs.town import build_town_graph
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.machinery import registry
 from tertulia.nodes.seat import save_answer
+from tertulia.planning.entering import album_state
 from tertulia.state.context import Context
 from tertulia.state.graph_state import (
     AlbumState,
@@ -37,7 +37,7 @@ from tertulia.state.graph_state import (
 )
 from tertulia.state.parameters import ALBUM_CHAT
 from tertulia.state.seat import Answer
-from tertulia.storage.checkpoints import PlainSerializer
+from tertulia.storage.sqlite.checkpoints import PlainSerializer
 
 SETTINGS = [
     {"removal_factor": 0.5, "max_turns": 3},

@@ -17,9 +17,9 @@ from support.scripted import ScriptedModel
 from support.stored import a_run
 
 from tertulia.graphs.group_chat import build_group_chat_graph
+from tertulia.nodes.meeting.past import GrowingArray, Thoughts, recall_in_meeting
+from tertulia.nodes.meeting.view import View
 from tertulia.nodes.memory import retrieve_memories
-from tertulia.nodes.past import GrowingArray, Thoughts, recall_in_meeting
-from tertulia.nodes.view import View
 from tertulia.prompts.cognition import line_of
 from tertulia.state.cognition import Assessment, Finding, Perception
 from tertulia.state.context import Context

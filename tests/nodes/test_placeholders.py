@@ -8,7 +8,7 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalTokenizer
-from tertulia.models.repair import UnusableReplyError, read_answer
+from tertulia.models.served.repair import UnusableReplyError, read_answer
 from tertulia.prompts.placeholders import continues_placeholder, is_label, is_placeholder
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import ReplyField

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tertulia.nodes.decide import thought_similarity
-from tertulia.nodes.floor import Contender, Outcome
-from tertulia.nodes.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
-from tertulia.nodes.race import run_race
-from tertulia.nodes.willingness import goal_part, moved, need_to_speak
+from tertulia.nodes.meeting.decide import thought_similarity
+from tertulia.nodes.meeting.floor import Contender, Outcome
+from tertulia.nodes.meeting.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
+from tertulia.nodes.meeting.race import run_race
+from tertulia.nodes.meeting.willingness import goal_part, moved, need_to_speak
 from tertulia.state.cognition import Bid
 from tertulia.state.graph_state import OpenBid
 from tertulia.state.meeting import LATENCY_CLASSES, LatencyClass, WillingnessWeights

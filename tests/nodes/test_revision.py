@@ -10,7 +10,7 @@ from support.dialogue_case import a_context, some_turns
 from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
-from tertulia.conversation import drive
+from tertulia.driving.conversation import drive
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.nodes.judge import telling_comment

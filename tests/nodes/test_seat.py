@@ -19,7 +19,7 @@ from support.scripted import ScriptedModel
 from support.stored import a_run
 
 from benchmarks.store_checks import differences
-from tertulia.conversation import drive
+from tertulia.driving.conversation import drive
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.graphs.group_chat import build_group_chat_graph
 from tertulia.models.batching import BatchingBroker
@@ -30,7 +30,7 @@ from tertulia.state.graph_state import first_state
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Turn
 from tertulia.state.seat import LONGEST, Answer, Ask, Invitation, as_utterance
-from tertulia.storage.checkpoints import open_checkpoints
+from tertulia.storage.sqlite.checkpoints import open_checkpoints
 from tertulia.storage.store import SqlStore
 
 RUN = "k3f9"

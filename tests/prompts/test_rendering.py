@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.tiny import tiny_tokenizer
 
-from tertulia.models.tokenizer import HuggingFaceTokenizer
+from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.prompts.render import as_messages, render
 from tertulia.state.records import Prompt, Unit
 

@@ -11,8 +11,8 @@ from support.stored_exchange import ANSWERER, ASKER, a_population, an_album_run,
 from tertulia.state.album import Exchange
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.state.records import Prompt, TurnRecord, Unit
+from tertulia.storage.parts.search import Passage, search
 from tertulia.storage.schema import TABLES
-from tertulia.storage.search import Passage, search
 from tertulia.storage.store import SqlStore
 
 PNG = b"\x89PNG\r\n\x1a\n\x00 not a text \xff"

@@ -20,10 +20,10 @@ from langgraph.types import Send
 from support.stored import a_case, a_run
 from typing_extensions import TypedDict
 
-from tertulia.conversation import states_of
+from tertulia.driving.conversation import states_of
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Utterance
-from tertulia.storage.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
+from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer, open_checkpoints
 from tertulia.storage.store import SqlStore
 
 Config = dict[str, Any]

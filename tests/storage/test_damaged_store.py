@@ -15,7 +15,7 @@ from support.stored import STEPS
 
 from benchmarks.in_process import CommandResult, command
 from tertulia.state.errors import StorageError, TertuliaError
-from tertulia.storage.search import search
+from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore
 
 #: Bits that are flipped, one after the other.
@@ -51,7 +51,7 @@ class Sound:
         how = ("--rehearse", "--json", "--store", self.path)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)  # names and ids are the same in every test, so that every byte has its place
-            patch.setattr("tertulia.storage.runs.secrets.choice", random.Random(0).choice)
+            patch.setattr("tertulia.storage.parts.runs.secrets.choice", random.Random(0).choice)
             self.duo = _run(command("run", "duo.yaml", "--lambda", "0.5", "--rounds", "3", *how))
             self.fork = _run(command("fork", self.duo, "--at", "2", "--set", "removal_factor=0.8", *how[1:]))
             model = ScriptedModel(fails_at=30)

@@ -14,10 +14,10 @@ from support.stored import NOW, a_case, a_run, a_turn_record, write_turn, write_
 from tertulia.state.cognition import Assessment
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Memory, TurnRecord
-from tertulia.storage import migrations
-from tertulia.storage.contents import content_hash
+from tertulia.storage.parts.contents import content_hash
+from tertulia.storage.parts.search import search
 from tertulia.storage.schema import APPLICATION_ID
-from tertulia.storage.search import search
+from tertulia.storage.sqlite import migrations
 from tertulia.storage.store import SqlStore
 from tertulia.storage.values import bound
 

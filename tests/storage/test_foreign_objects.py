@@ -19,9 +19,9 @@ from support.commands import Cli, rehearse
 from support.stored import a_case, a_run
 
 from tertulia.state.errors import StorageError
-from tertulia.storage.locks import drive_lock
-from tertulia.storage.objects import is_known, objects
-from tertulia.storage.opening import open_connection
+from tertulia.storage.sqlite.locks import drive_lock
+from tertulia.storage.sqlite.objects import is_known, objects
+from tertulia.storage.sqlite.opening import open_connection
 from tertulia.storage.store import SqlStore
 from tertulia.storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, packed, parsed, unpacked
 
@@ -109,7 +109,7 @@ def test_a_new_store_is_known_by_its_hash(cli: Cli, stored: Path) -> None:
     rehearse(cli)
     for path in (stored, Path("tertulia.db")):  # without LangGraph's tables, and with them
         with closing(sqlite3.connect(path)) as connection:
-            assert is_known(objects(connection)), "note the new hash in storage/objects.py"
+            assert is_known(objects(connection)), "note the new hash in storage/sqlite/objects.py"
 
 
 def test_statistics_of_other_tools_are_accepted(stored: Path) -> None:

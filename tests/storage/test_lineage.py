@@ -11,7 +11,7 @@ from support.stored import a_candidate, a_case, a_run, a_turn_record, stored_row
 from tertulia.state.cognition import Assessment, Call, Perception, Trace
 from tertulia.state.errors import NotFoundError
 from tertulia.state.records import Candidate, Prompt, Reply, TurnRecord, Unit
-from tertulia.storage.search import search
+from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import COLUMNS
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
-from tertulia.pages.documents import document_at
 from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import Memory, Participant, Persona, Remembered, Stream
 from tertulia.state.store import Recollection
 from tertulia.state.town import Simulation, Town
-from tertulia.storage.memory_index import MemoryIndex
+from tertulia.storage.parts.memory_index import MemoryIndex
 from tertulia.storage.store import SqlStore
 
 NOW = datetime(2026, 5, 6, 9, 30)

@@ -9,16 +9,16 @@ from support.merged import assert_same, copied, execute, merged
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 
-from tertulia.api import run
-from tertulia.engines import ModelAccess
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.towns import begin_simulation, drive_simulation, plan_simulation
+from tertulia.python.api import run
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import StorageError
-from tertulia.storage.annotations import Annotations
-from tertulia.storage.carrying import SourceError
-from tertulia.storage.merging import Merged, merge
+from tertulia.storage.merging.carrying import SourceError
+from tertulia.storage.merging.stores import Merged, merge
+from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
-from tertulia.towns import begin_simulation, drive_simulation, plan_simulation
 
 
 @pytest.fixture(scope="module")

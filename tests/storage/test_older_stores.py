@@ -22,9 +22,9 @@ from support.commands import Cli
 
 from tertulia.state.errors import StorageError
 from tertulia.state.town import Simulation
-from tertulia.storage import migrations
-from tertulia.storage.annotations import Annotations
+from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
+from tertulia.storage.sqlite import migrations
 from tertulia.storage.store import SqlStore
 
 OLDER = lzma.decompress((Path(__file__).parent / "data" / "made_by_polylogue.db.xz").read_bytes())
@@ -249,7 +249,7 @@ def test_an_interrupt_within_a_migration_is_one_and_no_damage(path: Path, monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("tertulia.storage.migrations.checksum", interrupted)
+        patched.setattr("tertulia.storage.sqlite.migrations.checksum", interrupted)
         with pytest.raises(KeyboardInterrupt):
             SqlStore.open(path)
     with SqlStore.open(path) as store:

@@ -19,9 +19,9 @@ from support.stored import a_call, a_case, a_run, stored_rows, write_turn, write
 from tertulia.state.errors import StorageError, UsageError
 from tertulia.storage import frames
 from tertulia.storage.addresses import ServerAddress
-from tertulia.storage.merging import merge
-from tertulia.storage.search import search
-from tertulia.storage.server_text import decoded, encoded
+from tertulia.storage.merging.stores import merge
+from tertulia.storage.parts.search import search
+from tertulia.storage.postgres.text import decoded, encoded
 from tertulia.storage.store import SqlStore
 from tertulia.storage.watching import Watch
 
@@ -112,7 +112,7 @@ def test_bad_addresses_are_told_and_no_password_is(postgres: PostgresServer) -> 
 
 
 def test_without_psycopg_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "tertulia.storage.postgres", raising=False)
+    monkeypatch.delitem(sys.modules, "tertulia.storage.postgres.database", raising=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(UsageError, match=r"need psycopg.*pip install .*\[postgres\]"):
         SqlStore.open("postgresql://u@localhost/x")

@@ -9,7 +9,7 @@ from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 
 from tertulia.state.errors import StorageError
-from tertulia.storage import opening
+from tertulia.storage.sqlite import opening
 from tertulia.storage.store import SqlStore
 
 

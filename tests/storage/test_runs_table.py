@@ -14,8 +14,8 @@ from support.stored import a_case, a_run, stored_rows, write_turn, write_turns
 
 from tertulia.state.errors import NotFoundError, StorageError, UsageError
 from tertulia.state.store import Dependents
+from tertulia.storage.parts.search import search
 from tertulia.storage.schema import TABLES
-from tertulia.storage.search import search
 from tertulia.storage.store import SqlStore
 
 # --- labels and choice ------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tertulia.storage.contents import Contents
-from tertulia.storage.search import search
+from tertulia.storage.parts.contents import Contents
+from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore
 
 PARK = "我们去公园散步，好吗？"

@@ -30,8 +30,8 @@ from tertulia.state.records import (
     Utterance,
 )
 from tertulia.state.store import Store
-from tertulia.storage import runs as runs_module
-from tertulia.storage.contents import content_hash
+from tertulia.storage.parts import runs as runs_module
+from tertulia.storage.parts.contents import content_hash
 from tertulia.storage.store import SqlStore
 
 

@@ -13,7 +13,7 @@ from support.killed_writer import written_before_kill
 from support.stored import a_case, a_prompt, a_run, write_turn, write_turns
 
 from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
-from tertulia.storage import locks
+from tertulia.storage.sqlite import locks
 from tertulia.storage.store import SqlStore
 
 # --- files ----------------------------------------------------------------------------------------------------------

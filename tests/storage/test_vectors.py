@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tertulia.storage import vectors
-from tertulia.storage.vectors import VectorFile
+from tertulia.storage.sqlite import vectors
+from tertulia.storage.sqlite.vectors import VectorFile
 
 FERRY, BOAT = np.array([0.6, 0.8], np.float32), np.array([1.0, 0.0], np.float32)
 

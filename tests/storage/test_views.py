@@ -14,11 +14,11 @@ from support.postgres_server import NewStore
 from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
-from tertulia.conversation import drive
+from tertulia.driving.conversation import drive
 from tertulia.state.cognition import Assessment, Bid, Call, InformationNeed, Perception
 from tertulia.state.meeting import Start
 from tertulia.state.records import Prompt, Reply, Unit
-from tertulia.storage.search import Passage, search
+from tertulia.storage.parts.search import Passage, search
 from tertulia.storage.store import SqlStore
 
 RUN = "k3f9"

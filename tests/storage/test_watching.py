@@ -7,7 +7,7 @@ import pytest
 
 import tertulia
 from tertulia.state.errors import StorageError
-from tertulia.storage.locks import Drivers, drive_lock
+from tertulia.storage.sqlite.locks import Drivers, drive_lock
 from tertulia.storage.store import SqlStore
 from tertulia.storage.watching import RunProgress, Watch
 
@@ -50,7 +50,7 @@ def test_a_lock_that_nobody_holds_is_tried_once_and_never_held(tmp_path: Path, m
     assert not drivers.is_driven("k3f9")
     lock.write_text("1")  # as a driver that was killed leaves it
     os.utime(lock, (0, 0))
-    monkeypatch.setattr("tertulia.storage.locks.fcntl.flock", lambda *_: tried.append(1))
+    monkeypatch.setattr("tertulia.storage.sqlite.locks.fcntl.flock", lambda *_: tried.append(1))
     assert not any(drivers.is_driven("k3f9") for _ in range(3))
     assert tried == [1]
     monkeypatch.undo()

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from tertulia.models.adapters import CONFIGURATION, WEIGHTS
+from tertulia.models.local.adapters import CONFIGURATION, WEIGHTS
 
 LAYER = "model.layers.0.mlp.up_proj"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from support.protocol_server import Served
 
-from tertulia.models.chat import ChatModel, open_chat_model
 from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.models.served.chat import ChatModel, open_chat_model
 from tertulia.prompts.render import render
 from tertulia.state.language_model import GenerationRequest, ReplyField
 from tertulia.state.parameters import Parameters

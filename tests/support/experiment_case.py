@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from tertulia.engines import ModelAccess
-from tertulia.lab.experiment import Experiment
-from tertulia.lab.results import Results, TrialRun, read_results
-from tertulia.lab.running import InProcessExecutor, run_experiment
+from tertulia.access.engines import ModelAccess
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.results import Results, TrialRun, read_results
+from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.state.records import RunRecord, Trial
 from tertulia.storage.store import SqlStore
 

@@ -12,10 +12,10 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
         "pytest",
-        "tertulia.cli.run",
+        "tertulia.cli.commands.run",
         "tertulia.cli.driving",
-        "tertulia.conversation",
-        "tertulia.storage.checkpoints",
+        "tertulia.driving.conversation",
+        "tertulia.storage.sqlite.checkpoints",
         "tertulia.models.rehearsal",
     ]
 )

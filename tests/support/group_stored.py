@@ -34,7 +34,7 @@ from tertulia.state.meeting import Attendee, Goal, Meeting
 from tertulia.state.parameters import GROUP_CHAT, Parameters
 from tertulia.state.records import Persona, Prompt, Reply, RunRecord, Turn, TurnRecord, Unit, Utterance
 from tertulia.state.store import Store
-from tertulia.storage.search import search
+from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore
 
 NAMES = ("Ada", "Ben", "Cleo", "Dev")

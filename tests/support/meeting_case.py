@@ -7,7 +7,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, many_memories
 from support.scripted import ScriptedModel
 
-from tertulia.conversation import drive
+from tertulia.driving.conversation import drive
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.state.context import Context
 from tertulia.state.meeting import Attendee, Goal, Meeting, WillingnessWeights

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.store_content import content, differences
-from tertulia.storage.merging import Merged, merge
+from tertulia.storage.merging.stores import Merged, merge
 from tertulia.storage.store import SqlStore
 
 

@@ -1,6 +1,6 @@
 """A report with every block there is, and texts that try to break the page they stand in."""
 
-from tertulia.lab.page import (
+from tertulia.lab.pages.page import (
     Column,
     Commands,
     Figure,

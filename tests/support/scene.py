@@ -8,8 +8,8 @@ from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
 from tertulia.nodes.mechanisms.registry import MECHANISMS
-from tertulia.nodes.prepare import prepare
-from tertulia.nodes.view import View
+from tertulia.nodes.meeting.prepare import prepare
+from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Finding
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, GroupState, first_state

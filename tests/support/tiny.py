@@ -20,7 +20,7 @@ from transformers import (
 )
 
 from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
-from tertulia.models.causal import CausalLanguageModel
+from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.state.language_model import ModelTraits
 
 _SHARED: dict[str, Any] = {

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from support.tiny_seeing import save_clip, save_seeing
 
-from tertulia.comparing import compare
-from tertulia.driver import drive_run
-from tertulia.engines import ModelAccess
-from tertulia.forking import plan_fork
-from tertulia.starting import RunPlan, begin, plan_run
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.driver import drive_run
+from tertulia.planning.forking import plan_fork
+from tertulia.planning.starting import RunPlan, begin, plan_run
+from tertulia.reading.comparing import compare
 from tertulia.state.album import Exchange
 from tertulia.state.errors import SettingError
 from tertulia.state.records import TurnRecord

@@ -4,7 +4,7 @@ import re
 
 from support.commands import Cli
 
-from tertulia.drawing import draw_graph
+from tertulia.catalog.drawing import draw_graph
 
 INSIDE = ("perceive", "assess", "retrieve_memory", "prune")
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import tertulia as tt
-from tertulia import interrupting
-from tertulia.events import Event, RunEnded
-from tertulia.launching import RunLauncher
+from tertulia.driving import interrupting
+from tertulia.driving.events import Event, RunEnded
+from tertulia.driving.session import events_of
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.progress_bar import ProgressBar
-from tertulia.session import events_of
+from tertulia.python.launching import RunLauncher
+from tertulia.python.progress_bar import ProgressBar
 
 ROOT = Path(__file__).parents[2]
 #: A rehearsed conversation that nobody ends before its limit.
@@ -31,8 +31,8 @@ def wait_for(condition: Any, seconds: float = 20.0) -> None:
 
 
 def _opening() -> Any:
-    from tertulia.engines import ModelAccess
-    from tertulia.starting import begin, plan_run
+    from tertulia.access.engines import ModelAccess
+    from tertulia.planning.starting import begin, plan_run
 
     plan = plan_run("tidewell", {"removal_factor": 0.5}, model="rehearsal")
     return lambda store: begin(store, plan, ModelAccess())
@@ -155,7 +155,7 @@ def test_an_interrupt_while_the_thread_is_started_stops_it(monkeypatch: pytest.M
         threading.Thread.start(thread)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tertulia.session._Driver.start", start)
+    monkeypatch.setattr("tertulia.driving.session._Driver.start", start)
     with pytest.raises(KeyboardInterrupt):
         tt.run("tidewell", rounds=400, **ENDLESS)
     assert all(thread.name != "tertulia run" for thread in threading.enumerate())

@@ -14,8 +14,8 @@ import pytest
 from support.merged import copied, execute
 from support.stored import a_case, a_run, write_turns
 
-from tertulia.merging import MergedSource, merge_stores
-from tertulia.shard_files import put_shard, shards_at
+from tertulia.files.merging import MergedSource, merge_stores
+from tertulia.files.shard_files import put_shard, shards_at
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 
@@ -167,7 +167,7 @@ def test_a_file_that_can_not_be_copied_is_told(
             raise fault
         return copyfile(source, copy)
 
-    monkeypatch.setattr("tertulia.storage.private_copy.shutil.copyfile", refusing)
+    monkeypatch.setattr("tertulia.storage.sqlite.private_copy.shutil.copyfile", refusing)
     found = merged_with(good, bad)
     assert found.error is not None
     assert found.error.startswith(f"{bad} can't be read")

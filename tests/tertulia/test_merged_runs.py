@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from benchmarks.store_content import content, differences
-from tertulia.api import diff
-from tertulia.events import Event, StepStarted
-from tertulia.launching import RunLauncher
-from tertulia.merging import merge_stores
-from tertulia.starting import RunPlan
-from tertulia.store_handle import StoreHandle
-from tertulia.stores import Store, open_store
+from tertulia.driving.events import Event, StepStarted
+from tertulia.files.merging import merge_stores
+from tertulia.planning.starting import RunPlan
+from tertulia.python.api import diff
+from tertulia.python.launching import RunLauncher
+from tertulia.python.store_handle import StoreHandle
+from tertulia.python.stores import Store, open_store
 
 SHARDS = 10
 
@@ -77,7 +77,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
 
     plans = {"short": plan("tidewell", 2), "long": plan("tidewell", 3), "group": plan("mothers_house", 2)}
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("tertulia.storage.runs.secrets.choice", random.Random(17).choice)
+        patched.setattr("tertulia.storage.parts.runs.secrets.choice", random.Random(17).choice)
         for number, path in enumerate(paths):
             Shard(path, plans).fill(number)
         yield paths

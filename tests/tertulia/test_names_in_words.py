@@ -8,7 +8,7 @@ from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
-from tertulia.measuring import collect_cases
+from tertulia.measuring.measuring import collect_cases
 from tertulia.metrics.dialogue_file import read_dialogues
 from tertulia.storage.store import SqlStore
 

@@ -17,14 +17,14 @@ def test_what_differs_is_said_in_words() -> None:
 
 
 def test_a_run_notes_where_it_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.platforms.platform_of", lambda models: HERE)
+    monkeypatch.setattr("tertulia.driving.platforms.platform_of", lambda models: HERE)
     cli("run", "tidewell", "--rehearse", "--rounds", "2")
     run = cli("show", "@last", "--json").json
     assert run["platforms"] == [{"round": 0, **HERE.model_dump(mode="json")}]
     cli("fork", "@last", "--at", "2")
     assert cli("show", "@last", "--json").json["platforms"] == run["platforms"]
     there = HERE.model_copy(update={"threads": 1})
-    monkeypatch.setattr("tertulia.platforms.platform_of", lambda models: there)
+    monkeypatch.setattr("tertulia.driving.platforms.platform_of", lambda models: there)
     forked = cli("fork", "@last", "--at", "2")
     assert "goes on with 1 thread instead of 2: the same conversation is not certain" in forked.err
     rounds = [(found["round"], found["threads"]) for found in cli("show", "@last", "--json").json["platforms"]]

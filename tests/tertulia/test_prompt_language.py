@@ -10,8 +10,8 @@ import pytest
 from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 
-from tertulia.models.embedded import TRAITS
-from tertulia.prompt_language import language_notes, texts_of
+from tertulia.models.local.embedded import TRAITS
+from tertulia.planning.prompt_language import language_notes, texts_of
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
 from tertulia.prompts.judge import assemble_judge_prompt
 from tertulia.prompts.names import listed
@@ -190,7 +190,7 @@ participants:
 def without_cognition(monkeypatch: pytest.MonkeyPatch) -> None:
     """A language whose templates are there but for two files."""
     lacking = ("cognition", "town")
-    monkeypatch.setattr("tertulia.prompt_language.is_translated", lambda name, language: name not in lacking)
+    monkeypatch.setattr("tertulia.planning.prompt_language.is_translated", lambda name, language: name not in lacking)
 
 
 @pytest.mark.usefixtures("without_cognition")
@@ -201,9 +201,9 @@ def test_a_meeting_says_what_is_english_in_it(cli: Cli) -> None:
 
 
 def test_examples_and_a_participants_model_are_looked_at_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.prompt_language.is_translated", lambda name, language: name != "shape")
+    monkeypatch.setattr("tertulia.planning.prompt_language.is_translated", lambda name, language: name != "shape")
     monkeypatch.setattr(
-        "tertulia.prompt_language.examples", lambda language="en": {"assess": []} if language == "en" else {}
+        "tertulia.planning.prompt_language.examples", lambda language="en": {"assess": []} if language == "en" else {}
     )
 
     def notes(layout: str, text_only: bool) -> list[str]:

@@ -7,11 +7,11 @@ import pytest
 from support.commands import Cli
 from support.stored import a_run
 
-from tertulia.removal import remarks, removal_in_words
+from tertulia.reading.removal import remarks, removal_in_words
+from tertulia.reading.turns import TurnDetails
+from tertulia.reading.what_if import removed_at
 from tertulia.state.records import Prompt, Turn, TurnRecord, Unit
 from tertulia.storage.store import SqlStore
-from tertulia.turns import TurnDetails
-from tertulia.what_if import removed_at
 
 
 def details(scores: dict[str, float], factor: float, what_if: float | None = None, **parameters: Any) -> TurnDetails:

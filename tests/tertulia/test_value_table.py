@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.exported_page import unpacked_values, whole
 
-from tertulia.pages import value_table
-from tertulia.pages.value_table import ValueTable
+from tertulia.viewer.documents import value_table
+from tertulia.viewer.documents.value_table import ValueTable
 
 texts = st.one_of(
     st.text(max_size=60),

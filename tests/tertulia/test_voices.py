@@ -9,9 +9,9 @@ from support.adapters import save_adapters
 from support.commands import Cli
 from support.tiny import save_tiny
 
-from tertulia.engines import ModelAccess
+from tertulia.access.engines import ModelAccess
 from tertulia.models import loading
-from tertulia.models.adapters import WEIGHTS
+from tertulia.models.local.adapters import WEIGHTS
 from tertulia.state.parameters import Parameters
 
 NEIGHBOURS = str(Path(__file__).parents[2] / "benchmarks" / "two_neighbours.yaml")

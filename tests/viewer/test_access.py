@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Error, Page, expect
 from support.viewer_page import serving
 from support.viewer_views import Runs, rehearse_all, text_at, text_of, watched
 
-from tertulia.pages.html_file import html_of_run
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.html_file import html_of_run
 
 AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 

@@ -13,11 +13,11 @@ from support.requests_to_page import ask
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.pages.actions import actions_page, fork_words
-from tertulia.settings import written
+from tertulia.catalog.settings import written
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.actions import actions_page, fork_words
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]

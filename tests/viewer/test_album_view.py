@@ -8,11 +8,11 @@ from playwright.sync_api import Page, expect
 from support.album_stored import ALBUMS, EXCHANGES, PICTURES, a_population, an_album_run, write_exchange
 from support.viewer_page import serving
 
-from tertulia.pages.documents import document_at
-from tertulia.pages.population import MOST_BYTES, image_type
 from tertulia.state.album import PictureFile, Population, picture_hash
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
+from tertulia.viewer.documents.population import MOST_BYTES, image_type
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

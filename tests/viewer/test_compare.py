@@ -10,8 +10,8 @@ from support.stored import a_case, a_run
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.pages.documents import document_at
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
 
 Runs = dict[str, tertulia.Run]
 

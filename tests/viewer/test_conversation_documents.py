@@ -9,14 +9,14 @@ from support.meeting_case import a_quay, an_attendee, at
 from support.stored import a_case, a_run, a_turn_record, write_turns
 
 import tertulia
-from tertulia.documents import agent_in_run_document
 from tertulia.nodes.turns import speaking_time_s
-from tertulia.pages.documents import document_at
+from tertulia.reading.documents import agent_in_run_document
+from tertulia.reading.turns import read_turn
 from tertulia.state.cognition import Assessment, Bid, InformationNeed
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
-from tertulia.turns import read_turn
+from tertulia.viewer.documents.by_path import document_at
 
 
 @pytest.fixture(scope="module")
@@ -130,5 +130,5 @@ def test_an_exchange_has_question_and_answer_in_one_row(tmp_path: Path) -> None:
 
 def test_the_documents_need_neither_torch_nor_langgraph() -> None:
     heavy = {"torch", "transformers", "langgraph"}
-    code = f"import sys, tertulia.pages.documents; print({heavy} & set(sys.modules))"
+    code = f"import sys, tertulia.viewer.documents.by_path; print({heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

@@ -21,10 +21,10 @@ import tertulia
 from tertulia.metrics.diversity import distinct_n, words
 from tertulia.metrics.pruning import removal_of
 from tertulia.metrics.running import cumulative_distinct_n, running_mean, utterance_lengths
-from tertulia.pages.documents import document_at
 from tertulia.state.errors import ModelError
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
 
 TEXTS = st.lists(st.text(alphabet="ab ", max_size=12), max_size=8)
 

@@ -16,11 +16,11 @@ from support.viewer_page import serving
 from support.viewer_views import text_at, text_of, watched
 
 import tertulia
-from tertulia.pages import html_file
-from tertulia.pages.documents import READERS, document_at
-from tertulia.pages.html_file import html_of_run
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
+from tertulia.viewer import html_file
+from tertulia.viewer.documents.by_path import READERS, document_at
+from tertulia.viewer.html_file import html_of_run
 
 #: Issue: 1,000 turns take less; and what a further turn of a dialogue may take for that, in characters.
 MOST_BYTES, OF_A_TURN = 5_000_000, 4_300

@@ -10,8 +10,8 @@ from support.hostile_page import ATTACKS, FLAG, LONG, NAMES, write_hostile_store
 from support.viewer_page import serving
 from support.viewer_views import PANES, text_at, text_of
 
-from tertulia.pages.html_file import html_of_run
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.html_file import html_of_run
 
 #: What an attack would have changed, anywhere.
 _TRACES = f"""() => ({{

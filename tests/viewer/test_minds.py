@@ -8,9 +8,9 @@ from playwright.sync_api import Page, expect
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.documents import Document
-from tertulia.pages.documents import document_at
+from tertulia.state.documents import Document
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import tertulia
-from tertulia.pages.places import place_of
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.town import Simulation, Town
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.places import place_of
 
 NOW = datetime(2025, 5, 1)
 

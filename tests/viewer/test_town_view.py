@@ -8,9 +8,9 @@ from support.town_stored import ENCOUNTERS, INSIGHT, PEOPLE, write_town
 from support.viewer_page import serving
 
 from tertulia.metrics.diversity import distinct_n
-from tertulia.pages.documents import document_at
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from support.viewer_page import serving
 
 import tertulia
 from tertulia.nodes.prune import prune_units
-from tertulia.pages.documents import document_at
 from tertulia.prompts.remove import removed_with_blocks
+from tertulia.reading.what_if import removed_at
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
-from tertulia.what_if import removed_at
+from tertulia.viewer.documents.by_path import document_at
 
 #: So many units has a recorded prompt, and so many a long one.
 AS_RECORDED, LONG = 60, 400

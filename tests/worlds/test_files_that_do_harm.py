@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tertulia.measuring import read_prompt
+from tertulia.measuring.measuring import read_prompt
 from tertulia.metrics.dialogue_file import read_dialogues
 from tertulia.state.errors import TertuliaError
 from tertulia.state.files import open_regular, read_text
@@ -69,7 +69,7 @@ import resource, sys
 from pathlib import Path
 from tertulia.metrics.dialogue_file import read_dialogues
 from tertulia.state.errors import TertuliaError
-from tertulia.measuring import read_prompt
+from tertulia.measuring.measuring import read_prompt
 from tertulia.worlds.catalog import resolve
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 at = sys.argv[1]

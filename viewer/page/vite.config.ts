@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
 // One script and one stylesheet under fixed names: the server sends them as they are, and an exported file has both
-// inside (tertulia/pages/html_file.py).
+// inside (viewer/html_file.py).
 export default defineConfig({
   base: "./",
   server: { proxy: { "/api": "http://127.0.0.1:8017" } },

@@ -1,4 +1,4 @@
-/** The documents of tertulia/pages/documents.py, as far as the page reads them. */
+/** The documents of viewer/documents/by_path.py, as far as the page reads them. */
 
 export interface Parent {
   readonly run: string;

@@ -1,4 +1,4 @@
-/** The documents of an exported file (tertulia/pages/html_file.py), unpacked as they are read. */
+/** The documents of an exported file (viewer/html_file.py), unpacked as they are read. */
 
 import type { Source } from "./source";
 

@@ -20,7 +20,7 @@ export interface Source {
   readonly about?: AboutFile;
   /** Whether documents are those of a file: nothing changes in it, and it has one run. */
   readonly isFile: boolean;
-  /** Return the document of a path (tertulia/pages/documents.py lists them); throws an `Error` for a reader. */
+  /** Return the document of a path (viewer/documents/by_path.py lists them); throws an `Error` for a reader. */
   read<T>(path: string): Promise<T>;
   /** Report how a run stands now, and whenever it changes; returns what ends that. */
   watch(run: string | null, report: (change: Change) => void): () => void;

@@ -144,7 +144,7 @@ function ForkForm({ run, at, parameters, store }: Form & { parameters: readonly 
   );
 }
 
-/** Return the arguments of the fork, as tertulia/pages/actions.py makes them. */
+/** Return the arguments of the fork, as viewer/documents/actions.py makes them. */
 function forkWords(run: string, at: number, settings: Record<string, string>, store: readonly string[]): string[] {
   const options: Record<string, string> = { removal_factor: "--lambda", seed: "--seed" };
   const given = Object.entries(settings).flatMap(([name, value]) =>

@@ -1,4 +1,4 @@
-/** The document of tertulia/pages/population.py. */
+/** The document of viewer/documents/population.py. */
 
 export interface PictureExchange {
   readonly turn: number;

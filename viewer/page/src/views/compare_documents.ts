@@ -1,4 +1,4 @@
-/** The documents of tertulia/pages/comparison.py. */
+/** The documents of viewer/documents/comparison.py. */
 
 import type { Parent, Run } from "../documents";
 

@@ -1,4 +1,4 @@
-/** The document of tertulia/pages/figures.py. */
+/** The document of viewer/documents/figures.py. */
 
 import type { Run } from "../documents";
 

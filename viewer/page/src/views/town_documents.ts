@@ -1,4 +1,4 @@
-/** The documents of tertulia/pages/town.py. */
+/** The documents of viewer/documents/town.py. */
 
 export interface Encounter {
   readonly day: number;

@@ -1,4 +1,4 @@
-/** The documents of a turn (tertulia/pages/turn.py), as far as the page reads them. */
+/** The documents of a turn (viewer/documents/turn.py), as far as the page reads them. */
 
 import type { Order, Walk } from "../pruning";
 

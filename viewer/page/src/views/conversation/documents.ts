@@ -1,4 +1,4 @@
-/** The documents of a run and its turns as tertulia/pages/conversation.py writes them. */
+/** The documents of a run and its turns as viewer/documents/conversation.py writes them. */
 
 import type { Run, TurnBid, TurnRow } from "../../documents";
 

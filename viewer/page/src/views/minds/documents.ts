@@ -1,4 +1,4 @@
-/** The documents of minds as tertulia/documents.py and tertulia/pages/minds.py write them; what was not recorded is `null`. */
+/** The documents of minds as tertulia/reading/documents.py and viewer/documents/minds.py write them; what was not recorded is `null`. */
 
 export const PARTS = ["topic", "goal", "emotion", "personality"] as const;
 export type Part = (typeof PARTS)[number];

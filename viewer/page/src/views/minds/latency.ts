@@ -1,4 +1,4 @@
-/** The distribution that a latency is drawn from, as nodes/latency.py has it. Source: ChatAgents App. B, Eq. 6. */
+/** The distribution that a latency is drawn from, as nodes/meeting/latency.py has it. Source: ChatAgents App. B, Eq. 6. */
 
 /** What a latency is drawn with; times in seconds. */
 export interface Draw {

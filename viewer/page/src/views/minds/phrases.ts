@@ -1,4 +1,4 @@
-/** A round in words, as the commands tell it (tertulia/round_phrases.py). */
+/** A round in words, as the commands tell it (tertulia/wording/round_phrases.py). */
 
 import { besides, inWords, isolated, listed, number } from "../../format";
 import type { Floor, Mind, MindParameters } from "./documents";

@@ -1,4 +1,4 @@
-/** What λ removes from a prompt in words, as tertulia/removal.py has it. */
+/** What λ removes from a prompt in words, as tertulia/reading/removal.py has it. */
 
 import { lambda } from "../../format";
 import type { Pruning, Removal, Walk } from "../../pruning";

@@ -1,0 +1,49 @@
+"""`resume`: go on with a run where it was stopped."""
+
+from functools import partial
+
+from tertulia.cli.driving import drive_shown
+from tertulia.cli.environment import additions, store_path
+from tertulia.cli.options import (
+    CodeOption,
+    ExtensionOption,
+    JsonOption,
+    RunArgument,
+    SeatOption,
+    ServersOption,
+    StoreOption,
+    ThoughtsOption,
+)
+from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.storage.store import SqlStore
+
+
+def resume(
+    run: RunArgument,
+    model: ServersOption = None,
+    seat: SeatOption = None,
+    extension: ExtensionOption = None,
+    trust_remote_code: CodeOption = None,
+    thoughts: ThoughtsOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a run that was interrupted or failed.
+
+    Example: tertulia resume @last
+    """
+    from tertulia.planning.seats import check_seat
+    from tertulia.planning.starting import reopen
+
+    with SqlStore.open(store_path(store), create=False) as opened:
+        record = opened.run(run)
+        check_seat(seat, record)
+        if record.status == "finished":
+            opened.clear_locks()
+            hint = f"run {record.run} is finished; to go on from a turn, fork it: tertulia fork --help"
+            progress().print(plain(hint))
+            if as_json:
+                print_json({"run": record.run, "status": record.status, "turns": record.turns})
+            return
+        reopened = partial(reopen, opened, record, seat=seat, additions=additions(extension), model=model)
+        drive_shown(opened, model or record.model, reopened, as_json, thoughts, trust_remote_code)

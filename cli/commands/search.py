@@ -1,0 +1,67 @@
+"""`search`: find utterances, thoughts and memories by their words."""
+
+from typing import Annotated
+
+import typer
+
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.storage.parts.search import KINDS
+from tertulia.storage.parts.search import search as search_passages
+from tertulia.storage.store import SqlStore
+
+_VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
+
+
+def search(
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", help='Words that must all be there; "several words"; the beginn* of a word.'),
+    ],
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="Only this run, with the turns it shares with its parent.", autocompletion=complete_run
+        ),
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="utterance, thought or memory; may be repeated.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 50,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find what was said, thought or remembered, in all runs or in one.
+
+    Example: tertulia search 'team day' --kind thought
+    """
+    if unknown := next((name for name in kind or [] if name not in KINDS), None):
+        raise UsageError(f"--kind {unknown}: unknown{nearest_hint(unknown, KINDS)}")
+    if not query.strip(' "*'):
+        raise UsageError("nothing to search for; give a word")
+    with SqlStore.open(store_path(store), create=False) as opened:
+        of_run = None if run is None else opened.run(run).run
+        kinds = tuple(name for name in KINDS if kind is None or name in kind)
+        passages = search_passages(opened.file, query, of_run, kinds, limit + 1)
+    if len(passages) > limit:
+        passages = passages[:limit]
+        progress().print(f"there is more than these {limit}; --limit shows it")
+    if as_json:
+        found = [vars(passage) for passage in passages]
+        print_json({"schema_version": SCHEMA_VERSION, "query": query, "passages": found})
+        return
+    console = data()
+    before = None
+    for passage in passages:
+        if passage.run != before:
+            console.print(plain(passage.run, "bold"))
+            before = passage.run
+        where = f"turn {passage.turn}" if passage.turn else "before it began"
+        who = plain(f"{where} · {passage.agent} {_VERBS[passage.kind]}:", "dim")
+        console.print("  ", who, " ", plain(passage.text), sep="")
+    if not passages:
+        console.print(plain("nothing found", "dim"))

@@ -1,0 +1,190 @@
+"""`show`: look into a conversation, one of its turns, an agent, a node, or what it took; no model is asked."""
+
+from typing import Annotated
+
+import typer
+
+from tertulia.cli.environment import store_path
+from tertulia.cli.options import JsonOption, RunArgument, StoreOption
+from tertulia.cli.terminal.lines import print_turn
+from tertulia.cli.terminal.output import data, plain, print_json
+from tertulia.cli.views.album import print_diary, print_exchange_making, print_journey
+from tertulia.cli.views.cognition import print_calls, print_round
+from tertulia.cli.views.conversation import print_opening, print_run
+from tertulia.cli.views.costs import print_cost
+from tertulia.cli.views.timeline import print_timeline
+from tertulia.cli.views.traces import print_visits
+from tertulia.cli.views.turn import print_making
+from tertulia.measuring.costs import Prices, calls_paid, cost_document, read_prices
+from tertulia.reading.documents import agent_in_run_document, conversation_document, opening_document, turn_document
+from tertulia.reading.exchanges import read_exchanges, read_journey
+from tertulia.reading.rounds import find_agent
+from tertulia.reading.timeline import read_timeline
+from tertulia.reading.traces import read_visits, visits_document
+from tertulia.reading.turns import TurnDetails, read_turn
+from tertulia.state.album import Population
+from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.storage.store import SqlStore
+
+TurnOption = Annotated[
+    int | None,
+    typer.Option(
+        "--turn",
+        "--round",
+        metavar="N",
+        help="Look into this turn: what was thought, attended, removed, judged; 0: how a meeting began.",
+    ),
+]
+AgentOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="One agent alone; with --turn, every prompt and reply of theirs too."),
+]
+PictureOption = Annotated[
+    str | None,
+    typer.Option(metavar="PICTURE", help="In an album chat: the journey of a picture, by its id or its caption."),
+]
+NodeOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The state before and after this node; `all` for every node.")
+]
+CostOption = Annotated[bool, typer.Option("--cost", help="Calls of models, tokens and time, by agent and by step.")]
+PriceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price",
+        metavar="MODEL=READ,WRITTEN",
+        help="With --cost: what a million tokens read, and written, cost of this model; may be repeated.",
+    ),
+]
+WhatIfOption = Annotated[
+    float | None, typer.Option("--lambda", metavar="X", help="With --turn: what would be removed at this λ.")
+]
+
+
+def show(
+    run: RunArgument,
+    turn: TurnOption = None,
+    agent: AgentOption = None,
+    picture: PictureOption = None,
+    node: NodeOption = None,
+    cost: CostOption = False,
+    price: PriceOption = None,
+    removal_factor: WhatIfOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a conversation, or how one of its turns came about.
+
+    Example: tertulia show @last --turn 3 --lambda 0.8
+    """
+    if removal_factor is not None and turn is None:
+        raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
+    if removal_factor is not None and (node is not None or cost):
+        raise UsageError("--lambda asks what would be removed; leave out --node and --cost")
+    if picture is not None and (turn is not None or agent is not None or node is not None or cost):
+        raise UsageError("--picture shows a picture's journey; leave out --turn, --agent, --node and --cost")
+    if price and not cost:
+        raise UsageError("--price says what tokens cost; give --cost with it")
+    with SqlStore.open(store_path(store), create=False) as opened:
+        record = opened.run(run)
+        start = opened.start(record.run)
+        agent = find_agent(agent, start, record.run) if agent is not None else None
+        is_opening = turn == 0 and isinstance(start, Meeting)
+        if turn is not None and not is_opening:
+            opened.turn_record(record.run, turn)  # complains where there is none
+        if picture is not None:
+            _show_journey(opened, record, start, picture, as_json)
+        elif cost:
+            _show_cost(opened, record, turn, agent, read_prices(price), as_json)
+        elif node is not None:
+            _show_visits(opened, record, turn, None if node == "all" else node, agent, as_json)
+        elif turn is None and agent is None:
+            _show_run(opened, record, start, as_json)
+        elif turn is None:
+            _show_agent(opened, record, start, agent or "", as_json)
+        elif isinstance(start, Meeting) and is_opening and removal_factor is None:
+            _show_opening(opened, record, start, agent, as_json)
+        else:
+            _show_turn(opened, start, read_turn(opened, record, start, turn, agent, removal_factor), as_json)
+
+
+def _show_cost(
+    store: SqlStore, run: RunRecord, turn: int | None, agent: str | None, prices: Prices, as_json: bool
+) -> None:
+    calls = calls_paid(store, run, turn, agent)
+    if as_json:
+        costs = cost_document(calls, not run.rehearsed, prices)
+        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **costs})
+        return
+    console = data()
+    if run.parent and turn is None:
+        shared = f"since the fork at turn {run.parent[1]}; what came before was paid by {run.parent[0]}"
+        console.print(plain(shared, "dim"))
+    print_cost(console, calls, not run.rehearsed, prices)
+
+
+def _show_visits(
+    store: SqlStore, run: RunRecord, turn: int | None, node: str | None, agent: str | None, as_json: bool
+) -> None:
+    visits = read_visits(store, run, turn, node, agent)
+    if as_json:
+        print_json(visits_document(run, visits))
+    else:
+        print_visits(data(), visits)
+
+
+def _show_journey(store: SqlStore, run: RunRecord, start: Start, given: str, as_json: bool) -> None:
+    journey = read_journey(store, run, start, given)
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **journey.document()})
+    else:
+        print_journey(data(), run, journey)
+
+
+def _show_run(store: SqlStore, run: RunRecord, start: Start, as_json: bool) -> None:
+    if as_json:
+        print_json(conversation_document(store, run, start))
+    else:
+        print_run(data(), store, run, start)
+
+
+def _show_agent(store: SqlStore, run: RunRecord, start: Start, agent: str, as_json: bool) -> None:
+    if as_json:
+        print_json(agent_in_run_document(store, run, start, agent))
+    elif isinstance(start, Meeting):
+        print_timeline(data(), run, start, read_timeline(store, run.run, start, [agent]))
+    elif isinstance(start, Population):
+        exchanges = [met for met in read_exchanges(store, run.run, start) if met.concerns(agent)]
+        print_diary(data(), run, agent, exchanges, start)
+    else:
+        for turn in store.turns(run.run):
+            if turn.speaker == agent:
+                print_turn(data(), turn, start)
+
+
+def _show_opening(store: SqlStore, run: RunRecord, meeting: Meeting, agent: str | None, as_json: bool) -> None:
+    if as_json:
+        print_json(opening_document(store, run, meeting, agent))
+    else:
+        print_opening(data(), store, run, meeting, agent)
+
+
+def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: bool) -> None:
+    if as_json:
+        print_json(turn_document(store, details))
+        return
+    console, parameters = data(), Parameters.model_validate(details.run.parameters)
+    if isinstance(start, Population):
+        print_exchange_making(console, details, start)
+        print_calls(console, details.calls, store)
+        return
+    print_turn(console, details.record.turn, start, parameters.silence_s)
+    console.print()
+    if details.round is not None:
+        print_round(console, details.round, parameters, details.agent)
+    print_calls(console, details.calls, store)
+    if details.record.turn.speaker is not None and details.agent is None:
+        print_making(console, details)

@@ -1,0 +1,89 @@
+"""`view`: a local page over a store."""
+
+import secrets
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tertulia.cli.environment import DEFAULT_STORE, former_store_hint, model_access, store_path
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run
+from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.storage.addresses import is_missing
+from tertulia.storage.store import SqlStore
+
+RunArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN", help="The run or simulation to show first: an id or @last.", autocompletion=complete_run
+    ),
+]
+PortOption = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, max=65535, help="The port; if it is in use, the next free one. 0: any free port."),
+]
+NoOpenOption = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
+AllowRunsOption = Annotated[
+    bool, typer.Option("--allow-runs", help="Let the page start forks and resume runs; implies --token.")
+]
+TokenOption = Annotated[
+    bool, typer.Option("--token", help="Answer only requests with the token of the printed address.")
+]
+
+
+def view(
+    run: RunArgument = None,
+    port: PortOption = 8017,
+    no_open: NoOpenOption = False,
+    allow_runs: AllowRunsOption = False,
+    token: TokenOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the runs of a store as a page in the browser, also while they go on; Ctrl-C ends it.
+
+    It shows why each utterance was said, and is served on this machine only (docs/viewer.md).
+
+    Example: tertulia view @last
+    """
+    from tertulia.viewer.browser import open_browser
+    from tertulia.viewer.documents.places import place_of
+    from tertulia.viewer.server import build_app
+    from tertulia.viewer.serving import PageServer, listen
+
+    path = store_path(store)
+    with SqlStore.open(path) as opened:
+        place = "" if run is None else place_of(opened, run)
+    if is_missing(path):
+        named = "" if path == store_path(None) else f" --store {shlex.quote(str(path))}"
+        hint = former_store_hint(store) or f"there is no store {path} yet; begin with: tertulia run tidewell{named}"
+        progress().print(plain(hint))
+    if isinstance(path, Path) and store_path(None) != Path(DEFAULT_STORE):
+        path = path.absolute()  # commands to copy would find another store without its name
+    secret = secrets.token_urlsafe(24) if allow_runs or token else None
+    command = [sys.executable, *sys.orig_argv[1 : 1 - len(sys.argv)]] if allow_runs else None
+    socket = listen(port)
+    taken = socket.getsockname()[1]
+    if port not in (0, taken):
+        progress().print(f"port {port} is in use; this is port {taken}")
+    address = f"http://127.0.0.1:{taken}/{f'?token={secret}' if secret else ''}{place}"
+
+    def answers() -> None:
+        if as_json:
+            print_json({"schema_version": SCHEMA_VERSION, "url": address})
+        else:
+            print(address, flush=True)
+        if not no_open:
+            open_browser(
+                address, bool(secret), lambda: progress().print("no browser opened; open the address yourself")
+            )
+
+    try:
+        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"))
+        PageServer(app, answers).run([socket])
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None

@@ -1,0 +1,1 @@
+"""Two album chats beside each other."""

@@ -1,0 +1,1 @@
+"""What models answer about stored runs: traits, behaviour, speech acts."""

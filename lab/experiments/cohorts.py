@@ -1,0 +1,225 @@
+"""Cohorts of an experiment as tasks: plain data that any executor can hand on, and how a cohort is driven."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tertulia.access.engines import ModelAccess, open_engines, reopen_engines
+from tertulia.access.model_names import names_of_models
+from tertulia.driving.cohort import OpenedRun, drive_cohort
+from tertulia.driving.events import Emit
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.planning.starting import Additions, RunPlan, plan_run, store_run
+from tertulia.state.errors import NotFoundError, UsageError
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Extension, RunRecord, Trial
+
+if TYPE_CHECKING:
+    from tertulia.storage.store import SqlStore
+
+
+@dataclass(frozen=True)
+class CohortTask:
+    """A cohort that is to be driven.
+
+    Attributes:
+        experiment: What it is a part of.
+        trials: The trials that it begins; none where all of its runs were begun before.
+        runs: The runs that it goes on with; where it begins trials in another store than the experiment's, the ids that
+            are reserved for them there.
+    """
+
+    experiment: Experiment
+    trials: tuple[Trial, ...] = ()
+    runs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """What all trials of a case in a setting have in common, read by whoever has its files.
+
+    Attributes:
+        case, setting: Which trials.
+        start: What they start from.
+        parameters: As they were asked for.
+        model: The name of everybody's model.
+        extensions: Where their nodes and mechanisms are from.
+        pictures: The pictures of a population.
+    """
+
+    case: str
+    setting: str
+    start: Start
+    parameters: Parameters
+    model: str
+    extensions: tuple[Extension, ...] = ()
+    pictures: tuple[bytes, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, experiment: Experiment, case: str, setting: str, additions: Additions) -> "PlannedCase":
+        """Return the plan of a case in a setting, read from its files.
+
+        Raises:
+            TertuliaError: There is no such scenario, or it can't be run like that.
+        """
+        plan = plan_run(case, experiment.parameters(setting), model=experiment.model, additions=additions)
+        extensions = plan.registry.extensions
+        return cls(case, setting, plan.start, plan.parameters, plan.model, extensions, plan.pictures)
+
+    @property
+    def models(self) -> list[str]:
+        """The names of all models that it needs."""
+        return names_of_models(self.model, self.start, self.parameters)
+
+    def run_plan(self, additions: Additions) -> RunPlan:
+        """Return the plan of its trials, still without trial and seed."""
+        registry = additions.registry_of(self.extensions)
+        return RunPlan(self.start, self.parameters, self.model, 0, registry, pictures=self.pictures)
+
+
+@dataclass
+class Planner:
+    """Reads cases for the trials of cohorts; those of a case stand together, so that the last one is often asked again.
+
+    Attributes:
+        additions: Nodes and mechanisms of the user's own.
+    """
+
+    additions: Additions
+    _last: PlannedCase | None = None
+
+    def planned(self, task: CohortTask) -> list[PlannedCase]:
+        """Return the plans that the trials of a task have in common, by case and setting."""
+        pairs = dict.fromkeys((trial.case, trial.setting) for trial in task.trials)
+        return [self._planned(task.experiment, case, setting) for case, setting in pairs]
+
+    def _planned(self, experiment: Experiment, case: str, setting: str) -> PlannedCase:
+        if self._last is None or (self._last.case, self._last.setting) != (case, setting):
+            self._last = PlannedCase.of(experiment, case, setting, self.additions)
+        return self._last
+
+
+def plans_of(task: CohortTask, planned: Sequence[PlannedCase], additions: Additions) -> Iterator[RunPlan]:
+    """Yield the plan of every trial of a new cohort."""
+    by_place = {(shared.case, shared.setting): shared for shared in planned}
+    for place, trials in groupby(task.trials, key=lambda trial: (trial.case, trial.setting)):
+        plan = by_place[place].run_plan(additions)
+        for trial in trials:
+            yield replace(plan, seed=task.experiment.seed_of(trial.trial), trial=trial)
+
+
+def drive_task(
+    store: "SqlStore",
+    task: CohortTask,
+    planned: Sequence[PlannedCase],
+    access: ModelAccess,
+    additions: Additions,
+    emit: Emit,
+) -> None:
+    """Drive a cohort to its end; what of it was begun in this store before goes on.
+
+    Args:
+        store: The open store.
+        task: The cohort.
+        planned: What its trials have in common (`Planner.planned`).
+        access: Keeps models from one cohort to the next.
+        additions: Nodes and mechanisms of the user's own.
+        emit: Takes the events of all runs.
+
+    Raises:
+        TertuliaError: It can't be begun; nothing of it is stored.
+        KeyboardInterrupt: It was interrupted; what it had is kept.
+    """
+    if task.trials and not (task.runs and _is_begun(store, task.runs[0])):
+        opened = _begin(store, task, planned, access, additions)
+    else:
+        records = [record for record in map(store.run, task.runs) if record.status != "finished"]
+        opened = [(record, reopen_engines(record, access), additions.reload_registry(record)) for record in records]
+    drive_cohort(store, opened, emit)
+
+
+def _is_begun(store: "SqlStore", run: str) -> bool:
+    try:
+        return store.run(run).run == run
+    except NotFoundError:
+        return False
+
+
+def _begin(
+    store: "SqlStore",
+    task: CohortTask,
+    planned: Sequence[PlannedCase],
+    access: ModelAccess,
+    additions: Additions,
+) -> list[OpenedRun]:
+    """Store all runs of a new cohort, or none of them."""
+    plans = [*plans_of(task, planned, additions)]
+    engines = [open_engines(plan.model, plan.start, plan.parameters, access) for plan in plans]
+    ids: Sequence[str | None] = task.runs or [None] * len(plans)
+    store.make_file()
+    with store.transaction():
+        records = [store_run(store, *planned_run) for planned_run in zip(plans, engines, ids, strict=True)]
+    return [(r, e, plan.registry) for r, e, plan in zip(records, engines, plans, strict=True)]
+
+
+def check_files(store: "SqlStore", tasks: Sequence[CohortTask], additions: Additions) -> None:
+    """Refuse scenario files that were written anew since earlier trials of their experiment.
+
+    Raises:
+        UsageError: One was; nothing has been run.
+    """
+    first = {trial.case: (task, trial) for task in tasks for trial in task.trials if Path(trial.case).is_file()}
+    for case, (task, trial) in first.items():
+        runs = store.runs(experiment=trial.experiment)
+        earlier = next((run for run in runs if run.trial is not None and run.trial.case == case), None)
+        if earlier is None:
+            continue
+        if PlannedCase.of(task.experiment, case, trial.setting, additions).start != store.start(earlier.run):
+            raise UsageError(
+                f"{case} has changed since trials of experiment {trial.experiment!r} began with it; take another "
+                "name for the experiment, or put the file back"
+            )
+
+
+def first_of_settings(tasks: Sequence[CohortTask], additions: Additions) -> list[PlannedCase]:
+    """Return the plan of the first trial of each setting."""
+    first = {trial.setting: (task, trial) for task in reversed(tasks) for trial in reversed(task.trials)}
+    return [PlannedCase.of(task.experiment, trial.case, setting, additions) for setting, (task, trial) in first.items()]
+
+
+def check_settings(settings: Sequence[PlannedCase], access: ModelAccess) -> None:
+    """Open the models of settings, and refuse settings that ask of a model what it can't do.
+
+    Raises:
+        UsageError: A model can't do what a setting asks of it.
+        TertuliaError: A model can't be opened.
+    """
+    for planned in settings:
+        try:
+            open_engines(planned.model, planned.start, planned.parameters, access)
+        except UsageError as error:
+            raise UsageError(f"setting {planned.setting!r}: {error}") from None
+
+
+def require_models(
+    store: "SqlStore", tasks: Sequence[CohortTask], planned: Sequence[PlannedCase], access: ModelAccess
+) -> None:
+    """Refuse remote models that the user has not named, before anything is handed to whoever can't ask them.
+
+    Raises:
+        TrustError: A file alone names one.
+    """
+    names = {name for shared in planned for name in shared.models}
+    for task in tasks:
+        if not task.trials:
+            names.update(name for run in task.runs for name in models_of_run(store.run(run)))
+    access.require(sorted(names))
+
+
+def models_of_run(run: RunRecord) -> list[str]:
+    """Return the names of all models that a run goes on with."""
+    participants = (participant.model for participant in run.participant_models.values())
+    return [*names_of_models(run.model, None, Parameters.of_record(run.parameters)), *participants]

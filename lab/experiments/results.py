@@ -1,0 +1,87 @@
+"""What an experiment has brought: its finished runs with their dialogues, by setting and case."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tertulia.lab.experiments.experiment import Experiment, experiment_of
+from tertulia.lab.experiments.running import progress_of
+from tertulia.measuring.dialogues import spoken_in
+from tertulia.metrics.diversity import Dialogue
+from tertulia.state.records import RunRecord
+
+if TYPE_CHECKING:
+    from tertulia.storage.store import SqlStore
+
+
+@dataclass(frozen=True)
+class TrialRun:
+    """A finished trial.
+
+    Attributes:
+        case, setting, trial: Its place in the experiment.
+        run: Its record; the run may have been a trial of another experiment that has the same conversation.
+        dialogue: What was spoken in it.
+    """
+
+    case: str
+    setting: str
+    trial: int
+    run: RunRecord
+    dialogue: Dialogue
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of an experiment.
+
+    Attributes:
+        experiment: The experiment.
+        runs: The trials that finished, in the order of cases, settings and trials.
+        failed: Those that failed.
+        missing: How many have not finished, those that failed among them.
+    """
+
+    experiment: Experiment
+    runs: Sequence[TrialRun]
+    failed: Sequence[RunRecord]
+    missing: int
+
+    def of(self, setting: str) -> dict[str, list[TrialRun]]:
+        """Return the trials of a setting by case."""
+        by_case: dict[str, list[TrialRun]] = {}
+        for trial in self.runs:
+            if trial.setting == setting:
+                by_case.setdefault(trial.case, []).append(trial)
+        return by_case
+
+    def dialogues(self, setting: str) -> Mapping[str, list[Dialogue]]:
+        """Return the dialogues of a setting by case; a trial in which nobody spoke has none."""
+        return {case: [t.dialogue for t in trials if t.dialogue] for case, trials in self.of(setting).items()}
+
+
+def read_results(store: "SqlStore", experiment: Experiment | str) -> Results:
+    """Return the results of an experiment of a store.
+
+    Args:
+        store: The store.
+        experiment: What is asked for of it; by its name, all that the store has.
+
+    Raises:
+        NotFoundError: There is no experiment of that name.
+        UsageError: The store has another experiment of that name.
+    """
+    if isinstance(experiment, str):
+        experiment = experiment_of(store.experiments.get(experiment))
+    reached = progress_of(store, experiment)
+    finished = [
+        TrialRun(case, setting, trial, run, spoken_in(store, run))
+        for case, setting, trial in experiment.places()
+        if (run := reached.runs.get((case, setting, trial))) is not None and run.status == "finished"
+    ]
+    return Results(
+        experiment=experiment,
+        runs=finished,
+        failed=reached.with_status("failed"),
+        missing=reached.missing,
+    )

@@ -1,0 +1,214 @@
+"""Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tertulia.access.engines import ModelAccess
+from tertulia.driving.events import Emit
+from tertulia.lab.experiments.cohorts import (
+    CohortTask,
+    Planner,
+    check_files,
+    check_settings,
+    drive_task,
+    first_of_settings,
+)
+from tertulia.lab.experiments.experiment import Experiment, experiment_of, joined, place_of
+from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather
+from tertulia.planning.starting import NOTHING_ADDED, Additions
+from tertulia.state.errors import NotFoundError
+from tertulia.state.records import RunRecord, Trial
+
+if TYPE_CHECKING:
+    from tertulia.storage.store import SqlStore
+
+
+class Executor(Protocol):
+    """Drives cohorts, wherever it has room for them."""
+
+    def folder(self, experiment: str) -> ShardFolder:
+        """Return where the shards of an experiment lie, those of commands before among them."""
+
+    def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
+        """Drive cohorts to their ends; every run of theirs is in the experiment's store afterwards.
+
+        Raises:
+            KeyboardInterrupt: They were interrupted; what they had is kept.
+        """
+
+
+@dataclass(frozen=True)
+class InProcessExecutor:
+    """Drives one cohort after another in this process; models are opened once.
+
+    Attributes:
+        store: The open store of the experiment.
+        access: What opening models needs.
+        additions: Nodes and mechanisms of the user's own.
+    """
+
+    store: "SqlStore"
+    access: ModelAccess
+    additions: Additions = NOTHING_ADDED
+
+    def folder(self, experiment: str) -> ShardFolder:
+        """Return where other executors have left shards."""
+        return ShardFolder.of(self.store, experiment, self.access.cache)
+
+    def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
+        """Drive cohorts to their ends, one after another (see `Executor`).
+
+        Raises:
+            UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed since earlier
+                trials; nothing was run.
+        """
+        access, planner = self.access.keeping_models(), Planner(self.additions)
+        check_files(self.store, tasks, self.additions)
+        check_settings(first_of_settings(tasks, self.additions), access)
+        for task in tasks:
+            drive_task(self.store, task, planner.planned(task), access, self.additions, emit)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an experiment is.
+
+    Attributes:
+        experiment: As it was asked for.
+        stored: As it is stored then: with all that was ever asked for under its name.
+        runs: By case, setting and trial, the run that was begun; or a finished one of another experiment of the store
+            that has the same conversation.
+        cohorts: The numbers of the cohorts that were begun.
+        unfinished: The runs under its name that have not finished, asked for or not: a cohort goes on as a whole.
+    """
+
+    experiment: Experiment
+    stored: Experiment
+    runs: Mapping[tuple[str, str, int], RunRecord]
+    cohorts: Collection[int] = ()
+    unfinished: Sequence[RunRecord] = ()
+
+    def with_status(self, *statuses: str) -> list[RunRecord]:
+        """Return the runs of these statuses in the order of the experiment."""
+        return [self.runs[p] for p in self.experiment.places() if p in self.runs and self.runs[p].status in statuses]
+
+    @property
+    def not_begun(self) -> list[tuple[str, str, int]]:
+        """Case, setting and number of the trials that were not started."""
+        return [place for place in self.experiment.places() if place not in self.runs]
+
+    @property
+    def missing(self) -> int:
+        """The number of trials that have not finished."""
+        return len(self.not_begun) + len(self.with_status("running", "interrupted", "failed"))
+
+    def tasks(self) -> list[CohortTask]:
+        """Return the cohorts that are left: those that were interrupted, what failed, and what was not started."""
+        wanted = {run.run for run in self.runs.values()}
+        left = [
+            CohortTask(self.experiment, runs=tuple(run.run for run in cohort))
+            for statuses in (("running", "interrupted"), ("failed",))
+            for cohort in _by_cohort([run for run in self.unfinished if run.status in statuses])
+            if any(run.run in wanted for run in cohort)
+        ]
+        numbers = (number for number in count(1) if number not in self.cohorts)  # as if nothing had been interrupted
+        size, places = self.experiment.cohort_size, self.not_begun
+        for start in range(0, len(places), size):
+            number = next(numbers)
+            trials = tuple(
+                Trial(experiment=self.experiment.name, setting=setting, case=case, trial=trial, cohort=number)
+                for case, setting, trial in places[start : start + size]
+            )
+            left.append(CohortTask(self.experiment, trials))
+        return left
+
+
+def _by_cohort(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
+    cohorts: dict[int, list[RunRecord]] = {}
+    for run in runs:
+        if run.trial is not None:
+            cohorts.setdefault(run.trial.cohort, []).append(run)
+    return [cohorts[number] for number in sorted(cohorts)]
+
+
+def progress_of(store: "SqlStore", experiment: Experiment) -> Progress:
+    """Return how far an experiment is in a store; of what is stored under its name, what is asked for now.
+
+    Raises:
+        UsageError: The store has another experiment of that name.
+    """
+    stored = experiment
+    with suppress(NotFoundError):
+        stored = joined(experiment_of(store.experiments.get(experiment.name)), experiment)
+    started = {place_of(run.trial): run for run in store.runs(experiment=experiment.name) if run.trial is not None}
+    cohorts = {run.trial.cohort for run in started.values() if run.trial is not None}
+    wanted = {*experiment.places()}
+    runs = {place: run for place, run in started.items() if place in wanted}
+    shared = _shared(store, experiment, wanted - runs.keys()) if len(runs) < len(wanted) else {}
+    places = [place for place in stored.places() if place in started]
+    unfinished = [started[place] for place in places if started[place].status != "finished"]
+    return Progress(experiment, stored, runs | shared, cohorts, unfinished)
+
+
+def _shared(
+    store: "SqlStore", experiment: Experiment, wanted: Collection[tuple[str, str, int]]
+) -> dict[tuple[str, str, int], RunRecord]:
+    """Return finished runs of other experiments that have the same conversations, by their place in this experiment."""
+    shared: dict[tuple[str, str, int], RunRecord] = {}
+    for known in map(experiment_of, store.experiments.all()):
+        same = ("model", "rounds", "seed")
+        if known.name == experiment.name or any(getattr(known, n) != getattr(experiment, n) for n in same):
+            continue
+        settings: dict[str, list[str]] = {}  # of this experiment, by the other's
+        for theirs, values in known.settings.items():
+            settings[theirs] = [ours for ours, parameters in experiment.settings.items() if parameters == values]
+        if not any(settings.values()):
+            continue
+        for run in store.runs(experiment=known.name, status="finished"):
+            case, theirs, number = place_of(run.trial) if run.trial is not None else ("", "", 0)
+            if Path(case).is_file():  # it may have been written anew since
+                continue
+            for ours in settings.get(theirs, ()):
+                if (place := (case, ours, number)) in wanted:
+                    shared.setdefault(place, run)
+    return shared
+
+
+def run_experiment(
+    store: "SqlStore",
+    experiment: Experiment,
+    executor: Executor,
+    emit: Emit,
+    announce: Callable[[Progress], None] = lambda progress: None,
+) -> Progress:
+    """Run the trials of an experiment that are missing, and return how far it is then.
+
+    Trials that fail do not stop the others. Shards that a command before has left are merged first.
+
+    Args:
+        store: The open store.
+        experiment: Checked (`experiment.checked`); asked for again, it may have grown.
+        executor: Drives the cohorts.
+        emit: Takes the events of all runs.
+        announce: Takes how far it is, before anything is run.
+
+    Raises:
+        UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
+        StorageError: Another command runs the experiment.
+        TertuliaError: A model can't be opened.
+        KeyboardInterrupt: It was interrupted; asked for again, it goes on.
+    """
+    store.check_writable()
+    progress_of(store, experiment)
+    store.make_file()
+    with experiment_lock(store, experiment.name):
+        gather(store, executor.folder(experiment.name), emit)
+        before = progress_of(store, experiment)
+        announce(before)
+        store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
+        executor.drive(before.tasks(), emit)
+    return progress_of(store, experiment)

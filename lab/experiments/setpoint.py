@@ -1,0 +1,305 @@
+"""Asking for a diversity: λ is calibrated by a pilot of the scenario, which is stored and not run again.
+
+The pilot is an experiment: a few conversations at each of a few λ. What is asked for is the metric over as many
+conversations, of as many utterances, as the pilot has at one λ: dist-N of more, or of longer ones, is another figure.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from tertulia.driving.events import Emit
+from tertulia.lab.experiments.calibration import LEAST_DIALOGUES, Embed, PilotDialogue, fit_setpoint
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.results import Results, TrialRun, read_results
+from tertulia.lab.experiments.running import Executor, run_experiment
+from tertulia.planning.starting import NOTHING_ADDED, Additions, RunPlan, plan_run
+from tertulia.state.case_seed import case_seed_of
+from tertulia.state.errors import ModelError, SettingError, UsageError
+from tertulia.state.parameters import ALIASES, Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
+
+if TYPE_CHECKING:
+    from tertulia.storage.store import SqlStore
+
+#: Grows when calibrations are made in another way, so that those in stores are made anew.
+_VERSION = 1
+
+#: The seeds of pilots and of what is measured beside them, far from those that people take.
+_PILOT_SEED, _LANDING_SEED, _SEEDS = 700_001, 500_001, 1_000_000
+
+#: What says nothing of how λ acts: λ and its target, how long a conversation is, who types, and how servers are asked.
+_NOT_CALIBRATED = {
+    *("removal_factor", "diversity", "setpoint", "max_turns", "seat", "record_scores", "preset", "label"),
+    *("request_timeout_s", "max_retries", "max_concurrency", "requests_per_minute"),
+}
+
+#: What of a run's parameters follows from its scenario, and can't be set for another kind.
+_OF_THE_RUN = {"order", "agents", "setting", "villagers", "pictures", "case_seed", "language"}
+
+#: What is written by dotted names.
+_DOTTED = {"nodes", "node_settings"}
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """The conversations by which λ is calibrated.
+
+    Attributes:
+        trials: How many at each λ; at least 3.
+        rounds: The most utterances of each.
+        removal_factors: λ.
+    """
+
+    trials: int = 4
+    rounds: int = 6
+    removal_factors: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+    @property
+    def utterances(self) -> int:
+        """The most utterances in all."""
+        return len(self.removal_factors) * self.trials * self.rounds
+
+
+@dataclass(frozen=True)
+class CalibrationTask:
+    """What is to be calibrated.
+
+    Attributes:
+        scenario: As `tertulia run` takes it.
+        settings: Parameters by name, over those of the scenario.
+        model: Everybody's model.
+        metric: What is asked for.
+        pilot: By which conversations.
+        additions: Nodes and mechanisms of the user's own.
+    """
+
+    scenario: str
+    settings: Mapping[str, Any]
+    model: str
+    metric: DiversityMetric = "dist3"
+    pilot: Pilot = Pilot()
+    additions: Additions = NOTHING_ADDED
+
+    def plan(self) -> RunPlan:
+        """Return the plan of a conversation, checked to be one whose λ can be steered.
+
+        Raises:
+            TertuliaError: There is no such scenario, it can't be run like that, or λ can't be steered in it.
+        """
+        settings = {ALIASES.get(name, name): value for name, value in self.settings.items()}
+        settings = {name: value for name, value in settings.items() if name not in _NOT_CALIBRATED - {"max_turns"}}
+        plan = plan_run(self.scenario, settings, model=self.model, additions=self.additions)
+        if plan.start.kind == "album_chat":
+            raise UsageError(
+                f"{self.scenario} is an album chat, whose exchanges are held side by side: λ can't be steered in the "
+                "course of one; give --lambda"
+            )
+        plan.parameters.check_steerable()
+        if self.pilot.trials < LEAST_DIALOGUES:
+            raise SettingError(
+                "pilot", self.pilot.trials, f": at each λ there must be at least {LEAST_DIALOGUES} conversations"
+            )
+        return plan
+
+    def fitted_pilot(self, plan: RunPlan) -> Pilot:
+        """Return the pilot with no more rounds than the conversation is to have."""
+        return Pilot(self.pilot.trials, min(self.pilot.rounds, plan.parameters.max_turns), self.pilot.removal_factors)
+
+    def key(self, plan: RunPlan) -> str:
+        """Return the digest under which the calibration is stored: model, content of the scenario, and parameters."""
+        parameters = plan.parameters.model_dump(mode="json", exclude=_NOT_CALIBRATED)
+        described = {
+            "version": _VERSION,
+            "model": self.model,
+            "start": case_seed_of(plan.start),
+            "parameters": parameters,
+            "metric": self.metric,
+            "pilot": asdict(self.fitted_pilot(plan)),
+        }
+        written = json.dumps(described, sort_keys=True, default=str)
+        return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+    def experiment(self, plan: RunPlan) -> Experiment:
+        """Return the pilot as an experiment; that of another metric has the same conversations."""
+        pilot = self.fitted_pilot(plan)
+        bare = plan_run(self.scenario, {}, model=self.model, additions=self.additions)
+        changed = dict(_changed(bare.parameters, plan.parameters))
+        name = CalibrationTask(self.scenario, self.settings, self.model, "dist3", self.pilot, self.additions).key(plan)
+        return Experiment(
+            name=f"pilot {name}",
+            description=f"calibrates λ for {self.scenario} with {self.model}",
+            cases=(self.scenario,),
+            settings={f"λ = {factor:g}": {**changed, "removal_factor": factor} for factor in pilot.removal_factors},
+            trials=pilot.trials,
+            rounds=pilot.rounds,
+            seed=seed_of(plan, _PILOT_SEED),
+            model=self.model,
+        )
+
+
+def seed_of(plan: RunPlan, first: int = _LANDING_SEED) -> int:
+    """Return the first seed of conversations that are held to measure λ.
+
+    It follows from what the scenario is: an edited file has other conversations than those that the store may have.
+    """
+    return case_seed_of(plan.start) * _SEEDS + first
+
+
+def _changed(bare: Parameters, wanted: Parameters) -> Iterator[tuple[str, Any]]:
+    """Yield the parameters by name that are other than the scenario's, as an experiment's settings have them."""
+    for name in type(wanted).model_fields:
+        if name not in _NOT_CALIBRATED | _DOTTED and getattr(wanted, name) != getattr(bare, name):
+            yield name, getattr(wanted, name)
+    yield from ((f"nodes.{place}", node) for place, node in wanted.nodes.items() if bare.nodes.get(place) != node)
+    for owner, settings in wanted.node_settings.items():
+        of_bare = bare.node_settings.get(owner, {})
+        yield from ((f"{owner}.{key}", value) for key, value in settings.items() if of_bare.get(key) != value)
+
+
+# --- calibrations ---------------------------------------------------------------------------------------------------
+
+
+def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | None:
+    """Return the calibration that a store has; `None` where the pilot, or what failed of it, has to be run first."""
+    plan = task.plan()
+    curve = store.experiments.calibration(task.key(plan))
+    if curve is None or any(run.status != "finished" for run in store.runs(experiment=task.experiment(plan).name)):
+        return None
+    return Setpoint.model_validate(curve)
+
+
+def calibrate(
+    store: "SqlStore",
+    task: CalibrationTask,
+    executor: Executor,
+    emit: Emit,
+    embed: Embed | None = None,
+    least: int = LEAST_DIALOGUES,
+) -> Setpoint:
+    """Return the calibration of λ; where the store has none, what is missing of the pilot is run, and it is stored.
+
+    Conversations that fail are run again when it is asked for again. Until they have finished nothing is stored, and
+    the others are what λ is calibrated by, as long as each λ has enough of them.
+
+    Args:
+        store: The open store.
+        task: What is calibrated.
+        executor: Drives the pilot's conversations.
+        emit: Takes their events.
+        embed: For sim, returns the vectors of texts.
+        least: The fewest conversations of each λ by which it is calibrated.
+
+    Raises:
+        UsageError: λ can't be steered there.
+        ModelError: Too many of the pilot's conversations failed.
+        KeyboardInterrupt: It was interrupted; asked for again, it goes on.
+    """
+    if (known := known_calibration(store, task)) is not None:
+        return known
+    plan = task.plan()
+    experiment = task.experiment(plan)
+    run_experiment(store, experiment, executor, emit)
+    results = read_results(store, experiment)
+    _check_failures(results, least)
+    dialogues = [pilot_dialogue(store, trial) for trial in results.runs]
+    setpoint = fit_setpoint(dialogues, task.metric, task.fitted_pilot(plan).rounds, embed)
+    if not results.missing:
+        store.experiments.save_calibration(task.key(plan), task.metric, setpoint.model_dump(mode="json"))
+    return setpoint
+
+
+def _check_failures(results: Results, least: int) -> None:
+    """Refuse a pilot that has too few conversations at a λ because others failed."""
+    finished = Counter(trial.setting for trial in results.runs)
+    if results.missing and any(finished[setting] < least for setting in results.experiment.settings):
+        why = f" ({results.failed[0].error})" if results.failed else ""
+        of_all = f"{results.missing} of {len(results.runs) + results.missing} conversations"
+        raise ModelError(f"{of_all} of the pilot failed{why}; the same command runs them again")
+
+
+def pilot_dialogue(store: "SqlStore", trial: TrialRun) -> PilotDialogue:
+    """Return a trial as a dialogue of a pilot, with the judge's figure of what was said in each turn."""
+    run = trial.run
+    spoken = [turn.turn for turn in store.turns(run.run) if turn.speaker is not None]
+    figures = []
+    for turn in spoken:
+        chosen = store.turn_record(run.run, turn).chosen
+        of_turn = {candidate.attempt: candidate.inconsistency for candidate in store.candidates(run.run, turn)}
+        figures.append(of_turn.get(chosen))
+    factor = run.parameters["removal_factor"]
+    assert isinstance(factor, int | float)
+    return PilotDialogue(float(factor), tuple(trial.dialogue), tuple(figures))
+
+
+def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint | None:
+    """Return the calibration that a steered run has; `None` where it has none of that metric, or of another model."""
+    setpoint = Parameters.of_record(run.parameters).setpoint
+    return setpoint if setpoint is not None and setpoint.metric == metric and run.model == model else None
+
+
+def pilot_settings(parent: RunRecord, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a run that is forked, as a pilot of its scenario has them.
+
+    Args:
+        parent: The run.
+        chosen: What the fork changes, by name.
+    """
+    of_parent = _changed(Parameters(), Parameters.of_record(parent.parameters))
+    kept = {name: value for name, value in of_parent if name not in _OF_THE_RUN}
+    return {**kept, "max_turns": parent.parameters["max_turns"], **chosen}
+
+
+def read_asked(asked: str) -> float | str:
+    """Return the level that is asked for, a figure or one of `LEVELS`.
+
+    Raises:
+        SettingError: It is neither.
+    """
+    if asked in LEVELS:
+        return asked
+    try:
+        return float(asked)
+    except ValueError:
+        problem = f": give a figure, or {', '.join(LEVELS)}"
+        raise SettingError("diversity", asked, problem) from None
+
+
+def steering_settings(setpoint: Setpoint, asked: float | str) -> dict[str, Any]:
+    """Return the parameters of a conversation that is steered to a level.
+
+    Raises:
+        SettingError: No λ gives it; the message has the range.
+    """
+    figure = setpoint.named(asked) if isinstance(asked, str) else asked
+    setpoint.check_reachable(figure)
+    return {"diversity": figure, "setpoint": setpoint.model_dump_json()}
+
+
+def calibration_lines(setpoint: Setpoint) -> list[str]:
+    """Return a calibration in words, a line each."""
+    what = f"{setpoint.metric} over {setpoint.trials} dialogues of at most {setpoint.rounds} utterances"
+    curve = zip(setpoint.removal_factors, setpoint.diversity, setpoint.low, setpoint.high, strict=True)
+    gain, ends = (
+        setpoint.gains[-1],
+        sorted([(setpoint.low[0], setpoint.high[0]), (setpoint.low[-1], setpoint.high[-1])]),
+    )
+    is_uncertain = ends[0][1] >= ends[1][0]
+    tells = (
+        f"of a deviation of dist-{setpoint.n} so far from what it should be, {abs(gain):.2f} shows in {setpoint.metric}"
+        if gain
+        else f"dist-{setpoint.n} so far tells nothing of {setpoint.metric}: λ stays where it is calibrated"
+    )
+    return [
+        f"{what}, by λ, with its 95 % band:",
+        *(f"  λ = {factor:g}: {figure:.3f} ({low:.3f}–{high:.3f})" for factor, figure, low, high in curve),
+        tells,
+        *(
+            ["the bands of the least and the greatest λ overlap: more conversations (--pilot) would tell"]
+            * is_uncertain
+        ),
+    ]

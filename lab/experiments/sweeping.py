@@ -1,0 +1,72 @@
+"""The experiment that `tertulia sweep` runs: scenarios × λ × trials."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tertulia.lab.experiments.experiment import Experiment, Setting, checked, experiment_with
+from tertulia.state.errors import SettingError
+
+
+def sweep_experiment(
+    scenarios: Sequence[str],
+    lambdas: str | None,
+    settings: Mapping[str, Any],
+    *,
+    trials: int,
+    rounds: int | None,
+    seed: int,
+    model: str,
+    name: str | None = None,
+    cohort_size: int = 10,
+    extensions: Sequence[str] | None = None,
+) -> Experiment:
+    """Return an experiment with a setting for every value of λ.
+
+    Args:
+        scenarios: As `tertulia run` takes them, or with `:all`.
+        lambdas: Values of λ, separated by commas; without them, one setting with the λ of the scenarios.
+        settings: Parameters of all settings.
+        trials, rounds, seed, model, cohort_size: As in `Experiment`.
+        name: What it is called; without one it is named after all that is given but λ and trials, so that more of
+            either belong to the same experiment.
+        extensions: Files with nodes and mechanisms.
+
+    Raises:
+        TertuliaError: It can't be run like that.
+    """
+    common: Setting = dict(settings)
+    factors = [] if lambdas is None else [read_lambda(text) for text in lambdas.split(",")]
+    named: dict[str, Setting] = {f"λ = {value:g}": {"removal_factor": value, **common} for value in factors}
+    if name is None:
+        same = json.dumps([sorted(scenarios), common, rounds, seed, model], sort_keys=True, default=str)
+        digest = hashlib.blake2b(same.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+        name = f"{re.sub(r'[^a-z0-9]+', '-', scenarios[0].lower()).strip('-')[-40:]}-{digest}"
+    values = {
+        "name": name,
+        "cases": tuple(scenarios),
+        "settings": named or {"as set": common},
+        "trials": trials,
+        "rounds": rounds,
+        "seed": seed,
+        "model": model,
+        "cohort_size": cohort_size,
+    }
+    return checked(experiment_with(values), extensions or ())
+
+
+def read_lambda(text: str) -> float:
+    """Return a value of λ as a user wrote it.
+
+    Raises:
+        SettingError: It is no number from 0 to 1.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise SettingError("lambda", text.strip(), ": λ is a number from 0 to 1; write --lambda 0,0.5,1")
+    return value

@@ -1,0 +1,1 @@
+"""Documents of sections, tables and plots, as HTML, Markdown, CSV and Parquet."""

@@ -1,0 +1,1 @@
+"""What was measured of an experiment beside what was published: figures, verdicts, pages."""

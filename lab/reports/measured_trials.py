@@ -1,0 +1,148 @@
+"""The trials of an experiment as they are measured: what a metric reads of each is read once."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tertulia.lab.experiments.results import TrialRun
+from tertulia.measuring.participation import read_participation
+from tertulia.metrics.diversity import Dialogue, dialogue_text, n_grams
+from tertulia.metrics.participation import Participation
+from tertulia.metrics.post_removal import PostRemoval
+from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
+from tertulia.metrics.repetition import ends_in_repetition
+from tertulia.prompts.renaming import names_in_words
+from tertulia.state.language_model import Embedder
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import BLOCK_INITIALS, Prompt, TurnRecord
+from tertulia.state.store import Store
+
+#: Lengths of n-grams.
+_LENGTHS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A dialogue, or an utterance of it, in words.
+
+    Attributes:
+        grams: By n from 1 to 3, how often each n-gram of words occurs.
+        words: Their number.
+        utterances: Their number.
+        ends_in_repetition: Whether the last utterance equals an earlier one; `None` where there is none.
+    """
+
+    grams: Mapping[int, Counter[tuple[str, ...]]]
+    words: int
+    utterances: int
+    ends_in_repetition: bool | None
+
+
+@dataclass(frozen=True)
+class Making:
+    """How a turn came about.
+
+    Attributes:
+        removal: What was removed from its prompt; `None` where there was no prompt.
+        left: By initial of a block, its share in the removable items that are left.
+        inconsistency: Before and after revision.
+    """
+
+    removal: Removal | None
+    left: Mapping[str, float]
+    inconsistency: Inconsistency
+
+
+class KnownVectors:
+    """An embedder that embeds each text once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[tuple[str, bool], list[float]] = {}
+
+    @property
+    def id(self) -> str:
+        """The name of the embedder."""
+        return self._embedder.id
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return the vectors of texts, at the embedder's length limit."""
+        return self._vectors(texts, False)
+
+    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return the vectors of texts, each embedded whole."""
+        return self._vectors(texts, True)
+
+    def _vectors(self, texts: Sequence[str], is_whole: bool) -> list[list[float]]:
+        new = [text for text in dict.fromkeys(texts) if (text, is_whole) not in self._known]
+        embed = self._embedder.embed_untruncated if is_whole else self._embedder.embed
+        for text, vector in zip(new, embed(new) if new else (), strict=True):
+            self._known[text, is_whole] = vector
+        return [self._known[text, is_whole] for text in texts]
+
+
+class MeasuredTrial:
+    """A finished run of an experiment, and what metrics read of it."""
+
+    def __init__(self, found: TrialRun, store: Store) -> None:
+        self.setting, self.run, self.dialogue = found.setting, found.run, found.dialogue
+        self._store = store
+        self._spoken: dict[int | None, Spoken] = {}
+        #: Set by who has a model (`measured_by_models`): how likely each utterance is, where attention went, and how
+        #: people of each pole of a trait came across.
+        self.likelihoods: Sequence[float | None] = ()
+        self.attention: PostRemoval | None = None
+        self.poles: Mapping[str, float | None] = {}
+
+    def lines(self, at: int | None = None) -> Dialogue:
+        """Return the dialogue, or its utterance at an index from 0 alone; empty where it does not reach that."""
+        return self.dialogue if at is None else self.dialogue[at : at + 1]
+
+    def text(self, at: int | None = None) -> str:
+        """Return what is embedded: the dialogue, or the words of an utterance."""
+        return dialogue_text(self.dialogue) if at is None else self.dialogue[at][1]
+
+    def spoken(self, at: int | None = None) -> Spoken:
+        """Return the dialogue, or its utterance at an index, in words."""
+        if at not in self._spoken:
+            lines = self.lines(at)
+            grams = {n: Counter(n_grams([lines], n)) for n in _LENGTHS}
+            self._spoken[at] = Spoken(grams, grams[1].total(), len(lines), ends_in_repetition(lines))
+        return self._spoken[at]
+
+    @cached_property
+    def makings(self) -> list[Making]:
+        """How its turns came about, in their order."""
+        return [
+            self._making(self._store.turn_record(self.run.run, turn.turn)) for turn in self._store.turns(self.run.run)
+        ]
+
+    def _making(self, record: TurnRecord) -> Making:
+        prompt = self._store.prompt(record.prompt) if record.prompt is not None else None
+        candidates = self._store.candidates(self.run.run, record.turn.turn)
+        return Making(removal_of(record, prompt), _left(record, prompt), inconsistency_of(record, candidates))
+
+    @cached_property
+    def participation(self) -> Participation:
+        """Who took part how much."""
+        return read_participation(self._store, self.run, self.start)
+
+    @cached_property
+    def start(self) -> Start:
+        """What it started from."""
+        return self._store.start(self.run.run)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its people are called: their own names, and those that they have in its words."""
+        renamed = names_in_words(self.start.names, Parameters.of_record(self.run.parameters))
+        return tuple(dict.fromkeys((*self.start.names, *map(renamed.name_of, self.start.names))))
+
+
+def _left(record: TurnRecord, prompt: Prompt | None) -> dict[str, float]:
+    """Return the share of each block in the removable items that are left; empty where none is."""
+    removed = set(record.removed)
+    left = [unit.block for unit in (prompt.units if prompt else ()) if unit.removable and unit.id not in removed]
+    return {initial: left.count(block) / len(left) for initial, block in BLOCK_INITIALS.items()} if left else {}

@@ -1,0 +1,334 @@
+"""The figures of an experiment: every metric of its report in every setting, by case, with each trial left out once.
+
+1. Settings are compared on the same trials: what one of them lacks, all are taken without (`common_trials`).
+2. A metric at an utterance index (`dist3@2`, from 0) is taken of these utterances alone; of a person (`spoken:Eva`), of
+   what they did.
+3. Dist-N at equal length is for as many n-grams as every setting of a case has with any one trial left out.
+
+Source: APP §2 (figures of a case over its trials), App. D (by index; exclusiveness), §3.2, §4.2 (removal, revision).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+
+from tertulia.lab.experiments.results import TrialRun
+from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
+from tertulia.metrics.diversity import mean, mean_pairwise_cosine
+from tertulia.metrics.exclusiveness import mean_highest_cosine
+from tertulia.metrics.participation import AgentFigures
+from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
+from tertulia.metrics.to_the_point import texts_of_case, to_the_point
+from tertulia.metrics.variety import expected_distinct, vendi_score
+from tertulia.nodes.meeting.address import without_names
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Case
+from tertulia.state.store import Store
+
+#: By setting, case and number, the trials that all settings have.
+Trials = Mapping[str, Mapping[str, Mapping[int, MeasuredTrial]]]
+
+#: Takes a figure of some trials of a case, or of their utterances at an index.
+Figure = Callable[[Sequence[MeasuredTrial], int | None], float | None]
+
+#: A trial of setting A and the same of setting B.
+_Pair = tuple[MeasuredTrial, MeasuredTrial]
+
+_EMBEDDED = ("sim", "sim_untruncated", "vendi", "vendi_untruncated")
+
+
+class Measuring:
+    """Takes the figures of an experiment; what was read once is kept while it lives."""
+
+    def __init__(
+        self, store: Store, runs: Iterable[TrialRun], embedder: Embedder | None, each_run: bool = False
+    ) -> None:
+        """Collect the trials that all settings have.
+
+        Args:
+            store: Where the runs lie.
+            runs: The finished runs of an experiment.
+            embedder: Embeds dialogues; with `None`, nothing that needs it is measured.
+            each_run: Whether every run is a case of its own, as there is one scenario only.
+        """
+        everything: dict[str, dict[str, dict[int, MeasuredTrial]]] = {}
+        for found in runs:
+            case = f"{found.case}, trial {found.trial}" if each_run else found.case
+            cases = everything.setdefault(found.setting, {})
+            cases.setdefault(case, {})[found.trial] = MeasuredTrial(found, store)
+        self.trials: Trials = common_trials(everything)
+        self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
+        self._embedder = None if embedder is None else KnownVectors(embedder)
+        self._margins: dict[str, float | None] = {}
+
+    @property
+    def all(self) -> list[MeasuredTrial]:
+        """All trials that are measured."""
+        return [trial for cases in self.trials.values() for trials in cases.values() for trial in trials.values()]
+
+    def truncated(self) -> int:
+        """Return how many dialogues are longer than the embedder reads; 0 where nothing is embedded."""
+        if self._embedder is None:
+            return 0
+        texts = [trial.text() for trial in self.all]
+        cut, whole = self._embedder.embed(texts), self._embedder.embed_untruncated(texts)
+        return sum(a != b for a, b in zip(cut, whole, strict=True))  # one within the limit has one vector
+
+    @property
+    def times(self) -> dict[str, float]:
+        """The simulated time at which each case begins, in hours."""
+        cases = next(iter(self.trials.values()), {})
+        return {case: _one_of(trials).start.time.timestamp() / 3600 for case, trials in cases.items()}
+
+    def figures(self, metrics: Iterable[str]) -> dict[str, dict[str, Sample]]:
+        """Return the figures by setting and metric; a metric that nothing has is left out."""
+        measured: dict[str, dict[str, Sample]] = {setting: {} for setting in self.trials}
+        for metric in metrics:
+            for setting, sample in self._samples(metric).items():
+                if sample:
+                    measured[setting][metric] = sample
+        return measured
+
+    def _samples(self, metric: str) -> dict[str, Sample]:
+        """Return a metric by setting."""
+        base, _, place = metric.partition("@")
+        name, _, person = base.partition(":")
+        at = int(place) if place else None
+        if name in _EMBEDDED:
+            self._embed(at, name.endswith("_untruncated"))
+        if name == "to_the_point":
+            self._find_cases()
+        reaching = {
+            setting: {case: _reaching(trials, at) for case, trials in cases.items()}
+            for setting, cases in self.trials.items()
+        }
+        if name.endswith("_equal"):
+            return _at_equal_length(reaching, int(name.removesuffix("_equal")[-1]), at)
+        figure = self._figure(name, person)
+        if figure is None:
+            return {}
+        return {setting: sample_of(cases, lambda trials: figure(trials, at)) for setting, cases in reaching.items()}
+
+    def _figure(self, name: str, person: str) -> Figure | None:
+        """Return how a figure is taken; `None` if it can't be."""
+        if name in _EMBEDDED:
+            take = vendi_score if name.startswith("vendi") else mean_pairwise_cosine
+            return None if self._embedder is None else partial(self._of_vectors, take, name.endswith("_untruncated"))
+        if name == "to_the_point":
+            return lambda trials, at: mean(self._margins.get(trial.run.run) for trial in trials)
+        if name == "trait":
+            return lambda trials, at: mean(trial.poles.get(person) for trial in trials)
+        if person:
+            return partial(_of_person, name, person)
+        return _FIGURES.get(name)
+
+    # --- what needs an embedder -------------------------------------------------------------------------------------
+
+    def _embed(self, at: int | None, is_whole: bool) -> None:
+        """Embed what all trials have, in one batch."""
+        if self._embedder is not None:
+            embed = self._embedder.embed_untruncated if is_whole else self._embedder.embed
+            embed([trial.text(at) for trial in self.all if trial.lines(at)])
+
+    def _of_vectors(
+        self,
+        take: Callable[[Sequence[Sequence[float]]], float | None],
+        is_whole: bool,
+        trials: Sequence[MeasuredTrial],
+        at: int | None,
+    ) -> float | None:
+        assert self._embedder is not None, "nothing was embedded"
+        embed = self._embedder.embed_untruncated if is_whole else self._embedder.embed
+        return take(embed([trial.text(at) for trial in trials]))
+
+    def _find_cases(self) -> None:
+        """Measure how much to the point each trial is: by how much it matches its case better than the other cases."""
+        if self._embedder is None or self._margins:
+            return
+        texts: dict[str, list[str]] = {}
+        for case, trials in next(iter(self.trials.values()), {}).items():
+            trial = _one_of(trials)
+            if isinstance(trial.start, Case):
+                texts[case] = [without_names(text, trial.names) for text in texts_of_case(trial.start)]
+        for cases in self.trials.values():
+            for case, trials in cases.items():
+                for trial in trials.values():
+                    spoken = [[without_names(text, trial.names) for _, text in trial.dialogue]]
+                    found = to_the_point({case: spoken}, texts, self._embedder)
+                    self._margins[trial.run.run] = found[case].margin
+
+    def exclusiveness(self, a: str, b: str, groups: int | None, metrics: Iterable[str]) -> dict[str, Sample]:
+        """Return how exclusive what is said in setting B is against setting A, by metric. Source: APP App. D, Table 6.
+
+        Args:
+            a, b: The settings.
+            groups: Into how many the trials are split in their order; A's group i is compared with B's group i + 1, and
+                the last with the first. `None`: all of A with all of B.
+            metrics: `max_sim`, and `excl1` to `excl3`.
+        """
+        if a not in self.trials or b not in self.trials:
+            return {}
+        self._embed(None, is_whole=False)
+        pairs = {
+            case: {number: (trial, self.trials[b][case][number]) for number, trial in trials.items()}
+            for case, trials in self.trials[a].items()
+        }
+        found: dict[str, Sample] = {}
+        for metric in metrics:
+            by_case = {case: _by_group(trials, groups) for case, trials in pairs.items()}
+            samples = {
+                case: jackknifed(pairs[case], partial(self._over_groups, metric, numbers))
+                for case, numbers in by_case.items()
+            }
+            found[metric] = {case: figure for case, figure in samples.items() if figure is not None}
+        return {metric: sample for metric, sample in found.items() if sample}
+
+    def _over_groups(self, metric: str, groups: Sequence[set[str]], pairs: Sequence[_Pair]) -> float | None:
+        """Return a metric as the mean over pairs of groups, of which each has the runs of both settings."""
+        if len(groups) == 1 and pairs and pairs[0][0] is pairs[0][1]:
+            return None  # conversations would be compared with themselves
+        parts = [[pair for pair in pairs if pair[0].run.run in group] for group in groups]
+        behind = [*parts[1:], parts[0]]
+        return mean(self._exclusive(metric, of_a, of_b) for of_a, of_b in zip(parts, behind, strict=True))
+
+    def _exclusive(self, metric: str, of_a: Sequence[_Pair], of_b: Sequence[_Pair]) -> float | None:
+        a, b = [pair[0] for pair in of_a], [pair[1] for pair in of_b]
+        if metric == "max_sim":
+            if self._embedder is None:
+                return None
+            return mean_highest_cosine(*(self._embedder.embed([trial.text() for trial in side]) for side in (a, b)))
+        n = int(metric[-1])
+        known, found = ({gram for trial in side for gram in trial.spoken().grams[n]} for side in (a, b))
+        return len(found - known) / len(found) if known and found else None
+
+
+def _by_group(pairs: Mapping[int, _Pair], groups: int | None) -> list[set[str]]:
+    """Return the runs of A in each group of trials, split in their order into groups that differ by one at most."""
+    runs = [pairs[number][0].run.run for number in sorted(pairs)]
+    count = min(groups or 1, len(runs))
+    return [set(runs[len(runs) * at // count : len(runs) * (at + 1) // count]) for at in range(count)]
+
+
+def _one_of(trials: Mapping[int, MeasuredTrial]) -> MeasuredTrial:
+    return next(iter(trials.values()))
+
+
+def _count(cases: Mapping[str, Mapping[int, object]]) -> int:
+    return sum(map(len, cases.values()))
+
+
+def _reaching(trials: Mapping[int, MeasuredTrial], at: int | None) -> dict[int, MeasuredTrial]:
+    """Return the trials whose dialogue reaches an index."""
+    return {number: trial for number, trial in trials.items() if trial.lines(at)}
+
+
+# --- figures of words ------------------------------------------------------------------------------------------------
+
+
+def _distinct(n: int, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    grams = [trial.spoken(at).grams[n] for trial in trials]
+    total = sum(found.total() for found in grams)
+    return len(set().union(*grams)) / total if total else None
+
+
+def _at_equal_length(trials: Trials, n: int, at: int | None) -> dict[str, Sample]:
+    """Return dist-N at equal length by setting, for a sample that every setting of a case has, one trial left out."""
+    samples: dict[str, dict[str, CaseFigure]] = {setting: {} for setting in trials}
+    for case in next(iter(trials.values()), {}):
+        of_case = {setting: cases[case] for setting, cases in trials.items()}
+        size = min(_least_grams([*found.values()], n, at) for found in of_case.values())
+        for setting, found in of_case.items():
+            figure = jackknifed(found, partial(_distinct_of_sample, n, at, size))
+            if figure is not None:
+                samples[setting][case] = figure
+    return dict(samples)
+
+
+def _least_grams(trials: Sequence[MeasuredTrial], n: int, at: int | None) -> int:
+    """Return the fewest n-grams that are left without any one trial; those of the only trial."""
+    counts = [trial.spoken(at).grams[n].total() for trial in trials]
+    return sum(counts) - max(counts) if len(counts) > 1 else sum(counts)
+
+
+def _distinct_of_sample(n: int, at: int | None, size: int, trials: Sequence[MeasuredTrial]) -> float | None:
+    counts: Counter[tuple[str, ...]] = Counter()
+    for trial in trials:
+        counts.update(trial.spoken(at).grams[n])
+    if not 0 < size <= counts.total():
+        return None
+    return expected_distinct(Counter(counts.values()), counts.total(), size)
+
+
+def _length(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    utterances = sum(trial.spoken(at).utterances for trial in trials)
+    return sum(trial.spoken(at).words for trial in trials) / utterances if utterances else None
+
+
+def _duplicates(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    return mean(trial.spoken(at).ends_in_repetition for trial in trials)
+
+
+# --- figures of how turns came about ----------------------------------------------------------------------------------
+
+
+def _of_removal(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    removals = (making.removal for trial in trials for making in _turns(trial, at))
+    return mean(getattr(removal, field) for removal in removals if removal is not None)
+
+
+def _left(initial: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    return mean(making.left.get(initial) for trial in trials for making in _turns(trial, at))
+
+
+def _of_inconsistency(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    return mean(getattr(making.inconsistency, field) for trial in trials for making in _turns(trial, at))
+
+
+def _turns(trial: MeasuredTrial, at: int | None) -> Sequence[Making]:
+    return trial.makings if at is None else trial.makings[at : at + 1]
+
+
+def _likelihood(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    values = [trial.likelihoods if at is None else trial.likelihoods[at : at + 1] for trial in trials]
+    return mean(chain.from_iterable(values))
+
+
+def _of_attention(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    return mean(getattr(trial.attention, field, None) for trial in trials)
+
+
+# --- figures of meetings --------------------------------------------------------------------------------------------
+
+
+def _of_meeting(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    return mean(getattr(trial.participation, field) for trial in trials)
+
+
+def _of_person(name: str, person: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    return mean(
+        _of_agent(name, agent) for trial in trials for agent in trial.participation.agents if agent.agent == person
+    )
+
+
+def _of_agent(name: str, agent: AgentFigures) -> float | None:
+    if name in AgentFigures.model_fields:
+        value = getattr(agent, name)
+        return None if value is None else float(value)
+    switch = (agent.mechanisms or {}).get(name)
+    decisions = 0 if switch is None else switch.on + switch.off
+    return None if switch is None or not decisions else switch.on / decisions
+
+
+_FIGURES: Mapping[str, Figure] = {
+    **{f"dist{n}": partial(_distinct, n) for n in (1, 2, 3)},
+    "len": _length,
+    "duplicate_rate": _duplicates,
+    **{f"removed_{field}": partial(_of_removal, field) for field in ("items", "words", "attention")},
+    **{f"left_{initial}": partial(_left, initial) for initial in "bmpe"},
+    "inconsistency_before": partial(_of_inconsistency, "before"),
+    "inconsistency": partial(_of_inconsistency, "after"),
+    "fluency": _likelihood,
+    **{f"attention_{field}": partial(_of_attention, field) for field in ("kept", "top1", "top3")},
+    **{field: partial(_of_meeting, field) for field in ("turns", "silences", "silence_s", "sim_minutes", "evenness")},
+}

@@ -1,0 +1,140 @@
+"""Where a report comes from: the command, what is installed, the machine, and what its runs took."""
+
+import os
+import platform
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from tertulia.access.model_names import REHEARSAL
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.results import Results, TrialRun
+from tertulia.metrics.cost import Cost, cost_by, total
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
+
+#: Distributions that figures depend on.
+_DISTRIBUTIONS = (
+    "tertulia",
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "numpy",
+    "scipy",
+    "pandas",
+    "matplotlib",
+)
+
+#: Conversations that a command ran, and its wall-clock and CPU time in seconds.
+Spent = tuple[int, float, float]
+
+_CPU_INFO = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What stands at the head of a page beside the experiment.
+
+    Attributes:
+        commands: What was typed.
+        embedder: What similarities are measured with; `None` where nothing is embedded.
+        reader: The model that fluency is measured with; `None` where it is not.
+        device: Where models run, such as `cpu, float32`; `None` where none was loaded.
+        new: Conversations that this command ran.
+        wall_s, cpu_s: What it took for that; `None` where it ran none.
+    """
+
+    commands: tuple[str, ...]
+    embedder: str | None = None
+    reader: str | None = None
+    device: str | None = None
+    new: int = 0
+    wall_s: float | None = None
+    cpu_s: float | None = None
+
+
+@dataclass(frozen=True)
+class SettingCost:
+    """What the finished conversations of a setting took.
+
+    Attributes:
+        runs, utterances: How many.
+        cost: Calls of models, tokens, and the time of models.
+    """
+
+    runs: int
+    utterances: int
+    cost: Cost
+
+    def __add__(self, other: "SettingCost") -> "SettingCost":
+        return SettingCost(self.runs + other.runs, self.utterances + other.utterances, self.cost + other.cost)
+
+
+def provenance_of(
+    experiment: Experiment, command: str, embedder: str, reader: str | None, spent: Spent | None
+) -> Provenance:
+    """Return where a report comes from that a command makes of an experiment.
+
+    Args:
+        experiment: The experiment.
+        command: What was typed.
+        embedder, reader: The names of what measures similarity, and fluency if it is measured.
+        spent: What running it took; `None` where nothing was run.
+    """
+    from tertulia.access.installation import device_and_precision
+
+    is_local = experiment.model != REHEARSAL and "torch" in installed_versions()
+    device = ", ".join(device_and_precision()) if is_local else None
+    return Provenance((command,), embedder, reader, device, *(spent or ()))
+
+
+def cost_by_setting(store: Store, runs: Iterable[TrialRun]) -> dict[str, SettingCost]:
+    """Return what the conversations of each setting took, from the journal of their calls."""
+    costs: dict[str, SettingCost] = {}
+    for found in runs:
+        spent = SettingCost(1, len(found.dialogue), _cost_of(store, found.run))
+        costs[found.setting] = costs[found.setting] + spent if found.setting in costs else spent
+    return costs
+
+
+def _cost_of(store: Store, run: RunRecord) -> Cost:
+    return total(cost_by(store.calls(run.run), lambda call: ()).values())
+
+
+def time_span(results: Results) -> tuple[datetime, datetime] | None:
+    """Return when the first and the last of the finished runs began; `None` where there are none."""
+    times = [found.run.created for found in results.runs]
+    return (min(times), max(times)) if times else None
+
+
+def installed_versions() -> Mapping[str, str]:
+    """Return the versions of Python and of the distributions that figures depend on."""
+    found = {"python": platform.python_version()}
+    for name in _DISTRIBUTIONS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def hardware() -> str:
+    """Return the machine that this is computed on: processor, cores that may be used, and memory."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    parts = [_processor() or platform.machine(), f"{cores} cores"]
+    if sys.platform == "linux":
+        parts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory")
+    return ", ".join([*parts, platform.system()])
+
+
+def _processor() -> str:
+    """Return the name of the processor; empty where it is not known."""
+    try:
+        lines = _CPU_INFO.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())

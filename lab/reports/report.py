@@ -1,0 +1,190 @@
+"""A report: what was measured of an experiment, beside what was published, with the statistics of both.
+
+1. Every metric in every setting, as the mean over cases with its interval.
+2. Every setting against the baseline, paired by case and trial.
+3. The verdict on everything that was published of the order of these figures.
+
+Source: APP §2 (means over cases); the reports themselves: lab/reports/papers.py.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.results import Results
+from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
+from tertulia.lab.reports.provenance import Provenance, SettingCost, cost_by_setting
+from tertulia.lab.reports.verdicts import Figures, Outcome, Verdict, verdicts
+from tertulia.metrics.statistics import CaseMean, Contrast, case_mean, paired_difference
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.store import Store
+
+#: What a name of a file or a folder does not have.
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
+
+#: What is compared of settings that no paper has.
+METRICS = ("sim", "sim_untruncated", "dist1", "dist2", "dist3", "dist3_equal", "vendi", "len", "duplicate_rate")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a report is made of.
+
+    Attributes:
+        report: What is asked, with the published figures.
+        results: The experiment and its runs.
+        figures: By setting (or row of a comparison) and metric, the figures of the cases.
+        verdicts: On everything that was published of their order.
+        costs: By setting.
+        times: By case, when it begins, in hours.
+        unpaired: Finished conversations that are left out, as another setting lacks them.
+        longest: Utterances of the longest dialogue.
+        truncated: Dialogues of which the embedder reads the beginning alone.
+        skipped: Metrics that were not measured, and why.
+        provenance: Where all this comes from.
+    """
+
+    report: Report
+    results: Results
+    figures: Figures
+    verdicts: Sequence[Verdict]
+    costs: Mapping[str, SettingCost]
+    times: Mapping[str, float]
+    unpaired: int
+    longest: int
+    truncated: int
+    skipped: Mapping[str, str]
+    provenance: Provenance
+
+    @property
+    def rehearsed(self) -> bool:
+        """Whether a stand-in without weights spoke, so that nothing means anything."""
+        return any(found.run.rehearsed for found in self.results.runs)
+
+    @property
+    def rows(self) -> list[str]:
+        """The settings, or comparisons, in the order of the report."""
+        return [*(self.report.rows or self.report.settings)]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics that were measured in any setting, in the order of the report, without those by index."""
+        found = {metric for figures in self.figures.values() for metric in figures}
+        return [metric for metric in self.report.metrics if metric in found]
+
+    def mean(self, setting: str, metric: str) -> CaseMean:
+        """Return the mean of a metric over cases."""
+        return case_mean(self.figures.get(setting, {}).get(metric, {}), metric_named(metric).bounds)
+
+    def difference(self, setting: str, metric: str) -> Contrast | None:
+        """Return how much higher a metric is in a setting than in the baseline; `None` for the baseline itself."""
+        if setting == self.report.baseline:
+            return None
+        here, baseline = (self.figures.get(name, {}).get(metric, {}) for name in (setting, self.report.baseline))
+        return paired_difference(here, baseline) if here and baseline else None
+
+    def published(self, setting: str, metric: str) -> float | None:
+        """Return the published figure."""
+        return self.report.published.get(setting, {}).get(metric)
+
+    def published_difference(self, setting: str, metric: str) -> float | None:
+        """Return by how much the published figure is above that of the baseline."""
+        figure, baseline = self.published(setting, metric), self.published(self.report.baseline, metric)
+        return None if figure is None or baseline is None or setting == self.report.baseline else figure - baseline
+
+    def outcome(self, setting: str, metric: str) -> Outcome | None:
+        """Return the verdict on the order of a setting and the baseline; `None` where nothing was published of it."""
+        return self._outcomes.get((metric, frozenset((setting, self.report.baseline))))
+
+    @cached_property
+    def _outcomes(self) -> dict[tuple[str, frozenset[str]], Outcome]:
+        found = {}
+        for verdict in self.verdicts:
+            claim = verdict.ordering.claim
+            if isinstance(claim, WeightedSum) and len(claim.terms) == 2 and not claim.constant:
+                first, second = claim.terms
+                if first.metric == second.metric and first.weight == -second.weight:
+                    found[first.metric, frozenset((first.setting, second.setting))] = verdict.outcome
+        return found
+
+
+def find(
+    store: Store,
+    report: Report,
+    results: Results,
+    measuring: Measuring,
+    provenance: Provenance,
+    skipped: Mapping[str, str] | None = None,
+) -> Findings:
+    """Return what was found.
+
+    Args:
+        store: Where the runs lie.
+        report: What is asked.
+        results: The experiment and its runs.
+        measuring: Its trials; what only models measure was read.
+        provenance: Where the report comes from.
+        skipped: Metrics that are not measured, and why.
+    """
+    longest = max((len(trial.dialogue) for trial in measuring.all), default=0)
+    metrics = [metric for metric in report.metrics if metric not in (skipped or {})]
+    by_index = [f"{metric}@{at}" for metric in metrics for at in range(longest)] if report.by_index else []
+    figures = _compared(report, measuring) if report.rows else measuring.figures([*metrics, *by_index])
+    return Findings(
+        report=report,
+        results=results,
+        figures=figures,
+        verdicts=verdicts(report.orderings, figures, measuring.times),
+        costs=cost_by_setting(store, results.runs),
+        times=measuring.times,
+        unpaired=measuring.unpaired,
+        longest=longest,
+        truncated=measuring.truncated() if "sim" in metrics else 0,
+        skipped=skipped or {},
+        provenance=provenance,
+    )
+
+
+def slug(name: str) -> str:
+    """Return a name as the name of a file or a folder."""
+    return _NOT_IN_FILE_NAMES.sub("-", name).strip("-.") or "experiment"
+
+
+def _compared(report: Report, measuring: Measuring) -> Figures:
+    """Return the figures of a report whose rows are comparisons of settings."""
+    return {row: measuring.exclusiveness(a, b, report.groups, report.metrics) for row, (a, b) in report.rows.items()}
+
+
+def report_of_experiment(
+    experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None
+) -> Report:
+    """Return the report on an experiment of a user's own: its settings beside each other, and nothing published.
+
+    Args:
+        experiment: The experiment.
+        baseline: The setting that others are compared with; the experiment's if `None`.
+        metrics: What is compared; `METRICS` if `None`.
+
+    Raises:
+        UsageError: There is no such setting or metric; the nearest name is given.
+    """
+    chosen = baseline or experiment.baseline or next(iter(experiment.settings))
+    if chosen not in experiment.settings:
+        raise UsageError(f"--baseline {chosen}: no such setting{nearest_hint(chosen, [*experiment.settings])}")
+    for metric in metrics or ():
+        if metric.partition("@")[0].partition(":")[0] not in metrics_by_name():
+            raise UsageError(f"--metric {metric}: unknown{nearest_hint(metric, [*metrics_by_name()])}")
+    return Report(
+        name=slug(experiment.name),
+        title=f"Experiment {experiment.name}",
+        question=experiment.description,
+        source="",
+        cases=experiment.cases,
+        settings=experiment.settings,
+        baseline=chosen,
+        metrics=tuple(metrics or METRICS),
+        profile=Profile(trials=experiment.trials, rounds=experiment.rounds),
+    )

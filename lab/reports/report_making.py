@@ -1,0 +1,179 @@
+"""From the runs of an experiment to a report: what is measured with which model, and the page of it."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tertulia.access.model_names import EMBEDDER, REHEARSAL
+from tertulia.access.named_files import is_shipped
+from tertulia.lab.experiments.experiment import Experiment, checked
+from tertulia.lab.experiments.results import Results, TrialRun
+from tertulia.lab.pages.page import Page
+from tertulia.lab.reports.logged import logged_section
+from tertulia.lab.reports.measured_by_models import Show, ignore, read_attention, read_fluency, read_inventories
+from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.papers import Report, experiment_of_report
+from tertulia.lab.reports.provenance import Provenance
+from tertulia.lab.reports.report import Findings, find, slug
+from tertulia.lab.reports.report_page import report_page
+from tertulia.lab.reports.revised_turns import revised_turns
+from tertulia.planning.starting import DEFAULT_MODEL
+from tertulia.state.errors import TertuliaError
+from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.storage.store import SqlStore
+
+#: The report that shows turns beside its figures.
+_WITH_TURNS = "fig6"
+
+#: What is written in the place of a model's name where none is wanted.
+NO_MODEL = "none"
+
+
+@dataclass(frozen=True)
+class Measurers:
+    """The models that measure; each is opened where it is needed.
+
+    Attributes:
+        embedder: Opens what similarities are measured with.
+        reader: Opens the model that fluency is measured with; `None`: it is not measured.
+        speaker: Opens the model that spoke, for what is measured with it.
+        embedder_name, reader_name: What the first two are called.
+    """
+
+    embedder: Callable[[], Embedder]
+    reader: Callable[[], LanguageModel] | None
+    speaker: Callable[[], LanguageModel]
+    embedder_name: str = ""
+    reader_name: str | None = None
+
+
+def measurers_of(
+    experiment: Experiment,
+    embedder: str | None,
+    reader: str | None,
+    open_embedder: Callable[[str], Embedder],
+    open_model: Callable[[str], LanguageModel],
+) -> Measurers:
+    """Return the models that measure an experiment: those that are named, and else the embedded ones.
+
+    Args:
+        experiment: The experiment; a rehearsed one needs no weights.
+        embedder: What similarities are measured with.
+        reader: The model that fluency is measured with; `none`: it is not.
+        open_embedder: Opens an embedder by its name.
+        open_model: Opens a language model by its name.
+    """
+    is_rehearsed = experiment.model == REHEARSAL
+    of_vectors = embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
+    of_fluency = reader or (NO_MODEL if is_rehearsed else DEFAULT_MODEL)
+    return Measurers(
+        embedder=lambda: open_embedder(of_vectors),
+        reader=None if of_fluency == NO_MODEL else lambda: open_model(of_fluency),
+        speaker=lambda: open_model(experiment.model),
+        embedder_name=of_vectors,
+        reader_name=None if of_fluency == NO_MODEL else of_fluency,
+    )
+
+
+def planned(
+    report: Report,
+    *,
+    cases: Sequence[str] | None = None,
+    trials: int | None = None,
+    rounds: int | None = None,
+    seed: int | None = None,
+    model: str | None = None,
+    cohort_size: int | None = None,
+) -> Experiment:
+    """Return the experiment of a report, checked, under a name that follows from what can't be changed later.
+
+    More cases of its own, more settings and more trials belong to the same experiment; other rounds, another model,
+    other seeds and cases that were given belong to another one.
+
+    Raises:
+        TertuliaError: A case does not exist, or a setting can't be run.
+    """
+    experiment = experiment_of_report(report, report.name, cases=cases, trials=trials, rounds=rounds, model=model)
+    given = [list(cases or ()), seed, model or experiment.model]
+    digest = hashlib.blake2b(json.dumps(given).encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+    parts = [report.name, f"{experiment.rounds or 'all'}-rounds", slug(experiment.model)[-30:]]
+    parts += [digest] if cases or seed is not None or slug(experiment.model) != experiment.model else []
+    changed = {"name": "-".join(parts), "seed": seed, "cohort_size": cohort_size}
+    return checked(experiment.model_copy(update={name: value for name, value in changed.items() if value is not None}))
+
+
+def make_report(
+    store: SqlStore,
+    report: Report,
+    results: Results,
+    measurers: Measurers,
+    provenance: Provenance,
+    show: Show = ignore,
+    may_read: Callable[[str], bool] = is_shipped,
+) -> tuple[Findings, Page]:
+    """Return what was found in the runs of an experiment, and its page.
+
+    Args:
+        store: Where the runs lie.
+        report: What is asked.
+        results: The experiment with its runs.
+        measurers: The models that measure.
+        provenance: Where the report comes from.
+        show: Shows how far it is.
+        may_read: Whether the log of a case is read; only that of the shipped town, where nobody says more.
+
+    Raises:
+        TertuliaError: The embedder can't be opened.
+    """
+    runs = [found for found in results.runs if found.setting in report.settings]
+    embedder = measurers.embedder() if runs else None
+    measuring = Measuring(store, runs, embedder, each_run=report.resampled == "runs")
+    skipped = _measure_by_models(store, report, measuring, measurers, show)
+    show("measuring")
+    findings = find(store, report, results, measuring, provenance, skipped)
+    return findings, _page(store, findings, runs, may_read)
+
+
+def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun], may_read: Callable[[str], bool]) -> Page:
+    page = report_page(findings)
+    sections = list(page.sections)
+    if findings.report.name == _WITH_TURNS:
+        sections.insert(0, revised_turns(store, runs))
+    if (logged := logged_section(runs, findings.results.experiment.compared_with, may_read)) is not None:
+        sections.insert(-3, logged)  # before costs
+    return Page(page.name, page.title, page.head, sections)
+
+
+def _measure_by_models(
+    store: SqlStore, report: Report, measuring: Measuring, measurers: Measurers, show: Show
+) -> dict[str, str]:
+    """Measure what only models can, and return which metrics could not be measured, and why."""
+    skipped: dict[str, str] = {}
+    trials, metrics = measuring.all, report.metrics
+    if not trials:
+        return {}
+    if "fluency" in metrics:
+        reader = measurers.reader
+        if reader is None:
+            skipped["fluency"] = "as no model was to read the dialogues"
+        else:
+            skipped |= _tried(["fluency"], lambda: read_fluency(trials, reader(), show))
+    if attention := [metric for metric in metrics if metric.startswith("attention_")]:
+        along = {setting for curve in report.curves.values() for _, setting in curve.points}
+        chosen = [trial for trial in trials if not along or trial.setting in along]
+        skipped |= _tried(attention, lambda: read_attention(store, chosen, measurers.speaker(), show))
+    if traits := [metric for metric in metrics if metric.startswith("trait:")]:
+        chosen = [trial for trial in trials if trial.setting == report.baseline]
+        name = chosen[0].run.model if chosen else ""
+        skipped |= _tried(traits, lambda: read_inventories(store, chosen, name, measurers.speaker, show))
+    return skipped
+
+
+def _tried(metrics: Sequence[str], measure: Callable[[], None]) -> dict[str, str]:
+    """Return why metrics could not be measured; empty where they were."""
+    try:
+        measure()
+    except TertuliaError as error:
+        return dict.fromkeys(metrics, f"as {error}")
+    return {}

@@ -1,0 +1,146 @@
+"""The plots of a report: curves with intervals, figures over simulated time or by index, or bars beside the paper's."""
+
+from collections.abc import Iterator, Sequence
+
+from tertulia.lab.pages.page import Figure, Panel, Point, Series
+from tertulia.lab.reports.papers import Curve, Efficient, metric_named
+from tertulia.lab.reports.report import Findings
+
+#: What the published figures are called in a legend.
+_PAPER = "paper"
+
+#: What the lines at bars and points are.
+_INTERVALS = "with 95 % intervals"
+
+#: Parameters by the letters of the papers.
+_SYMBOLS = {"removal_factor": "λ", "context_strength": "α"}
+
+
+def report_plots(findings: Findings) -> list[Figure]:
+    """Return the figures of a report, to be drawn."""
+    metrics = findings.metrics
+    if not metrics:
+        return []
+    plots = []
+    on_curves = {setting for curve in findings.report.curves.values() for _, setting in curve.points}
+    if findings.report.curves:
+        panels = [_curves(findings, metric) for metric in metrics]
+        plots.append(Figure("curves", f"Means over cases along {_x_title(findings)}, {_INTERVALS}", panels))
+        plots += [*_efficiencies(findings)]
+    elif findings.report.over_time:
+        panels = [_over_time(findings, metric) for metric in metrics]
+        plots.append(Figure("over_time", "The figures of every case, at the simulated time at which it begins", panels))
+    if findings.report.by_index and findings.longest:
+        panels = [_by_index(findings, metric) for metric in metrics]
+        plots.append(Figure("by_index", f"Means over cases by utterance index, {_INTERVALS}", panels))
+    if any(":" in metric for metric in metrics):
+        plots.append(Figure("people", f"By person, or pole of a trait, {_INTERVALS}", [*_people(findings)], columns=2))
+    settings = [setting for setting in findings.rows if setting not in on_curves]
+    whole = [metric for metric in metrics if ":" not in metric]
+    if settings and whole:
+        shown = settings if not on_curves else list(dict.fromkeys((findings.report.baseline, *settings)))
+        panels = [_bars(findings, metric, shown) for metric in whole]
+        columns = 3 if len(shown) <= 6 else 2
+        plots.append(Figure("bars", f"Means over cases by setting, {_INTERVALS}", panels, columns))
+    return plots
+
+
+def _point(findings: Findings, setting: str, metric: str, x: float | str) -> Point:
+    found = findings.mean(setting, metric)
+    return Point(x, found.value, found.ci_low, found.ci_high)
+
+
+def _curves(findings: Findings, metric: str) -> Panel:
+    """Return a metric along every curve of settings; published points stand beside them."""
+    here = [
+        Series(label, [_point(findings, setting, metric, x) for x, setting in curve.points], style=number)
+        for number, (label, curve) in enumerate(findings.report.curves.items())
+    ]
+    paper = [
+        Series(f"{label}, {_PAPER}", points, published=True, style=number)
+        for number, (label, curve) in enumerate(findings.report.curves.items())
+        if (points := _published(findings, metric, curve))
+    ]
+    return Panel(metric_named(metric).title, _x_title(findings), "", [*here, *paper])
+
+
+def _x_title(findings: Findings) -> str:
+    """Return the parameter that all curves run along."""
+    settings = findings.report.settings
+    points = [point for curve in findings.report.curves.values() for point in curve.points]
+    names = dict.fromkeys(name for _, setting in points for name in settings[setting])
+    along = [name for name in names if all(settings[setting].get(name) == x for x, setting in points)]
+    return ", ".join(_SYMBOLS.get(name, name) for name in along)
+
+
+def _published(findings: Findings, metric: str, curve: Curve) -> list[Point]:
+    figures = [(x, findings.published(setting, metric)) for x, setting in curve.points]
+    return [Point(x, figure) for x, figure in figures if figure is not None]
+
+
+def _efficiencies(findings: Findings) -> Iterator[Figure]:
+    """Yield curves over another metric, where something was published of that."""
+    claims = [v.ordering.claim for v in findings.verdicts if isinstance(v.ordering.claim, Efficient)]
+    wanted = list(dict.fromkeys((claim.position, claim.metric) for claim in claims))
+    panels = []
+    for position, metric in wanted:
+        series = [
+            Series(label, [*_over(findings, curve, position, metric)], style=number)
+            for number, (label, curve) in enumerate(findings.report.curves.items())
+        ]
+        panels.append(Panel(metric_named(metric).title, metric_named(position).title, "", series))
+    if panels:
+        yield Figure("efficiency", "What is won against what is removed", panels)
+
+
+def _over(findings: Findings, curve: Curve, position: str, metric: str) -> Iterator[Point]:
+    for _, setting in curve.points:
+        x, found = findings.mean(setting, position).value, findings.mean(setting, metric)
+        if x is not None:
+            yield Point(x, found.value, found.ci_low, found.ci_high)
+
+
+def _over_time(findings: Findings, metric: str) -> Panel:
+    """Return the figure of every case at its time."""
+    first = min(findings.times.values(), default=0.0)
+    series = []
+    for setting in findings.rows:
+        sample = findings.figures.get(setting, {}).get(metric, {})
+        points = [Point(findings.times[case] - first, figure.value) for case, figure in sample.items()]
+        series.append(Series(setting, sorted(points, key=lambda point: point.x)))
+    return Panel(metric_named(metric).title, "hours since the first case", "", series)
+
+
+def _by_index(findings: Findings, metric: str) -> Panel:
+    series = [
+        Series(setting, [_point(findings, setting, f"{metric}@{at}", float(at)) for at in range(findings.longest)])
+        for setting in findings.rows
+    ]
+    return Panel(metric_named(metric).title, "utterance index", "", series, whole_x=True)
+
+
+def _bars(findings: Findings, metric: str, settings: Sequence[str]) -> Panel:
+    """Return a bar per setting, beside the paper's where it has one."""
+    paper = [(setting, findings.published(setting, metric)) for setting in settings]
+    here = Series("here", [_point(findings, setting, metric, setting) for setting in settings], style=1)
+    published = Series(_PAPER, [Point(setting, figure) for setting, figure in paper], published=True)
+    has_paper = any(figure is not None for _, figure in paper)
+    return Panel(metric_named(metric).title, "", "", [published, here] if has_paper else [here], kind="bars")
+
+
+def _people(findings: Findings) -> Iterator[Panel]:
+    """Yield what people did, a panel per metric and a bar per person."""
+    by_metric: dict[str, list[str]] = {}
+    for metric in findings.metrics:
+        base, by, person = metric.partition(":")
+        if by:
+            by_metric.setdefault(base, []).append(person)
+    for base, people in by_metric.items():
+        series = []
+        for number, setting in enumerate(findings.rows):
+            paper = [(person, findings.published(setting, f"{base}:{person}")) for person in people]
+            if any(figure is not None for _, figure in paper):
+                series.append(Series(_PAPER, [Point(person, figure) for person, figure in paper], published=True))
+            points = [_point(findings, setting, f"{base}:{person}", person) for person in people]
+            series.append(Series(setting, points, style=number + 1))
+        yield Panel(metric_named(base).title, "", "", series, "bars")

@@ -1,0 +1,225 @@
+"""Softmax attention for transformers that shows its weights where Eq. 1 needs them.
+
+transformers calls `attention_forward` for every layer of a model whose attention implementation is `IMPLEMENTATION`.
+While a prompt is read it is plain attention. While replies are decoded (`decoding_state`) the softmax over the
+few new tokens is explicit, so the weights are at hand: their mean over heads, summed over layers, is captured. All
+reductions of Eq. 1 are linear, so that equals the definition on the full attention tensors to rounding
+(`attention_scores` has that definition, and checks a model against it).
+
+Shapes: B rows, H query heads, K key-value heads, G = H / K, n new tokens, d head size, P tokens of the longest prefix,
+t reply tokens so far.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+from transformers.modeling_utils import AttentionInterface
+
+from tertulia.models.local.decoding_state import DecodingState, Prefix, causal_mask, current_state
+from tertulia.models.local.row_groups import Stack
+from tertulia.state.errors import AttentionUnavailableError
+
+IMPLEMENTATION = "tertulia"
+
+#: Elements of one block of attention weights; longer replies are read in several blocks of queries.
+MAX_WEIGHTS = 1 << 24
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of a layer's attention.
+
+    Attributes:
+        scaling: Factor on the logits.
+        window: Width of the sliding window in tokens, the query's own included; `None` if there is none.
+        softcap: Bound of the logits (`softcap * tanh(logits / softcap)`); `None` if there is none.
+        sinks: One logit per head that takes part in the softmax and is thrown away; `None` if there are none.
+    """
+
+    scaling: float
+    window: int | None
+    softcap: float | None
+    sinks: Tensor | None
+
+    def logits(self, query: Tensor, key: Tensor) -> Tensor:
+        """Return the attention logits of queries and keys."""
+        logits = _products(query * self.scaling, key)
+        return logits if self.softcap is None else torch.tanh(logits / self.softcap) * self.softcap
+
+    def softmax(self, logits: Tensor) -> Tensor:
+        """Return the attention weights in float32."""
+        if self.sinks is None:
+            return logits.softmax(-1, dtype=torch.float32)
+        column = self.sinks.reshape(1, -1, 1, 1).expand(*logits.shape[:-1], 1).to(logits.dtype)
+        return torch.cat([logits, column], dim=-1).softmax(-1, dtype=torch.float32)[..., :-1]
+
+    def rounded_softmax(self, logits: Tensor) -> Tensor:
+        """Return the attention weights as precise as the logits: where nobody looks at them."""
+        return logits.softmax(-1) if self.sinks is None else self.softmax(logits)
+
+
+def attention_forward(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    s_aux: Tensor | None = None,
+    **others: Any,
+) -> tuple[Tensor, None]:
+    """Return softmax attention in the form that transformers asks for; masks are made here, from positions.
+
+    Args:
+        module: The attention layer.
+        query: `(B, H, n, d)`.
+        key, value: `(B, K, n, d)` while a prefix is read; while decoding the state has them.
+        attention_mask: The model's own mask, `(1, 1, n, t)`, while a prompt with pictures is read: some let the tokens
+            of a picture attend to each other. Else none is used.
+        scaling: Factor on the logits; `d ** -0.5` if not given.
+        dropout: Not used.
+        sliding_window: Width of the window in tokens, the query's own included.
+        softcap: Bound of the logits.
+        s_aux: One logit per head that takes part in the softmax and is thrown away (attention sinks).
+        **others: Not used, but for `position_bias`, which is refused.
+    """
+    if others.get("position_bias") is not None:
+        raise AttentionUnavailableError("its attention adds a position bias that the scores would miss")
+    scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
+    options = _Options(scaling, sliding_window, softcap, s_aux)
+    state = current_state.get()
+    if isinstance(state, DecodingState):
+        output = _decode(state, getattr(module, "layer_idx", 0), query, options)
+    else:
+        output = _prefill(query, key, value, options, attention_mask)
+    return output.transpose(1, 2).contiguous(), None
+
+
+def _prefill(query: Tensor, key: Tensor, value: Tensor, options: _Options, model_mask: Tensor | None) -> Tensor:
+    """Return the attention of a prompt's tokens to themselves and to the keys before them."""
+    n, before = query.shape[2], key.shape[2] - query.shape[2]
+    window_is_wide = options.window is None or options.window >= before + n
+    if model_mask is None and options.softcap is None and options.sinks is None and window_is_wide:
+        if query.device.type == "cpu" and query.dtype != torch.float32:
+            return _plain_products(query, key, value, options.scaling)
+        mask = None
+        if before:
+            mask = torch.ones(n, before + n, dtype=torch.bool, device=query.device).tril(before)
+        return nn.functional.scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            attn_mask=mask,
+            is_causal=mask is None,
+            scale=options.scaling,
+            enable_gqa=key.shape[1] != query.shape[1],
+        )
+    columns = torch.arange(before + n, device=query.device)
+    block = max(1, MAX_WEIGHTS // (query.shape[1] * (before + n)))
+    outputs = []
+    for first in range(0, n, block):
+        queries = query[:, :, first : first + block]
+        if model_mask is None:
+            mask = causal_mask(columns[before + first : before + first + block, None], columns, options.window)
+        else:
+            mask = model_mask[:, :, first : first + block]
+        logits = options.logits(queries, key).masked_fill(~mask, -torch.inf)
+        outputs.append(weighted_values(options.softmax(logits), value))
+    return torch.cat(outputs, dim=2)
+
+
+def _plain_products(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
+    """Return causal attention as two matrix products: in half the time of the library's in bfloat16, on a processor.
+
+    The softmax of bfloat16 is computed in float32 and rounded once.
+    """
+    heads, n = query.shape[1:3]
+    before = key.shape[2] - n
+    future = torch.ones(n, n, dtype=torch.bool, device=query.device).triu(1)
+    block = min(n, max(1, MAX_WEIGHTS // (heads * key.shape[2])))
+    outputs = []
+    for first in range(0, n, block):
+        logits = _products(query[:, :, first : first + block] * scaling, key)
+        logits[..., before:].masked_fill_(future[first : first + block], -torch.inf)
+        outputs.append(weighted_values(logits.softmax(-1), value))
+    return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
+
+
+def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) -> Tensor:
+    """Return the attention of the rows' new tokens to their prefixes and replies, and capture its weights."""
+    outputs = []
+    for group in state.groups:
+        if isinstance(group, Stack):
+            outputs.append(_decode_stack(group, layer, query, options, captures=state.captured_attention is not None))
+            continue
+        queries, keys, values = query[:, :, group.tokens], group.keys[layer][None], group.values[layer][None]
+        n = queries.shape[2]
+        block = max(1, MAX_WEIGHTS // (query.shape[1] * keys.shape[2])) if n else 1
+        for first in range(0, n, block):
+            logits = options.logits(queries[:, :, first : first + block], keys)
+            group.mask(logits, first, options.window)
+            weights = options.softmax(logits)
+            if state.captured_attention is not None:
+                group.capture(weights, first)
+            outputs.append(weighted_values(weights, values))
+    return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
+
+
+def _decode_stack(stack: Stack, layer: int, query: Tensor, options: _Options, *, captures: bool) -> Tensor:
+    """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`."""
+    new, found = query[0, :, stack.tokens], []
+    for number, run in enumerate(stack.runs):
+        keys, values = stack.keys[layer][run.members], stack.values[layer][run.members]
+        queries = run.arranged(new)
+        block = max(1, MAX_WEIGHTS // (new.shape[0] * len(keys) * keys.shape[2]))
+        outputs = []
+        for first in range(0, run.width, block):
+            logits = options.logits(queries[:, :, first : first + block], keys)
+            stack.mask(logits, number, first, options.window)
+            weights = options.softmax(logits) if captures else options.rounded_softmax(logits)
+            if captures:
+                stack.capture(weights, number, first)
+            outputs.append(weighted_values(weights, values))
+        found.append(run.in_order(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)))
+    return (found[0] if len(found) == 1 else torch.cat([new[:, :0], *found], dim=1))[None]
+
+
+def _products(query: Tensor, key: Tensor) -> Tensor:
+    """`(B, H, n, d)` queries times `(B, K, t, d)` keys to `(B, H, n, t)`."""
+    rows, heads, n, size = query.shape
+    grouped = query.reshape(rows, key.shape[1], -1, size)  # (B, K, G * n, d)
+    return (grouped @ key.transpose(2, 3)).view(rows, heads, n, key.shape[2])
+
+
+def weighted_values(weights: Tensor, value: Tensor) -> Tensor:
+    """`(B, H, n, t)` weights times `(B, K, t, d)` values to `(B, H, n, d)`."""
+    rows, heads, n, t = weights.shape
+    sums = weights.to(value.dtype).reshape(rows, value.shape[1], -1, t) @ value
+    return sums.view(rows, heads, n, value.shape[3])
+
+
+def use_implementation(model: PreTrainedModel, implementation: str = IMPLEMENTATION) -> None:
+    """Set the attention of a model's language part, and of no other part: a vision part is not causal."""
+    text = model.config.get_text_config()
+    parts = [name for name in model.config.sub_configs if getattr(model.config, name, None) is text]
+    model.set_attn_implementation({parts[0]: implementation} if parts else implementation)
+
+
+def _model_mask(*args: Any, **options: Any) -> Tensor | None:
+    """Return the mask that the model means, `True` where a token is attended to, while it reads pictures.
+
+    Else there is none: `attention_forward` makes its masks from positions.
+    """
+    state = current_state.get()
+    return sdpa_mask(*args, **options) if isinstance(state, Prefix) and state.has_pictures else None
+
+
+AttentionInterface.register(IMPLEMENTATION, attention_forward)
+AttentionMaskInterface.register(IMPLEMENTATION, _model_mask)

@@ -1,0 +1,143 @@
+"""Attention scores of Eq. 1: the definition, the fast way, and whether a model's fast way equals its definition.
+
+`attention_by_definition` and `attention_to_prompt` return the same matrix `(n, P)` for a response of n tokens to a
+prompt of P: mean over heads, sum over layers, one row for the last prompt token and for each of the response tokens
+1 … n−1. `unit_scores` reduces it to a score per unit. `require_exact_attention` refuses a model for which the two
+differ. Source: APP §3.1.
+
+Some tokens collect attention whatever the response is (attention sinks, Xiao et al. 2024), and Eq. 1 counts it. Two
+reducers, ours, do not. With ā_t the attention to prompt token t, mean over the rows of a response, a unit's score is
+
+    sum-mean        Σ_t ā_t                   Eq. 1
+    mean-mean       Σ_t ā_t / |u|             App. C
+    beyond-neutral  Σ_t max(0, ā_t − n̄_t)     n̄: the same of `NEUTRAL_REPLY`, whatever the response is
+    capped          Σ_t min(ā_t, c)           c: the quantile `CAP` of ā over the tokens of all units
+
+over the tokens t of u. All are ≥ 0 and at most sum-mean's. Only beyond-neutral reads more: the neutral reply,
+once for a prompt. docs/measuring.md compares them.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from tertulia.models.local.attention import use_implementation
+from tertulia.models.local.decoding_state import DecodingState, Prefix, prefill
+from tertulia.models.local.sight import PictureInputs, ProcessorTokenizer
+from tertulia.state.errors import AttentionUnavailableError, ModelError
+from tertulia.state.language_model import RenderedPrompt, ScoringOptions
+
+#: A reply that could be given to anything. Its length matters: what a short one attends to is chance.
+NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me think about it for a moment."
+
+#: The share of the units' tokens whose attention counts in full.
+CAP = 0.9
+
+
+def attention_by_definition(
+    model: PreTrainedModel, prompt: Sequence[int], response: Sequence[int], pictures: PictureInputs | None = None
+) -> Tensor:
+    """Return the attention of a response to its prompt from the full attention tensors, `(n, P)` in float32.
+
+    The slow way: eager attention over prompt and response with `output_attentions`. Memory grows with L · H · (P + n)².
+
+    Raises:
+        AttentionUnavailableError: The model returns no attention for some of its layers.
+    """
+    implementation = model.config.get_text_config()._attn_implementation
+    use_implementation(model, "eager")
+    try:
+        tokens = torch.tensor([[*prompt, *response[:-1]]], device=model.device)
+        beside = {} if pictures is None else pictures.for_tokens(tokens.shape[1], model)
+        with torch.inference_mode():
+            attentions = model(input_ids=tokens, **beside, output_attentions=True, use_cache=False).attentions
+    finally:
+        use_implementation(model, implementation)
+    layers = model.config.get_text_config().num_hidden_layers
+    returned = [attention for attention in attentions or () if attention is not None]
+    if len(returned) != layers:
+        raise AttentionUnavailableError(f"it shows softmax attention for {len(returned)} of its {layers} layers")
+    total = torch.stack([attention[0].float().mean(0) for attention in returned]).sum(0)  # (P + n - 1, P + n - 1)
+    return total[len(prompt) - 1 :, : len(prompt)]
+
+
+def attention_to_prompt(model: PreTrainedModel, prefix: Prefix, responses: Sequence[Sequence[int]]) -> list[Tensor]:
+    """Return the attention of each response to its prompt, `(n, P)` in float32: the fast way."""
+    matrices = []
+    for response in responses:
+        state = DecodingState(model, prefix, 1, len(response), capture=True)
+        state.forward([[prefix.tokens[-1], *response[:-1]]])
+        matrices.append(state.attention_of_row(0, len(response)))
+    return matrices
+
+
+def unit_scores(
+    attention: Tensor,
+    prompt: RenderedPrompt,
+    options: ScoringOptions,
+    span: tuple[int, int] | None = None,
+    neutral: Tensor | None = None,
+) -> dict[str, float]:
+    """Reduce the attention of one response to the score of every unit, as the reducer does (see above).
+
+    Args:
+        attention: `(n, P)`: from each reply token to each prompt token, mean over heads, sum over layers.
+        prompt: The prompt with its token spans.
+        options: The reducer.
+        span: The reply tokens that count, `(first, past_last)`; all of them if `None`.
+        neutral: `(n, P)` of the neutral reply; needed for `beyond-neutral` alone.
+    """
+    first, past_last = span or (0, len(attention))
+    per_token = attention[first:past_last].cpu().double().mean(0)
+    if options.reducer == "beyond-neutral":
+        assert neutral is not None
+        per_token = (per_token - neutral.cpu().double().mean(0)).clamp(min=0)
+    elif options.reducer == "capped":
+        in_units = torch.cat([per_token[start:end] for start, end in prompt.token_spans.values()])
+        per_token = (
+            per_token.clamp(max=float(in_units.quantile(CAP, interpolation="lower"))) if len(in_units) else per_token
+        )
+    scores = {}
+    for unit, (start, end) in prompt.token_spans.items():
+        total = float(per_token[start:end].sum())
+        scores[unit] = total / max(1, end - start) if options.reducer == "mean-mean" else total
+    return scores
+
+
+def require_exact_attention(model: PreTrainedModel, tokenizer: ProcessorTokenizer | None = None) -> None:
+    """Refuse a model whose attention can't be captured exactly, with the reason.
+
+    Its structure is checked first, then the fast way is compared with the definition on a few tokens.
+
+    Args:
+        model: The model. Its language part has the attention of `attention` afterwards.
+        tokenizer: That of a model that sees: a picture is among the tokens then.
+
+    Raises:
+        AttentionUnavailableError: Says what stands in the way.
+    """
+    config = model.config.get_text_config()
+    kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
+    if kinds:
+        raise AttentionUnavailableError(f"some of its layers are not softmax attention ({', '.join(sorted(kinds))})")
+    if not getattr(model, "_supports_attention_backend", False) and not getattr(model, "_supports_sdpa", False):
+        raise AttentionUnavailableError("it does not route its attention through transformers' attention interface")
+    prompt = [(7 * i + 3) % config.vocab_size for i in range(24)]
+    response = [(11 * i + 5) % config.vocab_size for i in range(6)]
+    pictures: PictureInputs | None = None
+    try:
+        if tokenizer is not None:
+            prompt, response, pictures = tokenizer.probe(prompt, response)
+        expected = attention_by_definition(model, prompt, response, pictures)
+        use_implementation(model)
+        found = attention_to_prompt(model, prefill(model, prompt, pictures=pictures), [response])[0]
+    except AttentionUnavailableError:
+        raise
+    except (ModelError, ValueError, RuntimeError, TypeError, AttributeError, IndexError, KeyError) as error:
+        raise AttentionUnavailableError(f"its attention can't be captured ({error})") from error
+    tolerance = 1e-4 if model.dtype == torch.float32 else 3e-2
+    difference = ((found - expected).abs().sum() / expected.sum()).item()
+    if not difference <= tolerance:
+        raise AttentionUnavailableError(f"the captured attention is off by {difference:.1e} of what it reports")

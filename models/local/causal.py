@@ -1,0 +1,325 @@
+"""Any causal model of transformers as a `LanguageModel`: replies, scores and likelihoods from one prefill.
+
+A prompt is read once; the last three prompts stay in memory, so that the judge, which needs the full and the pruned
+prompt again, reads only the reply. What prompts begin with is kept for later ones, such as those of a speaker's next
+turn, which read only what is new. Questions of several conversations are answered as one batch. Below it:
+`kept_prompts`, `decoding_state` and `kept_chunks` (keys and values), `decoding` (sampling), `grammar` (JSON),
+`attention_scores` (Eq. 1).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, cast
+
+import llguidance.hf
+import torch
+from llguidance import LLTokenizer
+from torch import Tensor
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+from tertulia.models.distinct_questions import distinct_questions, spread_answers
+from tertulia.models.local.attention_scores import (
+    NEUTRAL_REPLY,
+    attention_to_prompt,
+    require_exact_attention,
+    unit_scores,
+)
+from tertulia.models.local.decoding import capacity_of, decode_replies
+from tertulia.models.local.decoding_state import DecodingState, Prefix, token_bytes
+from tertulia.models.local.grammar import ReplyGrammar
+from tertulia.models.local.kept_prompts import KeptPrompts
+from tertulia.models.local.sight import PictureProcessor, ProcessorTokenizer
+from tertulia.models.local.tokenizer import HuggingFaceTokenizer
+from tertulia.state.errors import ContextWindowError, ModelError
+from tertulia.state.language_model import (
+    GenerationRequest,
+    ModelTraits,
+    PictureLookup,
+    RenderedPrompt,
+    ReplyField,
+    ScoringOptions,
+)
+from tertulia.state.parameters.model import ModelWeights
+from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
+from tertulia.state.records import Reply
+
+#: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
+_BATCH_BYTES = 1 << 30
+
+#: Tokens of a text whose probabilities are computed at once: each takes a number for every token of the vocabulary.
+_READ_AT_ONCE = 256
+
+
+class CausalLanguageModel:
+    """A local model whose attention is captured exactly.
+
+    Attributes:
+        weights: What its weights are made of, where it has adapters.
+
+    Raises:
+        AttentionUnavailableError: On construction, if it can't be captured.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        traits: ModelTraits,
+        processor: PictureProcessor | None = None,
+        weights: ModelWeights | None = None,
+    ) -> None:
+        self.weights = weights
+        self._sight = None if processor is None else ProcessorTokenizer(tokenizer, processor)
+        require_exact_attention(model, self._sight)
+        self.id, self.model, self.traits = id, model, traits
+        self.tokenizer = self._sight or HuggingFaceTokenizer(tokenizer)
+        self._constraints: LLTokenizer | None = None
+        self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
+        self.prompts = KeptPrompts(model, self._sight)
+
+    def use_pictures(self, lookup: PictureLookup) -> None:
+        """Take the bytes of pictures from there; nothing for a model that sees none."""
+        if self._sight is not None:
+            self._sight.use_pictures(lookup)
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        """Return one reply per generator of the request (see the contract)."""
+        return (await self.generate_batch([request]))[0]
+
+    async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
+        """Return the replies to several prompts, decoded as one batch; one list per request."""
+        return self._decode(requests, self.prompts.reader(keeps=len(requests) == 1), capture=False)[0]
+
+    async def generate_scored(
+        self, request: GenerationRequest, options: ScoringOptions
+    ) -> tuple[list[Reply], dict[str, float]]:
+        """Like `generate`, and the attention score of every unit, averaged over the replies (Eq. 1)."""
+        return self._generated_and_scored([ScoredGeneration(request, options)])[0]
+
+    async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
+        """Return the answer to each question (see the contract): those of one kind are answered as one batch.
+
+        Questions that are the same in all are answered once, prompts that are the same are read once, and of what is
+        read as many prompts are kept as these questions may need again. Batches are cut by what they hold in memory,
+        which depends on the questions alone.
+
+        Raises:
+            ContextWindowError: A prompt and its longest reply do not fit; nothing has been read or drawn.
+        """
+        for question in questions:
+            self._require_fit(*self._room_of(question))
+        distinct, answered_by = distinct_questions(questions)
+        self.prompts.make_room(len(distinct))
+        found: dict[int, Answer] = {}
+        kinds: tuple[tuple[type[Question], Any], ...] = (
+            (Generation, self._generated),
+            (ScoredGeneration, self._generated_and_scored),
+            (Likelihood, self._likelihoods),
+            (NextOption, self._next_options),
+        )
+        for kind, answer in kinds:
+            of_kind = [number for number in distinct if isinstance(questions[number], kind)]
+            for part in self._parts(of_kind, questions):
+                found.update(zip(part, answer([questions[number] for number in part]), strict=True))
+        return spread_answers(questions, answered_by, found)
+
+    async def score(
+        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+    ) -> list[dict[str, float]]:
+        """Return the attention score of every unit for each response written elsewhere (Eq. 1)."""
+        if any(len(response) == 0 for response in responses):
+            raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
+        self._require_fit(prompt, max(map(len, responses), default=0))
+        attention = attention_to_prompt(self.model, self.prompts.get(prompt), responses)
+        neutral = self._neutral_attention(prompt, options)
+        return [unit_scores(a, prompt, options, neutral=neutral) for a in attention]
+
+    async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
+        return self._likelihoods([Likelihood(prompt, reply)])[0]
+
+    async def token_log_likelihoods(self, prompt: RenderedPrompt, tokens: Sequence[int]) -> list[float]:
+        """Return the log-probability of each token after the prompt and the tokens before it, in nats."""
+        self._require_fit(prompt, len(tokens))
+        prefix = self.prompts.get(prompt)
+        state = DecodingState(self.model, prefix, 1, len(tokens), capture=False)
+        read, found = [prefix.tokens[-1], *tokens], list[float]()
+        for first in range(0, len(tokens), _READ_AT_ONCE):
+            part = tokens[first : first + _READ_AT_ONCE]
+            logs = state.forward([read[first : first + len(part)]])[0].float().log_softmax(-1)
+            found += logs.gather(1, torch.tensor(part, device=logs.device)[:, None])[:, 0].tolist()
+        return found
+
+    async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
+        """Return how likely each option is to come next, of these options alone; they sum to 1."""
+        return self._next_options([NextOption(prompt, tuple(options))])[0]
+
+    def clear_cache(self) -> None:
+        """Drop the prompts kept in memory; results are the same without them."""
+        self.prompts.clear()
+
+    def _neutral_attention(self, prompt: RenderedPrompt, options: ScoringOptions) -> Tensor | None:
+        """Return the attention of the neutral reply, where the reducer needs it."""
+        if options.reducer != "beyond-neutral":
+            return None
+        reply = self.tokenizer.encode(NEUTRAL_REPLY)
+        self._require_fit(prompt, len(reply))
+        (attention,) = attention_to_prompt(self.model, self.prompts.get(prompt), [reply])
+        return attention
+
+    def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
+        """Return the replies to several prompts, which are kept."""
+        requests = [question.request for question in questions]
+        return self._decode(requests, self.prompts.reader(), capture=False, stacks=len(requests) > 1)[0]
+
+    def _generated_and_scored(
+        self, questions: Sequence[ScoredGeneration]
+    ) -> list[tuple[list[Reply], dict[str, float]]]:
+        """Return replies, and scores averaged over those of each question."""
+        requests = [question.request for question in questions]
+        by_question, attention = self._decode(requests, self.prompts.reader(), capture=True, stacks=len(requests) > 1)
+        captured = iter(attention)
+        answers = []
+        for question, replies in zip(questions, by_question, strict=True):
+            prompt, options = question.request.prompt, question.options
+            spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
+            neutral = self._neutral_attention(prompt, options)
+            scores = [unit_scores(next(captured), prompt, options, span, neutral) for span in spans]
+            answers.append((replies, {u: sum(s[u] for s in scores) / len(scores) for u in prompt.token_spans}))
+        return answers
+
+    def _likelihoods(self, questions: Sequence[Likelihood]) -> list[float]:
+        """Return the mean log-probability of each reply's first text after its prompt, in nats per token."""
+        for question in questions:
+            self._require_fit(*self._room_of(question))
+        read_prompt = self.prompts.reader()
+        prefixes = [read_prompt(question.prompt) for question in questions]
+        spans = [question.reply.text_tokens for question in questions]
+        state = DecodingState(self.model, prefixes, 1, max(past_last for _, past_last in spans), capture=False)
+        read = state.read(
+            [
+                [prefix.tokens[-1], *question.reply.tokens[: past_last - 1]]
+                for prefix, question, (_, past_last) in zip(prefixes, questions, spans, strict=True)
+            ]
+        )
+        values = []
+        for question, logits, (first, past_last) in zip(questions, read, spans, strict=True):
+            logs = logits[first:past_last].float().log_softmax(-1)
+            tokens = torch.tensor(question.reply.tokens[first:past_last], device=logs.device)
+            values.append(float(logs.gather(1, tokens[:, None]).mean()))
+        return values
+
+    def _next_options(self, questions: Sequence[NextOption]) -> list[list[float]]:
+        """Return how likely each option is to come next, of those of its question alone."""
+        for question in questions:
+            self._require_fit(*self._room_of(question))
+        encoded = [[self.tokenizer.encode(option) for option in question.options] for question in questions]
+        read_prompt = self.prompts.reader()
+        prefixes = [read_prompt(question.prompt) for question in questions]
+        of_row = [prefix for prefix, options in zip(prefixes, encoded, strict=True) for _ in options]
+        rows = list(chain.from_iterable(encoded))
+        state = DecodingState(self.model, of_row, 1, max(map(len, rows)), capture=False)
+        read = iter(state.read([[p.tokens[-1], *tokens[:-1]] for p, tokens in zip(of_row, rows, strict=True)]))
+        answers = []
+        for options in encoded:
+            logs = [next(read).float().log_softmax(-1) for _ in options]
+            totals = [of_row[range(len(tokens)), tokens].sum() for of_row, tokens in zip(logs, options, strict=True)]
+            answers.append(cast(list[float], torch.stack(totals).softmax(-1).tolist()))
+        return answers
+
+    def _room_of(self, question: Question) -> tuple[RenderedPrompt, int]:
+        """Return the prompt of a question, and how many tokens may be read behind it."""
+        if isinstance(question, Likelihood):
+            return question.prompt, question.reply.text_tokens[1]
+        if isinstance(question, NextOption):
+            return question.prompt, max(len(self.tokenizer.encode(option)) for option in question.options)
+        return question.request.prompt, capacity_of(self._grammar(question.request), self.tokenizer)
+
+    def _parts(self, numbers: Sequence[int], questions: Sequence[Question]) -> Iterator[list[int]]:
+        """Yield the questions in parts that are answered together."""
+        part: list[int] = []
+        held = 0
+        for number in numbers:
+            size = self._size(questions[number])
+            if part and held + size > _BATCH_BYTES:
+                yield part
+                part, held = [], 0
+            part.append(number)
+            held += size
+        if part:
+            yield part
+
+    def _size(self, question: Question) -> int:
+        """Return about how many bytes answering a question holds: keys and values, and logits of all it reads."""
+        prompt, capacity = self._room_of(question)
+        logits = 4 * int(self.model.config.get_text_config().vocab_size)
+        if isinstance(question, Likelihood | NextOption):
+            rows = len(question.options) if isinstance(question, NextOption) else 1
+            return rows * capacity * logits
+        request = question.request
+        rows, tokens = len(request.generators), len(prompt.input_ids)
+        if request.without_context is not None:
+            rows, tokens = 2 * rows, tokens + len(request.without_context.input_ids)
+        return token_bytes(self.model) * (tokens + rows * capacity) + rows * logits
+
+    def _decode(
+        self,
+        requests: Sequence[GenerationRequest],
+        read: Callable[[RenderedPrompt], Prefix],
+        *,
+        capture: bool,
+        stacks: bool = False,
+    ) -> tuple[list[list[Reply]], list[Tensor]]:
+        """Return the replies by request, and the attention of each reply to its prompt if it is captured.
+
+        Args:
+            requests: The requests.
+            read: Returns the keys and values of a prompt.
+            capture: Whether attention is captured.
+            stacks: Whether prompts may share a tensor.
+        """
+        grammars = [self._grammar(request) for request in requests]
+        capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
+        for request, capacity in zip(requests, capacities, strict=True):
+            self._require_fit(request.prompt, capacity)
+        answered = [request for request in requests if request.generators]
+        if not answered:
+            return [[] for _ in requests], []
+        prefixes = [prefix for r in answered for prefix in [read(r.prompt)] * len(r.generators)]
+        read = self.prompts.reader(keeps=len(requests) == 1)
+        prefixes += [
+            prefix
+            for r in answered
+            if r.without_context is not None
+            for prefix in [read(r.without_context)] * len(r.generators)
+        ]
+        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture, stacks=stacks)
+        replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
+        if not capture:
+            return replies, []
+        rows = enumerate(chain.from_iterable(replies))
+        return replies, [state.attention_of_row(row, len(reply.tokens)) for row, reply in rows]
+
+    def _grammar(self, request: GenerationRequest) -> ReplyGrammar:
+        key = (request.fields, request.prompt.reply_prefix)
+        if self._constraints is None:
+            try:
+                self._constraints = llguidance.hf.from_tokenizer(self.tokenizer.tokenizer)
+            except (ValueError, RuntimeError) as error:
+                raise ModelError(f"the tokenizer of {self.id} can't be held to a grammar ({error})") from error
+        if key not in self._grammars:
+            self._grammars[key] = ReplyGrammar(self._constraints, self.tokenizer, *key)
+        return self._grammars[key]
+
+    def _require_fit(self, prompt: RenderedPrompt, reply: int) -> None:
+        window = self.traits.context_window
+        if window is None or len(prompt.input_ids) + reply <= window:
+            return
+        largest = sorted(prompt.block_lengths().items(), key=lambda pair: -pair[1])[:3]
+        raise ContextWindowError(
+            f"the prompt ({len(prompt.input_ids)} tokens) and its reply (up to {reply}) are "
+            f"{len(prompt.input_ids) + reply - window} tokens over the context window of {self.id} ({window}); "
+            f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
+            "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
+        )

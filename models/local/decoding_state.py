@@ -1,0 +1,347 @@
+"""Keys and values of prompts and of the replies behind them, and the attention captured on the way.
+
+A prompt is read once (`prefill`) and kept as a `Prefix`, without its last token; what it begins with may have been
+read before (`kept_chunks`). Replies are then rows of a `DecodingState`: those of one prompt stand behind one
+copy of its prefix, and rows of several prompts are decoded together.
+
+While a `Prefix` or a `DecodingState` is current (`current_state`), `attention` computes the attention of the
+forward pass with it. This module knows nothing of units, prompts or sampling.
+
+Shapes: B rows, H query heads, K key-value heads, n new tokens, d head size, P tokens of the longest prefix, T reply
+tokens.
+"""
+
+import contextvars
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from transformers import PreTrainedModel
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+from tertulia.models.local.kept_chunks import Chunk, ChunkKey, KeptChunks
+from tertulia.models.local.row_groups import Group, Stack, alike
+
+if TYPE_CHECKING:
+    from tertulia.models.local.sight import PictureInputs
+
+#: Tokens of a forward pass that reads a prompt, on a processor and on an accelerator: small enough for little to be
+#: read again behind a common beginning, large enough for full matrix products.
+CHUNK, ACCELERATOR_CHUNK = 128, 512
+
+#: The most rows that share a tensor: the column of another row costs as much as one of the prefix.
+MOST_ROWS = 16
+
+current_state: contextvars.ContextVar["Prefix | DecodingState | None"] = contextvars.ContextVar(
+    "current_state", default=None
+)
+
+
+class _Layer(CacheLayerMixin):
+    """One layer of transformers' cache; the state decides where new keys go and which keys attention gets."""
+
+    is_sliding = False
+
+    def __init__(self, state: "Prefix | DecodingState", index: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.state, self.index = state, index
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        self.is_initialized = True
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        return self.state.store(self.index, key_states, value_states)
+
+    def get_seq_length(self) -> int:
+        return self.state.length
+
+    def get_max_length(self) -> int:
+        return -1
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self.state.length + query_length, 0
+
+
+class Prefix:
+    """The keys and values of a prompt without its last token.
+
+    Attributes:
+        tokens: The prompt's tokens, all of them, the last one included.
+        length: Number of tokens whose keys and values are stored.
+        shift: What is to be added to the number of a later token for its position: with pictures, where the tokens of
+            one share positions.
+        keys, values: One tensor per layer, `(K, length, d)`.
+        has_pictures: Whether the model itself masks what a token attends to, while they are read.
+    """
+
+    def __init__(self, tokens: Sequence[int], layers: int) -> None:
+        self.tokens = tuple(tokens)
+        self.length, self.shift, self.has_pictures = 0, 0, False
+        self.keys: list[Tensor] = [torch.empty(0)] * layers
+        self.values: list[Tensor] = [torch.empty(0)] * layers
+
+    def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Append new keys and values `(1, K, n, d)` of one layer; return all of them."""
+        if self.length:
+            keys = torch.cat([self.keys[layer][None], keys], dim=2)
+            values = torch.cat([self.values[layer][None], values], dim=2)
+        self.keys[layer], self.values[layer] = keys[0].contiguous(), values[0].contiguous()
+        return keys, values
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return sum(tensor.nbytes for tensor in (*self.keys, *self.values))
+
+    def chunk(self, start: int) -> Chunk:
+        """Return a copy of the keys and values from token `start` on."""
+        copies = [tuple(tensor[:, start:].clone() for tensor in tensors) for tensors in (self.keys, self.values)]
+        return Chunk(*copies)
+
+    def extend(self, chunks: Sequence[Chunk]) -> None:
+        """Begin with the keys and values of these chunks."""
+        self.keys = [torch.cat(parts, dim=1) for parts in zip(*(chunk.keys for chunk in chunks), strict=True)]
+        self.values = [torch.cat(parts, dim=1) for parts in zip(*(chunk.values for chunk in chunks), strict=True)]
+        self.length = self.keys[0].shape[1]
+
+
+def prefill(
+    model: PreTrainedModel,
+    tokens: Sequence[int],
+    shared_prefix: int = 0,
+    kept: KeptChunks | None = None,
+    pictures: "PictureInputs | None" = None,
+) -> Prefix:
+    """Return the keys and values of a prompt without its last token, which every row of a state reads first.
+
+    They are read in chunks, cut at fixed distances from the beginning, and at the end of the shared prefix: the forward
+    passes of a prompt are the same ones whether some of their results were kept or not, and so are the numbers.
+
+    Args:
+        model: The model.
+        tokens: The prompt.
+        shared_prefix: The number of tokens at its beginning that other prompts share, if that is known.
+        kept: The chunks in memory; those of this prompt are added.
+        pictures: What the model reads of its pictures; such a prompt is read whole, and no chunk of it is kept.
+    """
+    prefix = Prefix(tokens, _layers(model))
+    if pictures is not None:
+        _read_with_pictures(model, prefix, pictures)
+        return prefix
+    whole, length = len(prefix.tokens) - 1, _chunk_length(model)
+    shared = 0 if length is None else min(shared_prefix, whole)
+    length = length or max(1, whole)
+    ends = sorted({*range(length, shared, length), shared, *range(shared + length, whole, length), whole} - {0})
+    known: dict[ChunkKey, Chunk] = {}
+    while kept is not None and ends and (found := kept.get(_chunk_key(prefix, ends[0], shared))):
+        known[_chunk_key(prefix, ends.pop(0), shared)] = found
+    if known:
+        prefix.extend(list(known.values()))
+    for end in ends:
+        start = prefix.length
+        _read(model, prefix, end)
+        if kept is not None and (end == shared or end - start == length):
+            known[_chunk_key(prefix, end, shared)] = prefix.chunk(start)
+    if kept is not None:
+        kept.keep(known)
+    return prefix
+
+
+def _chunk_key(prefix: Prefix, end: int, shared: int) -> ChunkKey:
+    return shared if end >= shared else 0, prefix.tokens[:end]
+
+
+def _read(model: PreTrainedModel, prefix: Prefix, end: int) -> None:
+    """Read the next tokens of a prompt, up to `end`, in one forward pass."""
+    with _as_current(prefix), torch.inference_mode():
+        model.base_model(
+            input_ids=torch.tensor([prefix.tokens[prefix.length : end]], device=model.device),
+            position_ids=torch.arange(prefix.length, end, device=model.device)[None],
+            past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
+            use_cache=True,
+        )
+    prefix.length = end
+
+
+def _read_with_pictures(model: PreTrainedModel, prefix: Prefix, pictures: "PictureInputs") -> None:
+    """Read a prompt in one forward pass, in which the model merges pictures and text, and numbers their positions."""
+    count = len(prefix.tokens) - 1
+    prefix.has_pictures = True
+    with _as_current(prefix), torch.inference_mode():
+        model.base_model(
+            input_ids=torch.tensor([prefix.tokens[:count]], device=model.device),
+            **pictures.for_tokens(count, model),
+            past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
+            use_cache=True,
+        )
+    deltas = getattr(model.base_model, "rope_deltas", None)  # where the tokens of a picture have places in it
+    prefix.length, prefix.shift, prefix.has_pictures = count, 0 if deltas is None else int(deltas.flatten()[0]), False
+
+
+def _chunk_length(model: PreTrainedModel) -> int | None:
+    """Return the tokens of a forward pass that reads a prompt; `None` where all must be read in one.
+
+    That is where a token's position is encoded by how long its prompt is.
+    """
+    rope = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
+    kinds = {part.get("rope_type") for part in (rope, *rope.values()) if isinstance(part, dict)}
+    if kinds & {"dynamic", "longrope"}:
+        return None
+    return CHUNK if model.device.type == "cpu" else ACCELERATOR_CHUNK
+
+
+class DecodingState:
+    """Rows that continue prefixes, each at its own length.
+
+    The new tokens of all rows are read in one sequence, one row behind another, so that a row that reads many costs
+    the others nothing. Rows of one prefix are a group, and attend to it in one matrix product (`row_groups`).
+
+    Attributes:
+        groups: The rows by prefix, or by several.
+        lengths: By row, the number of tokens read, the prompt's last one included.
+        captured_attention: Attention of each row's tokens to the prompt, mean over heads and summed over layers,
+            `(B, T, P + 1)` in float32; `None` if it is not captured.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        prefixes: Prefix | Sequence[Prefix],
+        rows: int,
+        capacity: int,
+        *,
+        capture: bool,
+        stacks: bool = False,
+    ) -> None:
+        """Make rows that have read nothing yet.
+
+        Args:
+            model: The model.
+            prefixes: What the rows continue: one prefix, or several.
+            rows: Number of rows that continue each of these.
+            capacity: T, the tokens that a row may read.
+            capture: Whether to capture attention to the prompt.
+            stacks: Whether prefixes of about the same length share a tensor: several prompts take less time then, and
+                their digits are others.
+        """
+        self.model = model
+        self._can_limit_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
+        listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
+        of_row = [prefix for prefix in listed for _ in range(rows)]
+        self.lengths = [0] * len(of_row)
+        members: list[tuple[Prefix, list[int]]] = []
+        for prefix in {id(prefix): prefix for prefix in listed}.values():
+            continuing = [row for row, continued in enumerate(of_row) if continued is prefix]
+            members += [(prefix, continuing[i : i + MOST_ROWS]) for i in range(0, len(continuing), MOST_ROWS)]
+        parts = alike(members) if stacks else [[member] for member in members]
+        self.groups = [Stack(part) if len(part) > 1 else Group(*part[0]) for part in parts]
+        self._prefix_lengths = [prefix.length for prefix in of_row]
+        self._first_positions = [prefix.length + prefix.shift for prefix in of_row]
+        shape = (len(of_row), capacity, max(self._prefix_lengths) + 1)
+        self.captured_attention = torch.zeros(shape, dtype=torch.float32, device=model.device) if capture else None
+
+    @property
+    def length(self) -> int:
+        """Number of tokens in front of those being read, of the longest row."""
+        return max(prefix + length for prefix, length in zip(self._prefix_lengths, self.lengths, strict=True))
+
+    def forward(self, tokens: Sequence[Sequence[int]]) -> Tensor:
+        """Read the next tokens of the rows, and return the logits after each `(B, n, V)`, zeros behind shorter rows."""
+        return pad_sequence(self.read(tokens), batch_first=True)
+
+    def read(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Read the next tokens of the rows, and return the logits after each, `(n, V)` by row."""
+        order, logits = self._forward(tokens, last_only=False)
+        parts = dict(zip(order, torch.split(logits, [len(tokens[row]) for row in order]), strict=True))
+        none = logits.new_zeros(0, logits.shape[1])
+        return [parts.get(row, none) for row in range(len(tokens))]
+
+    def next_logits(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Read the next tokens of the rows, and return the logits after the last token of each, `(V,)` by row.
+
+        A row may have no tokens; its logits mean nothing.
+        """
+        order, logits = self._forward(tokens, last_only=True)
+        places = {row: place for place, row in enumerate(order)}
+        return [logits[places.get(row, 0)] for row in range(len(tokens))]
+
+    def truncate(self, row: int, tokens: int) -> None:
+        """Drop the last tokens of a row, as if they had not been read."""
+        self.lengths[row] -= tokens
+
+    def attention_of_row(self, row: int, tokens: int) -> Tensor:
+        """Return the captured attention of a row's first tokens, `(tokens, tokens of its prompt)` (Eq. 1)."""
+        assert self.captured_attention is not None
+        return self.captured_attention[row, :tokens, : self._prefix_lengths[row] + 1]
+
+    def _forward(self, tokens: Sequence[Sequence[int]], *, last_only: bool) -> tuple[list[int], Tensor]:
+        """Return the rows with new tokens in the order in which these were read, and logits `(tokens, V)`.
+
+        Args:
+            tokens: By row.
+            last_only: Whether the logits after the last token of each row are enough.
+        """
+        device = self.model.device
+        order = [row for group in self.groups for row in group.rows if tokens[row]]
+        positions = [self.lengths[row] + i for row in order for i in range(len(tokens[row]))]
+        starts = [self._first_positions[row] for row in order for _ in tokens[row]]
+        start = 0
+        for group in self.groups:
+            start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, device)
+        ends = [end - 1 for end in accumulate(len(tokens[row]) for row in order)]
+        limits: dict[str, Any] = {}
+        if last_only and self._can_limit_logits:
+            limits["logits_to_keep"] = torch.tensor(ends, device=device)
+        with _as_current(self), torch.inference_mode():
+            logits = self.model(
+                input_ids=torch.tensor([[token for row in order for token in tokens[row]]], device=device),
+                position_ids=torch.tensor([[*map(add, starts, positions)]], device=device),
+                past_key_values=Cache(layers=[_Layer(self, i) for i in range(_layers(self.model))]),
+                use_cache=True,
+                **limits,
+            ).logits[0]
+        if self.captured_attention is not None:
+            for group in self.groups:
+                group.write_attention(self.captured_attention)
+        for row in order:
+            self.lengths[row] += len(tokens[row])
+        return order, logits[ends] if last_only and not limits else logits
+
+    def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Append new keys and values `(1, K, tokens, d)` of one layer to those of their rows, and return them."""
+        for group in self.groups:
+            group.store(layer, keys[0], values[0])
+        return keys, values
+
+
+def causal_mask(query_columns: Tensor, key_columns: Tensor, window: int | None) -> Tensor:
+    """Return which keys a query attends to: those up to itself, the last `window` of them if there is a window."""
+    mask = key_columns <= query_columns
+    return mask if window is None else mask & (query_columns - key_columns < window)
+
+
+@contextmanager
+def _as_current(state: Prefix | DecodingState) -> Iterator[None]:
+    token = current_state.set(state)
+    try:
+        yield
+    finally:
+        current_state.reset(token)
+
+
+def _layers(model: PreTrainedModel) -> int:
+    return int(model.config.get_text_config().num_hidden_layers)
+
+
+def token_bytes(model: PreTrainedModel) -> int:
+    """Return the bytes of the keys and values of one token, in all layers."""
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return 2 * _layers(model) * int(heads) * int(size) * model.dtype.itemsize

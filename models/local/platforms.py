@@ -1,0 +1,41 @@
+"""Where a model of this machine computes, as far as its digits depend on it."""
+
+import sys
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.records import Platform
+
+#: Distributions that digits depend on.
+_DISTRIBUTIONS = ("tertulia", "torch", "transformers")
+
+
+def platform_of(models: Iterable[LanguageModel]) -> Platform | None:
+    """Return where models compute; `None` where all are stand-ins, or speak through a server."""
+    if "torch" not in sys.modules:
+        return None
+    import torch
+
+    from tertulia.models.local.causal import CausalLanguageModel
+
+    local = next((model for model in models if isinstance(model, CausalLanguageModel)), None)
+    if local is None:
+        return None
+    device = local.model.device.type
+    on_processor = device == "cpu"
+    capability = torch.backends.cpu.get_cpu_capability
+    return Platform(
+        device=device,
+        precision=str(local.model.dtype).removeprefix("torch."),
+        threads=torch.get_num_threads() if on_processor else None,
+        processor=torch.cuda.get_device_name() if device == "cuda" else capability(),
+        versions={name: found for name in _DISTRIBUTIONS if (found := _version(name)) is not None},
+    )
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None

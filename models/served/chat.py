@@ -1,0 +1,262 @@
+"""Any chat model as a `LanguageModel`, for all that needs only text: hosted, or on servers of the user's.
+
+1. A prompt of units becomes messages (`chat_messages`); there is no tokenizer. Pictures are sent where the user
+   asks for it (`sight=pictures`), or where LangChain's profile of the provider's model has image input.
+2. The reply is a JSON object: by schema where the provider can, and repaired in any case (`repair`). One that
+   can't be read is asked for again, with what was wrong.
+3. Requests wait for their turn, and are repeated while a failure may pass (`remote_requests`); what fails for
+   good becomes one line (`chat_errors`), and so does an answer that no model gives
+   (`answer_limits`). No key is ever in an error, a record or a representation.
+
+Names and providers are in `chat_names`; who is asked is behind `chat_client`. LangChain is imported when
+a hosted model is opened, and not before.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+
+from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.models.served.chat_client import ChatAnswer, ChatClient, Message
+from tertulia.models.served.chat_errors import RefusedPicturesError, refuses_pictures, refuses_schemas
+from tertulia.models.served.chat_messages import messages_of, shows_pictures
+from tertulia.models.served.chat_names import (
+    ADDRESS,
+    SEEDED,
+    TRAITS,
+    check_chat_name,
+    key_variable,
+    keys_of_servers,
+    split_addresses,
+)
+from tertulia.models.served.langchain_client import LangChainClient
+from tertulia.models.served.remote_requests import RemoteRequests, event_loop
+from tertulia.models.served.repair import UnusableReplyError, read_answer
+from tertulia.models.served.server_client import ServerClient
+from tertulia.models.served.servers import Server
+from tertulia.prompts.placeholders import form_of
+from tertulia.prompts.shape import ask_again, schema_of, shown_form
+from tertulia.state.errors import AttentionUnavailableError, ModelError
+from tertulia.state.language_model import (
+    NO_ATTENTION,
+    Activity,
+    GenerationRequest,
+    PictureLookup,
+    RenderedPrompt,
+    Report,
+    ScoringOptions,
+    ignore_activity,
+)
+from tertulia.state.parameters import Parameters
+from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Reply
+
+T = TypeVar("T")
+
+#: How often a model is asked again for a reply that can't be read.
+_REPEATS = 4
+
+
+def open_chat_model(
+    name: str,
+    parameters: Parameters,
+    key: str | None,
+    report: Report = ignore_activity,
+    recorded_as: str | None = None,
+) -> "ChatModel":
+    """Return the chat model of that name.
+
+    Args:
+        name: `PROVIDER:NAME`, or the address of a server that speaks OpenAI's protocol, `#`, and the model's name; of
+            several servers of one model, the addresses with commas between them.
+        parameters: The limits: timeout, retries, concurrency, requests a minute, length.
+        key: What `chat_names.key_variable` has in the environment.
+        report: Is called whenever the model waits (see `state.language_model.Report`).
+        recorded_as: The name by which runs know it, where the user names other servers of it; else `name`.
+
+    Raises:
+        UsageError: The name is incomplete, or the provider is unknown.
+        ModelError: Its package is missing, or its key.
+    """
+    check_chat_name(name)
+    if name.startswith(ADDRESS):
+        addresses, model = split_addresses(name)
+        keys = keys_of_servers(addresses, key or "")
+        servers = [Server(address, SecretStr(keys[address])) for address in addresses]
+        return ChatModel(
+            recorded_as or name, ServerClient(model, parameters.max_reply_tokens), servers, parameters, report
+        )
+    provider, _, model = name.partition(":")
+    variable = key_variable(name)
+    if variable and not key:
+        raise ModelError(
+            f"{name} needs a key; set {variable} to it in the environment (in Python: api_keys={{{variable!r}: …}})"
+        )
+    client = LangChainClient(provider, model, parameters, key)
+    return ChatModel(name, client, [Server(key=SecretStr(key or ""))], parameters, report)
+
+
+class ChatModel:
+    """Implements `state.language_model.LanguageModel` for all that needs only text."""
+
+    def __init__(
+        self,
+        id: str,
+        client: ChatClient,
+        servers: Sequence[Server],
+        parameters: Parameters,
+        report: Report = ignore_activity,
+    ) -> None:
+        sees = client.sees_pictures if parameters.sight == "auto" else parameters.sight == "pictures"
+        self.id, self.traits = id, replace(TRAITS, sees_pictures=sees)
+        #: Estimates the number of tokens; the provider's own count comes with each reply.
+        self.tokenizer = RehearsalTokenizer()
+        self._client = client
+        self._requests = RemoteRequests(id, parameters, servers, report)
+        self._report, self._has_told = report, False
+        self._knows_schemas = True
+        self._lookup: PictureLookup | None = None
+
+    def __repr__(self) -> str:
+        return f"ChatModel({self.id!r})"
+
+    def use_pictures(self, lookup: PictureLookup) -> None:
+        """Take the bytes of pictures from there, in the thread that asks for replies."""
+        self._lookup = lookup if self.traits.sees_pictures else None
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        """Return one reply per generator of the request, each asked for by itself (see the contract)."""
+        return (await self.generate_batch([request]))[0]
+
+    async def generate_batch(self, requests: Sequence[GenerationRequest]) -> list[list[Reply]]:
+        """Return the replies to several prompts, all asked for at the same time; one list per request."""
+        asked = [
+            (request, messages_of(request, self._lookup)) for request in requests
+        ]  # here: the store is of a thread
+        return await asyncio.wrap_future(self._in_loop(lambda: self._replies(asked)))
+
+    async def _replies(self, asked: Sequence[tuple[GenerationRequest, Sequence[Message]]]) -> list[list[Reply]]:
+        pending = [
+            self._reply(request, messages, generator) for request, messages in asked for generator in request.generators
+        ]
+        replies = iter(await asyncio.gather(*pending))
+        return [[next(replies) for _ in request.generators] for request, _ in asked]
+
+    async def generate_scored(
+        self, request: GenerationRequest, options: ScoringOptions
+    ) -> tuple[list[Reply], dict[str, float]]:
+        """Raise: a chat model shows no attention."""
+        raise self._attention_unavailable()
+
+    async def score(
+        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+    ) -> list[dict[str, float]]:
+        """Raise: a chat model shows no attention."""
+        raise self._attention_unavailable()
+
+    def tells_likelihoods(self) -> bool:
+        """Return whether a server says how likely a text is (see the contract); servers are asked once."""
+        asked = self._in_loop(lambda: self._requests.send(self._client.tells_likelihoods, self._jitter()))
+        return asked.result()
+
+    async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return the mean log-probability of the reply's first text after the prompt, in nats per token.
+
+        Raises:
+            ModelError: The model does not tell, or its servers fail.
+        """
+        return await asyncio.wrap_future(self._in_loop(lambda: self._log_likelihood(prompt, reply)))
+
+    async def _log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
+        async def ask(server: Server) -> float:
+            if not await self._client.tells_likelihoods(server):
+                raise ModelError(
+                    f"{self.id} does not tell how likely a text is; set judge=rating, or judge_model to a local "
+                    "model, and take a scorer that needs no likelihood"
+                )
+            return await self._client.log_likelihood(server, prompt, reply)
+
+        return await self._requests.send(ask, self._jitter())
+
+    def _jitter(self) -> random.Random:
+        """Return what draws the waits before retries of a request that draws nothing else."""
+        return keyed_generator(0, node="log_likelihood", agent=self.id)
+
+    def _in_loop(self, asked: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        """Start what is asked in the loop of all remote requests."""
+        return asyncio.run_coroutine_threadsafe(asked(), event_loop())
+
+    async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
+        """Raise: a chat model shows no probabilities."""
+        raise ModelError(f"{self.id} does not tell how likely a text is; set ending=reply")
+
+    def _attention_unavailable(self) -> AttentionUnavailableError:
+        return AttentionUnavailableError(f"{self.id} {NO_ATTENTION}")
+
+    async def _reply(self, request: GenerationRequest, asked: Sequence[Message], generator: random.Random) -> Reply:
+        """Return one reply; one that can't be read is asked for again, with what was wrong."""
+        fields, messages = request.fields, [*asked]
+        seed = generator.getrandbits(31)
+        prompt_tokens = reply_tokens = 0
+        problem, forms = "", (form_of(request.prompt.source), shown_form(fields, request.language))
+        for _ in range(1 + _REPEATS):
+            answer = await self._requests.send(partial(self._answer, messages, request, seed), generator)
+            self._tell(answer.note)
+            prompt_tokens += answer.prompt_tokens
+            reply_tokens += answer.reply_tokens
+            try:
+                reply = read_answer(answer.text, fields, self.tokenizer, forms)
+            except UnusableReplyError as error:
+                problem = str(error)
+                again = ask_again(fields, error.in_words(request.language), request.language)
+                messages += [("assistant", answer.text.strip()[:2000] or "…"), ("user", again)]
+                continue
+            is_counted = prompt_tokens or answer.note
+            return reply.model_copy(update={"usage": (prompt_tokens, reply_tokens) if is_counted else None})
+        raise ModelError(
+            f"{self.id} gave no reply that can be read, {1 + _REPEATS} times ({problem}); resume to ask again, "
+            "or take another model"
+        )
+
+    def _tell(self, note: str) -> None:
+        """Report what is to be known of an answer, the first time that there is something."""
+        if note and not self._has_told:
+            self._has_told = True
+            self._report(Activity(f"{self.id} {note}", is_note=True))
+
+    async def _answer(
+        self, messages: Sequence[Message], request: GenerationRequest, seed: int, server: Server
+    ) -> ChatAnswer:
+        """Return the answer to one request: by JSON Schema, until the model turns out to know none."""
+        try:
+            sampling = self._sampling(request, seed)
+            if self._knows_schemas:
+                try:
+                    schema = schema_of(request.fields, request.language)
+                    return await self._client.answer(server, messages, schema, sampling)
+                except Exception as error:
+                    if not refuses_schemas(error) or (shows_pictures(messages) and refuses_pictures(error)):
+                        raise
+                    self._knows_schemas = False
+            return await self._client.answer(server, messages, None, sampling)
+        except Exception as error:
+            if shows_pictures(messages) and refuses_pictures(error):
+                raise RefusedPicturesError from error
+            raise
+
+    def _sampling(self, request: GenerationRequest, seed: int) -> dict[str, float]:
+        """Return the sampling of a request, as the client takes it; 1 is every provider's default, and is not sent."""
+        chosen = {"temperature": request.temperature, "top_p": request.top_p}
+        sampling: dict[str, float] = {name: value for name, value in chosen.items() if value != 1}
+        if self.id.startswith(SEEDED):
+            sampling["seed"] = seed
+        for name in sampling:
+            if not self._client.accepts(name):
+                raise ModelError(f"{self.id} takes no {name}; set {name}=1")
+        return sampling

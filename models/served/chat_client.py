@@ -1,0 +1,61 @@
+"""What a chat model asks of the client of its provider, or of its servers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tertulia.models.served.chat_messages import Content
+from tertulia.models.served.servers import Server
+from tertulia.state.language_model import RenderedPrompt
+from tertulia.state.records import Reply
+
+Message = tuple[str, Content]
+
+
+@dataclass(frozen=True)
+class ChatAnswer:
+    """An answer of a chat model.
+
+    Attributes:
+        text: What it wrote.
+        prompt_tokens, reply_tokens: What the provider counted; 0 where it counts nothing.
+        note: What the user should know of it; empty: nothing. It goes on after the model's name.
+    """
+
+    text: str
+    prompt_tokens: int
+    reply_tokens: int
+    note: str = ""
+
+
+class ChatClient(Protocol):
+    """Asks for one answer at a time; what fails is raised as it comes (`chat_errors` explains it)."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether the model is known to take pictures."""
+
+    def accepts(self, sampling: str) -> bool:
+        """Whether requests may name this parameter of sampling."""
+
+    async def tells_likelihoods(self, server: Server) -> bool:
+        """Return whether a server says how likely a text is to the model."""
+
+    async def log_likelihood(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
+        """Return the mean log-probability of a reply's first text after a prompt, in nats per token."""
+
+    async def answer(
+        self,
+        server: Server,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any] | None,
+        sampling: Mapping[str, float],
+    ) -> ChatAnswer:
+        """Return the answer to messages.
+
+        Args:
+            server: Who is asked.
+            messages: By role; contents as LangChain has them.
+            schema: JSON Schema of the answer; `None`: it is described in words alone.
+            sampling: Parameters that differ from the provider's defaults.
+        """

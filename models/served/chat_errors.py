@@ -1,0 +1,212 @@
+"""Failed requests to chat models: whether a retry may help, how long to wait, and the line that the user reads.
+
+Providers' libraries raise errors of many classes; what is used of them is the HTTP status, `Retry-After`, `code`, and
+the names of classes in the chain of causes.
+"""
+
+import email.utils
+import json
+import math
+import random
+import re
+import time
+
+from tertulia.models.served.chat_names import key_variable
+from tertulia.state.errors import ContextWindowError, ModelError
+from tertulia.state.text import one_line
+
+#: Seconds until the first retry, and at most (exponential back-off).
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0
+#: Seconds that a server may ask for; where it wants more, the run stops and can be resumed later.
+LONGEST_RETRY_AFTER_S = 300.0
+#: Statuses below 500 that may pass: request timeout, conflict, too early, too many requests.
+_TEMPORARY = (408, 409, 425, 429)
+#: How servers refuse pictures: by name, or since the content of a message must be a text; and that they support none.
+_NO_PICTURES = r"image|vision|visual|mmproj|multi-?modal|content\W.{0,60}(string|str)\b"
+_NO_PICTURES_AT_ALL = r"image input|mmproj|(image|vision|multi-?modal)\W+(\w+\W+){0,4}(not |un)support"
+#: Characters of a library's message that an error shows.
+_SHOWN = 200
+
+
+class RefusedAnswerError(Exception):
+    """An answer that is not read, or a redirect that is not followed; the message goes on after the model's name."""
+
+
+class RefusedPicturesError(Exception):
+    """A server refuses pictures; the cause of this error has the server's words."""
+
+
+def is_temporary(error: BaseException) -> bool:
+    """Return whether another attempt may succeed.
+
+    An answer that was refused would come again: a server sends gigabytes, or redirects, by how it is set up.
+    """
+    if not isinstance(error, Exception) or getattr(error, "code", None) == "insufficient_quota":
+        return False
+    if isinstance(error, RefusedPicturesError):
+        return False
+    if _refusal(error) is not None:
+        return False
+    status = _status(error)
+    if status is None:
+        return is_connection_error(error)
+    if status not in _TEMPORARY and status < 500:
+        return False
+    return (_retry_after_s(error) or 0.0) <= LONGEST_RETRY_AFTER_S
+
+
+def wait_s(error: BaseException, retry: int, generator: random.Random) -> float:
+    """Return the seconds to wait before a retry: exponential back-off with jitter, longer if the server asks for it.
+
+    Args:
+        error: Why the last attempt failed.
+        retry: Number of the retry, from 1.
+        generator: Draws the jitter.
+    """
+    backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (retry - 1)) * (0.5 + generator.random())
+    retry_after_s = _retry_after_s(error)
+    if retry_after_s is None:
+        return backoff_s
+    return max(backoff_s, retry_after_s * (1 + generator.random() / 4))
+
+
+def _retry_after_s(error: BaseException) -> float | None:
+    """Return the seconds of a `Retry-After` header, a number or a date; `None` without one that can be followed.
+
+    Not a number, infinite, negative and 0 are no times to wait: the back-off holds as if there were no header.
+    """
+    header = getattr(getattr(error, "response", None), "headers", {}).get("retry-after")
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(header).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError, OSError):
+            return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
+
+
+def describe_failure(error: BaseException, model: str, timeout_s: float) -> str:
+    """Return what went wrong with an attempt that will be repeated, as a clause for the user."""
+    status = _status(error)
+    if status is not None:
+        return f"{model} {'failed' if status >= 500 else 'refused the request'} ({status})"
+    if is_timeout(error):
+        return f"{model} did not answer within {timeout_s:g} s"
+    return f"{model} can't be reached, or its answer breaks off"
+
+
+def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, attempts: int) -> ModelError:
+    """Return the error of a request that finally failed: one line with the remedy, and never the key.
+
+    Args:
+        error: Why the last attempt failed.
+        model: The model's id.
+        key: The key that was sent; empty if none.
+        timeout_s: Seconds that an attempt may take.
+        attempts: How many were made.
+    """
+    if (refusal := _refusal(error)) is not None:
+        return ModelError(f"{model} {refusal}")
+    if isinstance(error, RefusedPicturesError) and isinstance(cause := error.__cause__, Exception):
+        return ModelError(
+            f"{model} refuses pictures ({_status(cause)}: {shortened_message(cause, key)}); set sight=captions, or "
+            "take a model that sees"
+        )
+    status = _status(error)
+    times = f" ({attempts} times)" if attempts > 1 else ""
+    message = shortened_message(error, key)
+    if status in (401, 403):
+        variable = key_variable(model)
+        hint = f" the key in {variable}" if key else f"; it wants a key in {variable}" if variable else ""
+        return ModelError(f"{model} refuses{hint} ({status}); see that it is right, then resume")
+    if status == 404:
+        return ModelError(f"{model}: nobody serves a model of that name there (404: {message}); see the name")
+    if status == 429:
+        return ModelError(
+            f"{model} is over its limit{times} (429: {message}); resume later, or set requests_per_minute"
+        )
+    if getattr(error, "code", None) == "context_length_exceeded":
+        return ContextWindowError(
+            f"{model}: the prompt does not fit its context window ({message}); set memory_items_max"
+        )
+    if status is not None and status < 500:
+        return ModelError(f"{model} refuses the request ({status}: {message}); see docs/models.md")
+    if status is not None:
+        return ModelError(f"{model} failed{times} ({status}: {message}); resume when it is up again")
+    if is_timeout(error):
+        return ModelError(f"{model} did not answer within {timeout_s:g} s{times}; resume, or set request_timeout_s")
+    return ModelError(
+        f"{model} can't be reached, or its answer breaks off{times} ({message}); see that it runs, then resume"
+    )
+
+
+def is_connection_error(error: BaseException) -> bool:
+    """Return whether a request did not get through, or its answer only in part."""
+    return any(
+        isinstance(cause, OSError | json.JSONDecodeError) or "ransport" in " ".join(_class_names(cause))
+        for cause in _causes(error)
+    )
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Return whether an attempt took too long."""
+    return any(isinstance(cause, TimeoutError) or "Timeout" in type(cause).__name__ for cause in _causes(error))
+
+
+def refuses_schemas(error: Exception) -> bool:
+    """Return whether a model, or its server, knows no JSON Schema."""
+    if isinstance(error, NotImplementedError):
+        return True
+    return _status(error) in (400, 422) and bool(re.search(r"response_format|schema|json|format", str(error), re.I))
+
+
+def refuses_pictures(error: Exception) -> bool:
+    """Return whether a request with pictures failed because of them, as the server says.
+
+    A failure of the server itself is one of the pictures only where it says that these are not supported.
+    """
+    status = _status(error)
+    if status is None or status > 501 or status in (401, 403, *_TEMPORARY):
+        return False
+    if getattr(error, "code", None) == "context_length_exceeded":
+        return False
+    words = re.sub(r"data:image/\S+", "", str(error))  # what was sent may stand in the answer
+    return bool(re.search(_NO_PICTURES if status < 500 else _NO_PICTURES_AT_ALL, words, re.IGNORECASE | re.DOTALL))
+
+
+def shortened_message(error: BaseException, key: str) -> str:
+    """Return a library's message on one line, without the key."""
+    text = one_line(error) or type(error).__name__
+    text = re.sub(r"^Error code: \d+ - ", "", text)
+    text = text.replace(key, "…") if key else text
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _status(error: BaseException) -> int | None:
+    """Return the HTTP status that an error carries, whichever library raised it."""
+    for source in (error, getattr(error, "response", None)):
+        status = getattr(source, "status_code", None)
+        if isinstance(status, int) and status >= 400:
+            return status
+    return None
+
+
+def _refusal(error: BaseException) -> RefusedAnswerError | None:
+    """Return the refusal behind an error of a provider's library; `None` where it has another cause."""
+    return next((cause for cause in _causes(error) if isinstance(cause, RefusedAnswerError)), None)
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    """Return an error and the errors behind it."""
+    causes: list[BaseException] = []
+    while error is not None and error not in causes:
+        causes.append(error)
+        error = error.__cause__ or error.__context__
+    return causes
+
+
+def _class_names(error: BaseException) -> list[str]:
+    return [base.__name__ for base in type(error).__mro__]

@@ -1,0 +1,168 @@
+"""What servers answer, read into typed records: what no server of OpenAI's protocol means does not go on from here.
+
+A count of tokens that is none is 0, with a note: nobody's words depend on it. Where a text or a log-probability is
+something else, the answer is refused, with the field and its value.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from tertulia.models.served.chat_client import ChatAnswer
+from tertulia.models.served.chat_errors import RefusedAnswerError
+from tertulia.state.text import one_line
+
+#: No request has more tokens; sums of so many stay far below what a store holds.
+MOST_TOKENS = 10**9
+
+#: Characters of a value that a message shows.
+_SHOWN = 60
+
+
+def token_count(value: object) -> int:
+    """Return a count of tokens as a server tells it; 0 for whatever is no integer from 0 to `MOST_TOKENS`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
+        return 0
+    return int(value) if value == int(value) else 0
+
+
+def count_note(counts: Mapping[str, Any]) -> str:
+    """Return what the user should know of counts of tokens, by the names of their fields; empty where all are sound."""
+    wrong = [
+        f"{name}={_shown(value)}"
+        for name, value in counts.items()
+        if value is not None and (type(value) is bool or value != token_count(value))
+    ]
+    return f"counts tokens as {' and '.join(wrong)}; such counts are stored as 0" if wrong else ""
+
+
+def _joined_parts(content: object) -> object:
+    """Return the text of a message whose content is a list of parts; those that are no text, such as reasoning, go."""
+    if not isinstance(content, list):
+        return "" if content is None else content
+    parts = [part.get("text") if isinstance(part, dict) else part for part in content if not _is_other_part(part)]
+    texts = [part for part in parts if isinstance(part, str)]
+    return "".join(texts) if len(texts) == len(parts) else content
+
+
+def _is_other_part(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type", "text") not in ("text", "output_text")
+
+
+class _Answer(BaseModel):
+    """A part of an answer; fields that are not read may be anything."""
+
+    model_config = ConfigDict(strict=True, defer_build=True)
+
+
+_Text = Annotated[str, BeforeValidator(_joined_parts)]
+_Log = Annotated[float, Field(le=0, allow_inf_nan=False)]
+
+
+class _Usage(_Answer):
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
+
+
+class _Message(_Answer):
+    content: _Text = ""
+
+
+class _Choice(_Answer):
+    message: _Message | None = None
+
+
+class _ChatCompletion(_Answer):
+    """An answer of `chat/completions`."""
+
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+
+
+class _Token(_Answer):
+    logprob: _Log
+
+
+class _ChatLogs(_Answer):
+    """An answer of vLLM's `chat/completions` to `prompt_logprobs`."""
+
+    prompt_logprobs: list[Annotated[dict[str, _Token], Field(min_length=1)] | None] | None = None
+
+
+class _EchoLog(_Answer):
+    token_logprobs: list[_Log | None] | None = None
+
+
+class _EchoChoice(_Answer):
+    logprobs: _EchoLog | None = None
+
+
+class _EchoLogs(_Answer):
+    """An answer of `completions` to `echo` and `logprobs`."""
+
+    choices: list[_EchoChoice] | None = None
+
+
+_Kind = TypeVar("_Kind", bound=BaseModel)
+
+
+def read_chat_answer(answer: Mapping[str, Any]) -> ChatAnswer:
+    """Return an answer of `chat/completions`; its text is empty where there is none, so that the model is asked again.
+
+    Raises:
+        RefusedAnswerError: A field is not what the protocol has there.
+    """
+    read = _read(_ChatCompletion, answer)
+    first, usage = next(iter(read.choices or ()), None), read.usage or _Usage()
+    text = first.message.content if first is not None and first.message is not None else ""
+    note = count_note({f"usage.{name}": value for name, value in usage.model_dump().items()})
+    return ChatAnswer(text, token_count(usage.prompt_tokens), token_count(usage.completion_tokens), note)
+
+
+def read_prompt_tokens(answer: Mapping[str, Any]) -> int:
+    """Return how many tokens a server has read; 0 where it does not say.
+
+    Raises:
+        RefusedAnswerError: A field is not what the protocol has there.
+    """
+    usage = _read(_ChatCompletion, {"usage": answer.get("usage")}).usage
+    return 0 if usage is None else token_count(usage.prompt_tokens)
+
+
+def read_chat_logs(answer: Mapping[str, Any]) -> list[float | None]:
+    """Return the log-probabilities of a prompt's tokens as vLLM tells them, `None` of the first; empty: it does not.
+
+    Raises:
+        RefusedAnswerError: A field is not what the protocol has there: not finite, or above 0.
+    """
+    tokens = _read(_ChatLogs, answer).prompt_logprobs or []
+    return [None if token is None else next(iter(token.values())).logprob for token in tokens]
+
+
+def read_echo_logs(answer: Mapping[str, Any]) -> list[float | None]:
+    """Return the log-probabilities of the tokens of an echoed prompt (see `read_chat_logs`)."""
+    first = next(iter(_read(_EchoLogs, answer).choices or ()), None)
+    return [] if first is None or first.logprobs is None else first.logprobs.token_logprobs or []
+
+
+def _read(kind: type[_Kind], answer: Mapping[str, Any]) -> _Kind:
+    try:
+        return kind.model_validate(answer)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = _shortened(".".join(map(str, first["loc"])))
+        told = one_line(first["msg"]).removeprefix("Input ")
+        raise RefusedAnswerError(f"answers with {field}={_shown(first['input'])}, which {told}") from None
+
+
+def _shown(value: object) -> str:
+    try:
+        return _shortened(repr(value))
+    except RecursionError:
+        return "…"
+
+
+def _shortened(text: str) -> str:
+    text = one_line(text[: _SHOWN + 1])
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,92 @@
+"""Decide whether to speak: the parts of willingness, and how similar the thought is to earlier thoughts.
+
+Source: ChatAgents App. B, Eq. 1 and 3. The race computes willingness itself, and evaluates it again during a silence.
+"""
+
+import numpy as np
+from langgraph.runtime import Runtime
+
+from tertulia.nodes.meeting.past import Thoughts
+from tertulia.nodes.meeting.ratings import rate_parts
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.meeting.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
+from tertulia.nodes.memory import Numbers
+from tertulia.prompts.words import words
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionState, OpenBid, Parts
+
+#: The number of last lines that the topic is measured on.
+_LATEST_LINES = 3
+
+
+async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Return the agent's open bid: the parts of willingness, and the similarity of their thought to earlier ones."""
+    view = View.of(state, runtime.context)
+    parameters = view.context.parameters
+    address = address_of_agent(view)
+    need = need_to_speak(view.mind.get("quiet", 0), len(view.present), parameters)
+    mind = view.mind
+    if parameters.willingness == "rated":
+        parts, mind = await rate_parts(view, address)
+    else:
+        parts = computed_parts(view, address, need)
+    similarity, highest = thought_similarity(Thoughts.of(view), parameters.similarity_cutoff)
+    bid = OpenBid(**parts, address=address, need=need, similarity=similarity, similarity_max=highest)
+    return {"minds": {view.name: mind}, "bids": {view.name: bid}}
+
+
+def computed_parts(view: View, address: float, need: float) -> Parts:
+    """Return the parts of willingness from embeddings and from the agent's state.
+
+    Args:
+        view: The agent's view of the round.
+        address: How much the last line speaks to them, in [0, 1].
+        need: Their need to speak, in [0, 1].
+    """
+    parameters = view.context.parameters
+    pull = address * parameters.address_pull
+    open_shares = [step.share for step, done in zip(view.character.plan, view.done(), strict=True) if not done]
+    return Parts(
+        topic=moved(topic_part(view), pull),
+        goal=goal_part(open_shares, view.elapsed_share(), parameters.goal_floor),
+        emotion=moved(view.mind["emotion_strength"], need),
+        personality=moved(propensity_of(view.agent, view.character.big_five), pull, need),
+    )
+
+
+def topic_part(view: View) -> float:
+    """Return S_topic: cosine of the agent's knowledge vector and the last lines; below 0 counts as 0.
+
+    The knowledge vector is the mean embedding of the agent's traits, background, goals and interests.
+    """
+    agent = view.agent
+    known = [
+        words(view.character.big_five, view.language),
+        agent.persona.background,
+        agent.setting,
+        *(goal.text for goal in agent.goals),
+        *agent.interests,
+    ]
+    lines = [turn.text for turn in view.lines() if turn.speaker is not None][-_LATEST_LINES:]
+    texts = [text for text in known if text]
+    vectors = np.array(view.context.embedder.embed([" ".join(lines) or view.meeting.description, *texts]))
+    knowledge = vectors[1:].mean(0)
+    length = float(np.linalg.norm(knowledge))
+    return float(np.clip(vectors[0] @ knowledge / length, 0.0, 1.0)) if length else 0.0
+
+
+def thought_similarity(thoughts: Numbers, cutoff: float) -> tuple[float, float | None]:
+    """Return S̄ and S_max of a new thought. Source: ChatAgents App. B, Eq. 3.
+
+    Args:
+        thoughts: The embeddings of the n thoughts since the agent last spoke, oldest first, and of the new one: an
+            array `(n + 1, D)`. Thought i (from 0) has the weight (i+1)/n; cosines below 0 count as 0.
+        cutoff: S̄ is the mean of the weighted similarities above it; 0 if there are none.
+    """
+    earlier, thought = thoughts[:-1], thoughts[-1]
+    if not len(earlier):
+        return 0.0, None
+    weights = np.arange(1, len(earlier) + 1) / len(earlier)
+    weighted = np.clip(earlier @ thought, 0.0, 1.0) * weights
+    high = weighted[weighted > cutoff]
+    return float(high.mean()) if len(high) else 0.0, float(weighted.max())

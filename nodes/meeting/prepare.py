@@ -1,0 +1,86 @@
+"""Prepare a participant before the meeting: traits, descriptions, a plan. Source: ChatAgents §IV-B, App. A and D."""
+
+from collections.abc import Sequence
+
+from langgraph.runtime import Runtime
+
+from tertulia.nodes.meeting.view import View, text_of
+from tertulia.prompts.cognition import Question
+from tertulia.prompts.names import qualities
+from tertulia.prompts.words import word
+from tertulia.state.cognition import Character, SubGoal
+from tertulia.state.context import Context
+from tertulia.state.graph_state import CognitionState
+from tertulia.state.language_model import ReplyField
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.state.randomness import keyed_generator
+
+#: Descriptions of a personality, and steps of a plan, that a model is asked for.
+_DESCRIPTIONS = 10
+_STEPS = 3
+#: The number of tokens of each, at least.
+_DESCRIPTION_TOKENS = 36
+_STEP_TOKENS = 16
+
+
+async def prepare(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
+    """Draw the traits that the scenario leaves open, and let the model write missing descriptions and plans."""
+    view = View.of(state, runtime.context)
+    view.context.broker.seat(0, view.present)
+    attendee = view.agent
+    big_five = draw_traits(attendee.big_five, view.context.seed, view.name)
+    descriptions = attendee.descriptions or await describe(view, big_five)
+    plan = await make_plan(view)
+    view.context.broker.leave(view.name)
+    character = Character(big_five=big_five, descriptions=descriptions, plan=plan)
+    view.context.store.save_step(view.context.run, 0, view.name, "prepare", character)
+    return {"minds": {view.name: view.mind}}
+
+
+def draw_traits(given: Sequence[str], seed: int, name: str) -> tuple[str, ...]:
+    """Return a pole of each of the five dimensions: given poles stay, the others are drawn. Source: App. D."""
+    generator = keyed_generator(seed, agent=name, node="personality")
+    drawn = {dimension: generator.choice(poles) for dimension, poles in BIG_FIVE.items()}
+    return tuple(
+        next((pole for pole in given if pole in poles), drawn[dimension]) for dimension, poles in BIG_FIVE.items()
+    )
+
+
+async def describe(view: View, big_five: Sequence[str]) -> tuple[str, ...]:
+    """Return ten sentences in which the model describes a combination of traits. Source: App. D, Fig. 7."""
+    poles = [word(pole, view.language) for pole in big_five]
+    names = [f"description_{number}" for number in range(1, _DESCRIPTIONS + 1)]
+    question = Question(
+        "personality",
+        form=dict.fromkeys(names, view.texts.fill("answer.sentence", {})),
+        example=dict(zip(names, view.example("personality"), strict=True)),
+        items=[view.texts.fill("personality.about", {"value": qualities(poles, view.language)})],
+    )
+    limit = max(_DESCRIPTION_TOKENS, view.context.parameters.thought_tokens)
+    fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
+    reply = await view.ask("personality", question, fields, as_self=False)
+    return tuple(text for text in (text_of(reply, name) for name in names) if text)
+
+
+async def make_plan(view: View) -> tuple[SubGoal, ...]:
+    """Return the steps of all goals, with equal shares; the model writes those that the scenario does not give."""
+    steps: list[tuple[int, str]] = []
+    for index, goal in enumerate(view.agent.goals):
+        texts = goal.sub_goals or await _steps(view, goal.text, index)
+        steps += [(index, text) for text in texts]
+    return tuple(SubGoal(goal=index, text=text, share=1 / len(steps)) for index, text in steps)
+
+
+async def _steps(view: View, goal: str, index: int) -> tuple[str, ...]:
+    names = [f"step_{number}" for number in range(1, _STEPS + 1)]
+    question = Question(
+        "plan",
+        form=dict.fromkeys(names, view.texts.fill("answer.few_words", {})),
+        example=dict(zip(names, view.example("plan"), strict=True)),
+        items=[view.texts.fill("plan.about", {"name": view.name, "goal": goal})],
+        variables={"number": _STEPS},
+    )
+    limit = max(_STEP_TOKENS, view.context.parameters.reason_tokens)
+    fields = [ReplyField(name, "text", max_tokens=limit) for name in names]
+    reply = await view.ask("plan", question, fields, attempt=index, as_self=False)
+    return tuple(text for text in (text_of(reply, name) for name in names) if text) or (goal,)

@@ -1,0 +1,172 @@
+"""Willingness to speak: its four parts, what moves them, and who can reach θ. Source: ChatAgents App. B, Eq. 1.
+
+What moves a part closes a share of what it lacks to 1, so that the order of moves does not matter:
+
+1. *Being addressed* moves the topic, which is now about the agent, and personality: David speaks "when prompted"
+   (§IV-C). A question by name counts whole, being named a half, a question to everybody a tenth.
+2. *The need to speak* grows with every round without a word of the agent's: what is not expressed stays active
+   (§III-B). It moves emotion (the need of expression) and personality, so that nobody is locked out for good.
+3. *Silence* moves personality within a round, as the race waits (`nodes.floor`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tertulia.nodes.meeting.address import address_of
+from tertulia.nodes.meeting.view import View
+from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
+from tertulia.state.parameters import Parameters
+
+#: What being asked by name, being named, and a question to everybody count.
+_ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.1
+#: The propensity to speak, by extraversion.
+_PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
+#: Share of the remainder to 1 that a whole silence adds to S_personality, by extraversion.
+_DISCOMFORT = {"extroverted": 0.5, "introverted": 0.1}
+#: The tolerance for rounding where a sum of weighted parts is compared with a threshold.
+_ROUNDING = 1e-9
+
+
+def moved(part: float, *shares: float) -> float:
+    """Return a part of willingness after moves, each of which closes a share in [0, 1] of what it lacks to 1."""
+    left = 1.0
+    for share in shares:
+        left *= 1 - share
+    return min(1.0, part + (1 - part) * (1 - left))
+
+
+def goal_part(open_shares: Sequence[float], elapsed: float, floor: float) -> float:
+    """Return S_goal: the open share of the agent's plan, weighted by a quarter at the start and fully at the end.
+
+    Args:
+        open_shares: Shares of the steps that are not done; empty without a plan.
+        elapsed: Share of the agent's time in the meeting that is over, in [0, 1].
+        floor: S_goal at least; with nothing left to settle, too.
+    """
+    return max(floor, min(1.0, sum(open_shares)) * (1 + 3 * elapsed) / 4)
+
+
+def address_of_agent(view: View) -> float:
+    """Return how much the last line of the meeting speaks to an agent, in [0, 1]; 1 where it asks them by name.
+
+    A line speaks to them until somebody says something else, and only if they have noticed it.
+    """
+    silences = round(view.silence_s / view.context.parameters.silence_s)
+    line = next((turn for turn in reversed(view.lines()) if turn.speaker is not None), None)
+    if line is None or line.turn != view.round - 1 - silences or line.speaker == view.name:
+        return 0.0
+    address = address_of(line, view.present)
+    if view.name in address.asked:
+        return _ASKED
+    return _NAMED if view.name in address.named else _OPEN_QUESTION if address.is_open_question else 0.0
+
+
+def need_to_speak(quiet: int, present: int, parameters: Parameters) -> float:
+    """Return the need to speak, in [0, 1], after so many rounds without a word of the agent's.
+
+    It grows with the square of their number, so that a pause of the usual length hardly counts, and is full after
+    `patience_rounds`, or after twice as many rounds as there are people, if those are more.
+    """
+    patience = patience_of(present, parameters)
+    return 0.0 if patience is None else min(1.0, quiet / patience) ** 2
+
+
+def patience_of(present: int, parameters: Parameters) -> int | None:
+    """Return the rounds after which the need to speak is full; `None` where it never grows."""
+    return None if parameters.patience_rounds is None else max(parameters.patience_rounds, 2 * present)
+
+
+def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
+    """Return S_personality before anything moves it: given by the scenario, or by extraversion.
+
+    Where neither is known yet, that of an introvert.
+    """
+    if agent.propensity is not None:
+        return agent.propensity
+    return next((_PROPENSITY[pole] for pole in big_five if pole in _PROPENSITY), _PROPENSITY["introverted"])
+
+
+def discomfort_of(agent: Attendee, big_five: Sequence[str]) -> float:
+    """Return the share of what S_personality lacks to 1 that a whole silence adds: given, or by extraversion."""
+    if agent.silence_discomfort is not None:
+        return agent.silence_discomfort
+    return next((_DISCOMFORT[pole] for pole in big_five if pole in _DISCOMFORT), _DISCOMFORT["introverted"])
+
+
+# --- who can reach the threshold ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reach:
+    """When a participant reaches θ of willingness.
+
+    Attributes:
+        agent: Their name.
+        highest: W with every part at 1.
+        asked: W at least, when they are asked by name, whatever they feel and however far the matter is from them.
+        rounds: After how many rounds without a word of theirs W reaches θ, whatever they feel and whatever the matter;
+            `None` where that is not certain.
+        threshold: θ.
+    """
+
+    agent: str
+    highest: float
+    asked: float
+    rounds: int | None
+    threshold: float
+
+    @property
+    def is_never(self) -> bool:
+        """Whether they can never reach θ."""
+        return not _reaches(self.highest, self.threshold)
+
+    @property
+    def is_asked_enough(self) -> bool:
+        """Whether being asked by name is enough."""
+        return _reaches(self.asked, self.threshold)
+
+
+def reach_of(meeting: Meeting, parameters: Parameters) -> tuple[Reach, ...]:
+    """Return for every participant when they reach θ; traits that are yet to be drawn count as introverted.
+
+    A person who has a seat decides for themselves, and is left out.
+    """
+    present = len(meeting.participants)
+    return tuple(
+        _reach(attendee, present, parameters)
+        for attendee in meeting.participants
+        if attendee.persona.name != parameters.seat
+    )
+
+
+def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
+    weights, threshold = attendee.weights, parameters.willingness_threshold
+    propensity = propensity_of(attendee, attendee.big_five)
+    rated = parameters.willingness == "rated"
+
+    def lowest(address: float, need: float) -> float:
+        """Return W with a topic that is far off, a plan that is settled, and no feeling."""
+        if rated:
+            return 0.0
+        topic, personality = moved(0.0, address), moved(propensity, address, need)
+        return weighted_sum(weights, topic, parameters.goal_floor, moved(0.0, need), personality)
+
+    patience = patience_of(present, parameters)
+    quiet = range(1 if patience is None else patience + 1)
+    certain = (n for n in quiet if _reaches(lowest(0.0, need_to_speak(n, present, parameters)), threshold))
+    return Reach(
+        agent=attendee.persona.name,
+        highest=weights.total,
+        asked=lowest(parameters.address_pull, 0.0),
+        rounds=next(certain, None),
+        threshold=threshold,
+    )
+
+
+def _reaches(willingness: float, threshold: float) -> bool:
+    return willingness + _ROUNDING >= threshold
+
+
+def weighted_sum(weights: WillingnessWeights, topic: float, goal: float, emotion: float, personality: float) -> float:
+    """Return W. Source: Eq. 1."""
+    return weights.topic * topic + weights.goal * goal + weights.emotion * emotion + weights.personality * personality

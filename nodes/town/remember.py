@@ -1,0 +1,84 @@
+"""Memories of a conversation, for each of the pair: an event, a summary and a thought. Source: Park et al. 2023, §4.1.
+
+After a crash the node runs again under the same keys: calls of models come from the journal, stored memories stay.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+from langgraph.runtime import Runtime
+
+from tertulia.nodes.meeting.view import ask_model, text_of
+from tertulia.nodes.town.encounter import encounter_of, ended_s
+from tertulia.prompts.cognition import ask_anybody
+from tertulia.prompts.town import ask_importance, ask_summary, seen_memory, summary_memory
+from tertulia.state.context import Context
+from tertulia.state.graph_state import TownState
+from tertulia.state.language_model import ReplyField
+from tertulia.state.records import MemoryKind, Remembered
+from tertulia.state.town import SEEN, Encounter, TownContext
+
+#: Tokens of a summary, and of a thought.
+_TOKENS = 48
+
+
+async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState:
+    """Add memories of the conversation to the streams of the pair, each with its importance."""
+    town = runtime.context
+    encounter = encounter_of(town, state)
+    context = town.context_of(encounter.run)
+    round = len(context.store.turns(context.run)) + 1  # behind the conversation
+    context.broker.seat(round, encounter.pair)
+    kept = await asyncio.gather(*(memories_of_conversation(context, encounter, name, round) for name in encounter.pair))
+    lengths = {}
+    for name, memories in zip(encounter.pair, kept, strict=True):
+        stream = context.case.participant(name).stream
+        assert stream is not None
+        vectors = town.embedder.embed([memory.text for memory in memories])
+        town.simulations.save_memories(stream.simulation, name, stream.length, memories, vectors)
+        lengths[name] = stream.length + len(memories)
+    return {"lengths": lengths}
+
+
+async def memories_of_conversation(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:
+    """Return the memories of a conversation for one of the pair.
+
+    Args:
+        context: That of the conversation's run.
+        encounter: The encounter.
+        name: Who remembers.
+        round: The round under which the model is asked.
+    """
+    thinking, language = context.of(name, "think"), context.parameters.language
+    partner = next(person for person in encounter.pair if person != name)
+    question = ask_summary(name, partner, context.store.turns(context.run), language)
+    fields = [ReplyField(field, "text", max_tokens=_TOKENS) for field in ("summary", "thought")]
+    prompt = ask_anybody(question, thinking.layout, language)
+    reply = await ask_model(thinking, round, name, "summarise", prompt, fields)
+    activity = encounter.activities[encounter.pair.index(partner)]
+    texts: dict[str, tuple[MemoryKind, str]] = {}
+    if activity is not None:
+        texts[SEEN] = "event", seen_memory(encounter, partner, activity, language)
+    if summary := text_of(reply, "summary"):
+        texts["summary"] = "event", summary_memory(encounter, name, partner, summary, language)
+    if thought := text_of(reply, "thought"):
+        texts["thought"] = "thought", thought
+    ratings = await rate_importance(thinking, name, [text for _, text in texts.values()], round)
+    context.broker.leave(name)
+    created = encounter.time + timedelta(seconds=ended_s(context))
+    return [
+        Remembered(id=encounter.memory_id(key), kind=kind, text=text, created=created, importance=rating)
+        for (key, (kind, text)), rating in zip(texts.items(), ratings, strict=True)
+    ]
+
+
+async def rate_importance(context: Context, name: str, texts: Sequence[str], round: int) -> list[int]:
+    """Return the importance of memories to somebody, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
+    if not texts:
+        return []
+    fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]
+    language = context.parameters.language
+    prompt = ask_anybody(ask_importance(name, texts, language), context.layout, language)
+    reply = await ask_model(context, round, name, "rate_importance", prompt, fields)
+    return [int(reply.fields[field.name]) for field in fields]

@@ -1,0 +1,243 @@
+"""Texts, units, prompts and pictures carried from one store into another, by the hash of what they say.
+
+All of it is verified on the way: the source may be a file that a stranger has sent. Looked up and inserted in bulk, by
+SQL that every database of stores understands.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from tertulia.state.album import picture_hash
+from tertulia.state.errors import StorageError
+from tertulia.state.records import Prompt, Unit
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import record_faults, words_of_damage
+from tertulia.storage.parts.contents import verified
+from tertulia.storage.schema import TABLES
+from tertulia.storage.values import Value, parsed
+
+AnyValue = TypeVar("AnyValue")
+
+#: Values that one statement has, at most: far below what SQLite and Postgres take.
+_AT_ONCE = 300
+
+#: The columns of a unit besides its text.
+_UNIT = ("unit", "block", "kind", "removable", "speaker", "picture")
+
+#: The columns that point to a text by its row, and to a prompt by its hash; by table.
+_TEXTS, _PROMPTS = (
+    {
+        table.name: [column.name for column in table.columns if column.references and column.references[0] == target]
+        for table in TABLES.values()
+    }
+    for target in ("contents", "prompts")
+)
+
+
+def in_chunks(values: Iterable[AnyValue], size: int = _AT_ONCE) -> Iterator[list[AnyValue]]:
+    """Yield values in lists that are short enough for one statement."""
+    listed = [*values]
+    for first in range(0, len(listed), size):
+        yield listed[first : first + size]
+
+
+def marks(values: Collection[Value]) -> str:
+    """Return question marks for `IN (…)`."""
+    return ", ".join("?" * len(values))
+
+
+class SourceError(StorageError):
+    """Something in the source does not read; the target is as it was."""
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Re-raise what goes wrong inside, where nothing but the source is read, as a `SourceError`."""
+    try:
+        yield
+    except StorageError as error:
+        raise SourceError(str(error)) from error
+
+
+def damaged(file: Database, cause: str) -> SourceError:
+    """Return the error of a source in which something is not as it was written."""
+    return SourceError(words_of_damage(file.path, cause))
+
+
+def text_hashes(file: Database, ids: Collection[int]) -> dict[int, str]:
+    """Return the hashes of texts, by their rows."""
+    rows = (
+        row
+        for chunk in in_chunks(sorted(ids))
+        for row in file.rows(f"SELECT id, hash FROM contents WHERE id IN ({', '.join(map(str, chunk))})")
+    )
+    return {row["id"]: row["hash"] for row in rows}
+
+
+def by_hash(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows that point to texts by their hashes, by which two stores can be compared."""
+    columns = _TEXTS[table]
+    hashes = text_hashes(file, {row[column] for row in rows for column in columns} - {None})
+    return [{**row, **{column: hashes.get(row[column]) for column in columns}} for row in rows]
+
+
+class Carrier:
+    """What rows of a source point to, inserted into a target where that lacks it.
+
+    It knows rows of the target, so it is used inside one transaction: afterwards somebody may delete them.
+    """
+
+    def __init__(self, source: Database, target: Database) -> None:
+        self._source, self._target = source, target
+        self._texts: dict[int, int] = {}
+        self._prompts: set[str] = set()
+        self._units: dict[int, int] = {}
+        self._unit_texts: dict[int, str] = {}
+
+    def carried(self, table: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows of the source as the target has them; what they point to is there then.
+
+        Raises:
+            StorageError: Something that they point to is missing, or is not what its hash says.
+        """
+        columns = _TEXTS[table]
+        self.carry_texts({row[column] for row in rows for column in columns} - {None})
+        self._carry_prompts({row[column] for row in rows for column in _PROMPTS[table]} - {None})
+        if not columns:
+            return [*rows]
+        return [{**row, **{column: self._texts.get(row[column]) for column in columns}} for row in rows]
+
+    # --- texts ------------------------------------------------------------------------------------------------------
+
+    def carry_texts(self, ids: Collection[int]) -> Mapping[int, int]:
+        """Insert texts of the source, named by their rows; return the rows of all that were carried."""
+        for chunk in in_chunks(sorted(set(ids).difference(self._texts))):
+            rows = self._source_texts(chunk)
+            texts = {row["hash"]: row["text"] for row in rows}
+            stored = self._text_rows(texts)
+            if missing := [content for content in texts if content not in stored]:
+                _insert(self._target, "contents (hash, text)", [(content, texts[content]) for content in missing])
+                stored |= self._text_rows(missing)
+            self._texts |= {row["id"]: stored[row["hash"]] for row in rows}
+        return self._texts
+
+    @reading()
+    def _source_texts(self, ids: Sequence[int]) -> list[dict[str, Any]]:
+        sql = f"SELECT id, hash, text FROM contents WHERE id IN ({', '.join(map(str, ids))})"
+        rows = self._source.rows(sql)
+        if len(rows) != len(ids):
+            raise damaged(self._source, "a text is missing")
+        for row in rows:
+            if not isinstance(row["text"], str) or not isinstance(row["hash"], str):
+                raise damaged(self._source, "a text is missing")
+            verified(row["text"], row["hash"], self._source.path)
+        return rows
+
+    def _text_rows(self, hashes: Collection[str]) -> dict[str, int]:
+        rows = self._target.rows(f"SELECT id, hash FROM contents WHERE hash IN ({marks(hashes)})", *hashes)
+        return {row["hash"]: row["id"] for row in rows}
+
+    # --- prompts and units ------------------------------------------------------------------------------------------
+
+    def _carry_prompts(self, hashes: Collection[str]) -> None:
+        for chunk in in_chunks(sorted(set(hashes) - self._prompts)):
+            listed = f"FROM prompts WHERE hash IN ({marks(chunk)})"
+            stored = {row["hash"] for row in self._target.rows(f"SELECT hash {listed}", *chunk)}
+            if missing := [content for content in chunk if content not in stored]:
+                self._insert_prompts(missing)
+            self._prompts.update(chunk)
+
+    def _insert_prompts(self, hashes: Sequence[str]) -> None:
+        prompts = self._source_prompts(hashes)
+        self._carry_units({unit for row in prompts for unit in row["unit_ids"]})
+        for row in prompts:
+            with reading():
+                verified(self._prompt_text(row), row["hash"], self._source.path)
+            row["unit_ids"] = json.dumps([self._units[unit] for unit in row["unit_ids"]], separators=(",", ":"))
+        _insert(self._target, "prompts (hash, speaker, layout, unit_ids)", [tuple(row.values()) for row in prompts])
+
+    @reading()
+    def _source_prompts(self, hashes: Sequence[str]) -> list[dict[str, Any]]:
+        sql = f"SELECT hash, speaker, layout, unit_ids FROM prompts WHERE hash IN ({marks(hashes)})"
+        rows = self._source.rows(sql, *hashes)
+        if len(rows) != len(hashes):
+            raise damaged(self._source, "a prompt is missing")
+        with record_faults(self._source.path):
+            for row in rows:
+                row["unit_ids"] = [int(unit) for unit in parsed(row["unit_ids"])]
+                Prompt(units=(), speaker=row["speaker"], layout=row["layout"])
+        return rows
+
+    def _prompt_text(self, row: Mapping[str, Any]) -> str:
+        """Return the text of which a prompt has its hash: its canonical JSON."""
+        layout, speaker = (json.dumps(row[column], ensure_ascii=False) for column in ("layout", "speaker"))
+        units = ",".join(self._unit_texts[unit] for unit in row["unit_ids"])
+        return f'{{"layout":{layout},"speaker":{speaker},"units":[{units}]}}'
+
+    def _carry_units(self, ids: Collection[int]) -> None:
+        """Insert units of the source, named by their rows, with their texts and pictures."""
+        new = sorted(set(ids).difference(self._units))
+        rows = [row for chunk in in_chunks(new) for row in self._source_units(chunk)]
+        if len(rows) != len(new):
+            raise damaged(self._source, "a unit is missing")
+        self.carry_pictures({row["picture"] for row in rows} - {None})
+        texts = self.carry_texts({row["content_id"] for row in rows})
+        keys = {row["id"]: (row["unit"], texts[row["content_id"]], *(row[name] for name in _UNIT[1:])) for row in rows}
+        stored = self._stored_units(keys.values())
+        if missing := [*dict.fromkeys(key for key in keys.values() if key not in stored)]:
+            _insert(self._target, f"units (unit, content_id, {', '.join(_UNIT[1:])})", missing)
+            stored |= self._stored_units(missing)
+        self._units |= {id: stored[key] for id, key in keys.items()}
+
+    @reading()
+    def _source_units(self, ids: Sequence[int]) -> list[dict[str, Any]]:
+        columns = f"units.id, content_id, text, {', '.join(_UNIT)}"
+        joined = "units JOIN contents ON contents.id = content_id"
+        listed = ", ".join(map(str, ids))
+        rows = self._source.rows(f"SELECT {columns} FROM {joined} WHERE units.id IN ({listed})")
+        with record_faults(self._source.path):
+            for row in rows:
+                unit = Unit(id=row["unit"], text=row["text"], **{name: row[name] for name in _UNIT[1:]})
+                row |= unit.model_dump(include={*_UNIT[1:]})
+                self._unit_texts[row["id"]] = json.dumps(
+                    unit.model_dump(exclude_defaults=True), ensure_ascii=False, sort_keys=True, separators=(",", ":")
+                )
+        return rows
+
+    def _stored_units(self, keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
+        """Return the rows of those units that the target has, by name, text, and the other columns."""
+        named = f"units.id AS row, unit, content_id, {', '.join(_UNIT[1:])} FROM units"
+        return {
+            tuple(row.values())[1:]: row["row"]
+            for chunk in in_chunks(sorted({key[:2] for key in keys}), _AT_ONCE // 2)
+            for row in self._target.rows(
+                f"SELECT {named} WHERE (unit, content_id) IN (VALUES {_marks_of_rows(chunk)}) ORDER BY id DESC",
+                *(value for key in chunk for value in key),
+            )
+        }
+
+    # --- pictures ---------------------------------------------------------------------------------------------------
+
+    def carry_pictures(self, hashes: Collection[str]) -> None:
+        """Insert pictures of the source; one at a time, as they are large."""
+        for content in sorted(hashes):
+            found = "FROM pictures WHERE hash = ?"
+            if self._target.rows(f"SELECT 1 {found}", content):
+                continue
+            with reading():
+                rows = self._source.rows(f"SELECT image {found}", content)
+            if not rows or not isinstance(rows[0]["image"], bytes) or picture_hash(rows[0]["image"]) != content:
+                raise damaged(self._source, f"the picture {content} is missing, or does not match its hash")
+            _insert(self._target, "pictures (hash, image)", [(content, rows[0]["image"])])
+
+
+def _insert(file: Database, columns: str, rows: Sequence[Sequence[Value]]) -> None:
+    """Insert rows whose hashes or ids nobody else can have inserted: inside a transaction."""
+    for chunk in in_chunks(rows, max(1, _AT_ONCE // len(rows[0])) if rows else 1):
+        file.write(f"INSERT INTO {columns} VALUES {_marks_of_rows(chunk)}", *(value for row in chunk for value in row))
+
+
+def _marks_of_rows(rows: Sequence[Sequence[Value]]) -> str:
+    return ", ".join([f"({marks(rows[0])})"] * len(rows))

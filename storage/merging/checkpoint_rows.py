@@ -1,0 +1,125 @@
+"""Checkpoints of runs, read from one store and written into another: what a merge knows of LangGraph's tables.
+
+Between the two they are plain objects, so that stores in different databases can exchange them; and everything was
+read through the serializer, which refuses what is damaged or was never written by it.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.merging.carrying import in_chunks, marks
+from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer
+from tertulia.storage.sqlite.objects import CHECKPOINT_TABLES
+from tertulia.storage.sqlite.opening import MEMORY, open_connection
+from tertulia.storage.values import parsed
+
+if TYPE_CHECKING:
+    from tertulia.storage.postgres.database import ServerDatabase
+
+_TABLES = ("checkpoints", "writes")
+
+
+@dataclass(frozen=True)
+class StoredCheckpoint:
+    """A checkpoint of a run, or what a task wrote beside one.
+
+    Attributes:
+        table: `checkpoints` or `writes`.
+        key: The columns that are plain, by name.
+        value: The state, or what was written.
+    """
+
+    table: str
+    key: dict[str, Any]
+    value: Any
+
+
+def has_tables(file: Database) -> bool:
+    """Return whether a store has LangGraph's tables: they are made with the first checkpoint."""
+    return isinstance(file.path, ServerAddress) or len(_tables_of(file)) == len(_TABLES)
+
+
+def make_tables(file: Database) -> None:
+    """Make LangGraph's tables where a store lacks them; outside a transaction."""
+    if isinstance(file.path, ServerAddress) or has_tables(file):
+        return
+    if file.path == MEMORY:
+        for sql in CHECKPOINT_TABLES:
+            file.write(sql)
+        return
+    with closing(open_connection(file.path, create=False, isolation_level="IMMEDIATE")) as connection:
+        Checkpoints(connection, file.path).setup()
+
+
+def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoint]:
+    """Return the checkpoints of runs.
+
+    Raises:
+        StorageError: One is damaged, or was not written by Tertulia.
+    """
+    if isinstance(file.path, ServerAddress):
+        from tertulia.storage.postgres.checkpoints import read_rows
+
+        return [StoredCheckpoint(*row) for row in read_rows(_on_server(file), runs)]
+    serializer = PlainSerializer(file.path)
+    found = []
+    for table in _tables_of(file):
+        # Under the name of a column of bytes, by which the value is read as it is.
+        columns = (
+            "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata, type, checkpoint AS trace"
+            if table == "checkpoints"
+            else "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value AS trace"
+        )
+        for chunk in in_chunks(runs):
+            for row in file.rows(f"SELECT {columns} FROM {table} WHERE thread_id IN ({marks(chunk)})", *chunk):
+                value = serializer.loads_typed((row.pop("type"), row.pop("trace")))
+                _check(file, table, row, value)
+                found.append(StoredCheckpoint(table, row, value))
+    return found
+
+
+def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -> None:
+    """Insert checkpoints, those that are there stay; inside a transaction, after `make_tables`."""
+    if isinstance(file.path, ServerAddress):
+        from tertulia.storage.postgres.checkpoints import write_rows
+
+        write_rows(_on_server(file), [(stored.table, stored.key, stored.value) for stored in checkpoints])
+        return
+    serializer = PlainSerializer(file.path)
+    for stored in checkpoints:
+        kind, value = serializer.dumps_typed(stored.value)
+        row = {**stored.key, "type": kind, "checkpoint" if stored.table == "checkpoints" else "value": value}
+        if "metadata" in row:
+            row["metadata"] = row["metadata"].encode("utf-8", "ignore")
+        file.write(
+            f"INSERT INTO {stored.table} ({', '.join(row)}) VALUES ({marks(row)}) ON CONFLICT DO NOTHING",
+            *row.values(),
+        )
+
+
+def _on_server(file: Database) -> "ServerDatabase":
+    from tertulia.storage.postgres.database import ServerDatabase
+
+    assert isinstance(file, ServerDatabase)
+    return file
+
+
+def _check(file: Database, table: str, row: dict[str, Any], value: Any) -> None:
+    """Refuse a row that LangGraph could not read."""
+    texts = [value for name, value in row.items() if name not in ("idx", "parent_checkpoint_id")]
+    is_readable = all(isinstance(text, str) for text in texts)
+    if is_readable and table == "checkpoints":
+        with record_faults(file.path):
+            is_readable = isinstance(value, dict) and isinstance(parsed(row["metadata"]), dict)
+    if not is_readable:
+        raise damaged(file.path, "a checkpoint does not read")
+
+
+def _tables_of(file: Database) -> list[str]:
+    made = file.rows("SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (?, ?)", *_TABLES)
+    return sorted(row["name"] for row in made)

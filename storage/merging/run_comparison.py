@@ -1,0 +1,152 @@
+"""Two copies of a run in two stores: whether they are the same, or one is the beginning of the other.
+
+A run that was interrupted may have gone on elsewhere. Up to the last turn that both have, all rows must be the same.
+What stands behind it is the turn that was under way: it is computed again from the journal, so of two copies that have
+as many turns the one that has more of the journal is further. A last turn without its trace, in an album chat those of
+the last round without theirs, is the beginning of the same with it: earlier versions stored one after the other, and
+this one computes it anew. How long a call took, and where a round was computed, is no part of the conversation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tertulia.state.errors import StorageError
+from tertulia.storage.contract import Database
+from tertulia.storage.merging.carrying import by_hash, reading
+from tertulia.storage.merging.run_rows import NUMBERED, rows_of, slices
+from tertulia.storage.parts.cognition import NO_LIMIT
+from tertulia.storage.schema import TABLES
+
+#: What may change in the row of a run while it goes on, or by hand.
+_MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
+
+#: What `stored` counts are rows that are compared themselves, or say where a round was computed.
+_NOT_COMPARED = {"id", "seconds", "stored"}
+
+#: What is stored anew of a turn without its trace, by this version: what was said and what models answered stays.
+_ANEW = {"unit_scores", "candidates", "steps", "traces"}
+
+#: How far a run has come, where all else is the same.
+RANKS = {"running": 0, "interrupted": 1, "failed": 2, "finished": 3}
+
+
+class DifferError(StorageError):
+    """Two runs have the same id, and neither is a beginning of the other; the message says in what they differ."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far two copies of a run are.
+
+    Attributes:
+        longer: Which of them is further; `None` if both are as far.
+        turns: The last turn that both have whole; 0 if one has none.
+    """
+
+    longer: Literal["source", "target"] | None
+    turns: int
+
+
+def compare(source: Database, target: Database, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
+    """Return how far the copies of a run are, whose rows in `runs` are given.
+
+    Raises:
+        DifferError: They are different runs, or went on differently.
+    """
+    return _Copies(source, target, str(given["run"])).compared(given, known)
+
+
+class _Copies:
+    """The copies of a run in two stores."""
+
+    def __init__(self, source: Database, target: Database, run: str) -> None:
+        self._source, self._target, self._run = source, target, run
+
+    def compared(self, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
+        """Return how far they are (see `compare`)."""
+        self._compare_heads(given, known)
+        last_given, last_known = self._last(self._source), self._last(self._target)
+        turns, ahead = min(last_given, last_known), _ahead(last_given, last_known)
+        traced = _ahead(*(self._is_traced(file, turns) for file in (self._source, self._target)))
+        is_begun = traced is not None and ahead in (None, traced)
+        begun = self._first_of_round(turns) if is_begun else NO_LIMIT
+        if turns:
+            for first, last in slices(turns):
+                self._compare_turns(first, min(last, turns), begun)
+        if is_begun:
+            return Comparison(traced, begun - 1)
+        return Comparison(ahead or self._further(turns, given, known), turns)
+
+    def _compare_heads(self, given: dict[str, Any], known: dict[str, Any]) -> None:
+        with reading():
+            (given,) = by_hash(self._source, "runs", [given])
+        (known,) = by_hash(self._target, "runs", [known])
+        for column, value in given.items():
+            if column not in _MAY_CHANGE and value != known[column]:
+                what = "start" if column == "case_id" else column.replace("_", " ")
+                shown = "" if column in ("case_id", "parameters") else f": {known[column]} there, {value} here"
+                raise DifferError(f"another run has this id, with another {what}{shown}"[:200])
+
+    def _last(self, file: Database) -> int:
+        return int(file.rows("SELECT coalesce(max(turn), 0) AS last FROM turns WHERE run = ?", self._run)[0]["last"])
+
+    def _is_traced(self, file: Database, turn: int) -> bool:
+        return bool(file.rows("SELECT 1 FROM traces WHERE run = ? AND turn = ?", self._run, turn))
+
+    def _first_of_round(self, turn: int) -> int:
+        """Return the first turn of the round of a turn."""
+        of_round = "round = (SELECT round FROM turns WHERE run = ? AND turn = ?)"
+        first = f"SELECT min(turn) AS first FROM turns WHERE run = ? AND {of_round}"
+        return int(self._target.rows(first, self._run, self._run, turn)[0]["first"])
+
+    def _compare_turns(self, first: int, last: int, begun: int) -> None:
+        """Compare turns; from the turn `begun` on, one of the copies lacks the traces."""
+        for table, number in NUMBERED.items():
+            given, known = self._rows(table, first, last)
+            differing = {key for key in {**given, **known} if given.get(key) != known.get(key)}
+            turn = min((key[_key(table).index(number)] for key in differing), default=NO_LIMIT)
+            if turn < (begun if table in _ANEW else NO_LIMIT):
+                raise DifferError(f"both runs of this id went on differently: they differ in turn {turn} ({table})")
+
+    def _further(self, turns: int, given: dict[str, Any], known: dict[str, Any]) -> Literal["source", "target"] | None:
+        """Return which copy is further in the turn that is under way in both."""
+        first = turns + 1 if turns else 0
+        calls_given, calls_known = self._rows("calls", first, NO_LIMIT)
+        if calls_given != calls_known:
+            if calls_given.items() >= calls_known.items():
+                return "source"
+            if calls_known.items() >= calls_given.items():
+                return "target"
+            raise DifferError(f"both runs of this id went on differently behind turn {turns}")
+        ranks = [
+            (RANKS[row["status"]], sum(len(self._rows(table, first, NO_LIMIT)[at]) for table in NUMBERED))
+            for at, row in enumerate((given, known))
+        ]
+        return _ahead(*ranks)
+
+    def _rows(self, table: str, first: int, last: int) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+        """Return the rows of both copies by key."""
+        with reading():
+            given = by_hash(self._source, table, rows_of(self._source, table, [self._run], first, last))
+        known = by_hash(self._target, table, rows_of(self._target, table, [self._run], first, last))
+        return _by_key(table, given), _by_key(table, known)
+
+
+def _ahead(given: Any, known: Any) -> Literal["source", "target"] | None:
+    """Return which of two is more."""
+    return None if given == known else "source" if given > known else "target"
+
+
+def _key(table: str) -> tuple[str, ...]:
+    return TABLES[table].unique or TABLES[table].key
+
+
+def _by_key(table: str, rows: list[dict[str, Any]]) -> dict[Any, Any]:
+    return {
+        tuple(row[column] for column in _key(table)): tuple(
+            v for column, v in row.items() if column not in _NOT_COMPARED
+        )
+        for row in rows
+        if row.get("node") != "platform"
+    }

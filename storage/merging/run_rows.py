@@ -1,0 +1,130 @@
+"""The rows of runs, read from one store as they are written into another.
+
+Every row that is read is compared with its checksum, and what its tables say of each other is checked: a source may be
+a file that somebody else has sent, and what is not whole there must not become part of a store that is.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import record_faults
+from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
+from tertulia.storage.parts.cognition import NO_LIMIT
+from tertulia.storage.schema import TABLES
+from tertulia.storage.tables import Table
+from tertulia.storage.values import parsed, searchable
+
+#: The tables whose rows belong to a turn of a run, each with the column that numbers it.
+NUMBERED: Mapping[str, str] = {
+    "turns": "turn",
+    "parts": "turn",
+    "unit_scores": "turn",
+    "candidates": "turn",
+    "steps": "round",
+    "calls": "round",
+    "traces": "turn",
+    "passages": "turn",
+}
+
+#: Turns that are read at once: a run may have ten thousand.
+TURNS_AT_ONCE = 500
+
+#: The columns that hold JSON, by table: views read it, and one that does not parse would break them for all runs.
+_JSON = {name: [c.name for c in TABLES[name].columns if c.kind == "json"] for name in NUMBERED}
+
+
+def rows_of(file: Database, table: str, runs: Sequence[str], first: int, last: int) -> list[dict[str, Any]]:
+    """Return the rows of a table that belong to turns of runs, in the order in which they were stored."""
+    number = NUMBERED[table]
+    order = "id" if table in ("calls", "passages") else f"run, {number}"
+    return [
+        row
+        for chunk in in_chunks(runs)
+        for row in Table(file, table).select(
+            f"WHERE run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ? ORDER BY {order}", *chunk, first, last
+        )
+    ]
+
+
+def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield first and last turn of slices of a run; those of the last reach behind every turn."""
+    for begin in range(first, last + 1, TURNS_AT_ONCE):
+        end = begin + TURNS_AT_ONCE - 1
+        yield begin, end if end < last else NO_LIMIT
+    if first > last:
+        yield first, NO_LIMIT
+
+
+def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequence[str], first: int = 0) -> None:
+    """Insert the rows of runs from a turn on; inside a transaction of the target, which has none of them.
+
+    Raises:
+        StorageError: A row is damaged, or one is missing.
+    """
+    with reading():
+        lasts = list(_last_turns(source, runs))
+        going_on = {row["run"]: row["round"] for row in lasts if row["status"] != "finished"}
+    for begin, end in slices(max((row["last"] for row in lasts), default=0), first):
+        with reading():
+            rows = {table: rows_of(source, table, runs, begin, end) for table in NUMBERED}
+            _check(source, rows)
+            _check_traces(source, rows, going_on)
+        for table in NUMBERED:
+            Table(target, table).insert_all(carrier.carried(table, rows[table]))
+
+
+def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the last turn of each run that has one, with its round and the status of the run."""
+    for chunk in in_chunks(runs):
+        yield from file.rows(
+            f"""SELECT turns.run AS run, max(turn) AS last, max(round) AS round, max(status) AS status
+            FROM turns JOIN runs ON runs.run = turns.run WHERE turns.run IN ({marks(chunk)}) GROUP BY turns.run""",
+            *chunk,
+        )
+
+
+def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    """Check that what turns say was stored with them is there, and that all can be read."""
+    counts = {table: Counter((row["run"], row[NUMBERED[table]]) for row in rows[table]) for table in NUMBERED}
+    with record_faults(file.path):
+        for table, columns in _JSON.items():
+            for row in rows[table]:
+                for column in columns:
+                    parsed(row[column])
+        for trace in rows["traces"]:
+            turn = (trace["run"], trace["turn"])
+            for table, count in {"turns": 1, **parsed(trace["stored"])}.items():
+                if counts[table][turn] < count:
+                    raise damaged(file, f"turn {turn[1]} of run {turn[0]} has {counts[table][turn]} of {count} {table}")
+    for passage in rows["passages"]:
+        if passage["text"] != searchable(passage["text"]):
+            raise damaged(file, "what is searched holds what can't be in it")
+
+
+def _check_traces(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]], going_on: Mapping[str, int]) -> None:
+    """Check that no trace is missing: between others, or of a turn with calls.
+
+    Versions that stored no traces stored no parameters of calls either, and earlier ones that were killed may have left
+    the last round of a run that goes on without its traces.
+
+    Args:
+        file: The store of the rows.
+        rows: The rows of some turns, by table.
+        going_on: The last round of each run that is not finished.
+
+    Raises:
+        StorageError: One is missing.
+    """
+    traced: dict[str, list[int]] = {}
+    for run, turn in sorted((row["run"], row["turn"]) for row in rows["traces"]):
+        traced.setdefault(run, []).append(turn)
+    missing = [(run, turn) for run, turns in traced.items() for turn in {*range(turns[0], turns[-1])}.difference(turns)]
+    executed = {(row["run"], row["round"]) for row in rows["calls"] if row["parameters_id"] is not None}
+    for row in rows["turns"]:
+        run, turn = row["run"], row["turn"]
+        if (run, turn) in executed and turn not in traced.get(run, ()) and row["round"] != going_on.get(run):
+            missing.append((run, turn))
+    for run, turn in sorted(missing):
+        raise damaged(file, f"the trace of turn {turn} of run {run} is missing")

@@ -1,0 +1,290 @@
+"""Uniting stores: runs of one, with all that belongs to them, become runs of another."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tertulia.state.errors import StorageError, UsageError
+from tertulia.state.experiment import ExperimentRecord
+from tertulia.storage.faults import record_faults
+from tertulia.storage.merging.carrying import SourceError, reading
+from tertulia.storage.merging.checkpoint_rows import has_tables, make_tables
+from tertulia.storage.merging.run_comparison import DifferError
+from tertulia.storage.merging.runs import Row, RunMerger, town_of
+from tertulia.storage.merging.towns import TownMerger
+from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
+from tertulia.storage.values import parsed, plain_json
+
+#: Joins the definitions of two experiments of one name, or refuses.
+Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+
+#: Refuses, by raising `UsageError`, what an experiment of the target would grow to: its name, as it is, as it would be.
+Agreed = Callable[[str, dict[str, Any], dict[str, Any]], None]
+
+#: What may become of a run, beside that it is refused for what it lacks.
+_OUTCOMES = ("added", "continued", "unchanged", "differing")
+
+#: Turns that are copied in one transaction, unless one run has more: other writers wait for it.
+TURNS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge did; ids of runs stand in the order of the source.
+
+    Attributes:
+        added: The runs that the target did not have.
+        continued: Those of which it had a beginning.
+        unchanged: Those that it had already, or had more of.
+        refused: What was not merged, and why; nothing of it was written.
+        differing: The refused runs of which the target has another copy, so that they will be refused again.
+    """
+
+    added: tuple[str, ...] = ()
+    continued: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    differing: tuple[str, ...] = ()
+
+
+def merge(
+    source: SqlStore,
+    target: SqlStore,
+    runs: Collection[str] | None = None,
+    joined: Joined | None = None,
+    agreed: Agreed | None = None,
+) -> Merged:
+    """Copy runs, with all that belongs to them, from one store into another.
+
+    Args:
+        source: The store that they are read from.
+        target: The store that they are written to.
+        runs: The ids of the runs; their ancestors come with them. `None` for all that the source has.
+        joined: Joins the definitions of an experiment that both stores have; without it, two that differ are refused.
+        agreed: Is asked before an experiment of the target changes, while nobody waits for the target; without it, any
+            may.
+
+    Raises:
+        SourceError: The source can't be read at all.
+        StorageError: The target can't be read or written.
+    """
+    return _Merge(source, target, joined, agreed).merged(runs)
+
+
+class _Merge:
+    """One merge; see `merge`."""
+
+    def __init__(self, source: SqlStore, target: SqlStore, joined: Joined | None, agreed: Agreed | None = None) -> None:
+        self._source, self._target, self._joined, self._agreed = source, target, joined, agreed
+        self._outcomes: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
+
+    def merged(self, runs: Collection[str] | None) -> Merged:
+        """Merge, and return what was done."""
+        with reading():
+            records = {row["run"]: row for row in Table(self._source.file, "runs").select("ORDER BY id")}
+            lost = self._source.file.rows(
+                "SELECT run FROM lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)"
+            )
+        self._refused |= {row["run"]: "its record is missing" for row in lost if runs is None or row["run"] in runs}
+        chosen = self._with_ancestors(records, records if runs is None else runs)
+        if has_tables(self._source.file):
+            make_tables(self._target.file)
+        self._merge_experiments({records[run]["experiment"] for run in chosen} if runs is not None else None)
+        towns = self._towns(records, chosen if runs is not None else None)
+        for simulation, conversations in towns.items():
+            self._merge_town(simulation, [records[run] for run in conversations])
+        of_towns = {run for conversations in towns.values() for run in conversations}
+        for batch in self._batches([records[run] for run in chosen if run not in of_towns]):
+            self._merge_batch(batch)
+        if runs is None:
+            try:
+                self._merge_calibrations()
+            except SourceError as error:
+                self._refused["calibrations"] = str(error)
+        self._renumber("runs", "run")
+        self._renumber("simulations", "simulation")
+        added, continued, unchanged, differing = (
+            tuple(run for run in records if self._outcomes.get(run) == outcome) for outcome in _OUTCOMES
+        )
+        return Merged(added, continued, unchanged, self._refused, differing)
+
+    def _with_ancestors(self, records: Mapping[str, Row], runs: Collection[str]) -> list[str]:
+        """Return runs and their ancestors, each after its parent; one whose lineage is not whole is refused."""
+        ordered: dict[str, None] = {}
+        for run in runs:
+            chain: list[str] = []
+            name: str | None = run
+            while name is not None and name not in ordered and name in records and name not in chain:
+                chain.append(name)
+                name = records[name]["parent_run"]
+            if name is None or name in ordered:
+                ordered.update(dict.fromkeys(reversed(chain)))
+            else:
+                self._refused[run] = f"its lineage is not whole: there is no run {name} before it"
+        return [*ordered]
+
+    def _towns(self, records: Mapping[str, Row], chosen: Collection[str] | None) -> dict[str, list[str]]:
+        """Return simulations with their conversations: all of them, or those of which a conversation was chosen."""
+        with reading():
+            rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
+        towns: dict[str, list[str]] = {row["simulation"]: [] for row in rows}
+        for run in records:
+            if (town := town_of(run)) in towns:
+                towns[town].append(run)
+        if chosen is None:
+            return towns
+        return {town: runs for town, runs in towns.items() if not set(runs).isdisjoint(chosen)}
+
+    def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
+        """Merge a simulation with its conversations, all of it or nothing."""
+        merger = RunMerger(self._source, self._target, self._refused)
+        try:
+            with self._target.transaction():
+                TownMerger(self._source, self._target, simulation).merge()
+                for batch in self._batches(rows):
+                    merger.merge(batch)
+                if refused := [run for run in merger.refused if town_of(run) == simulation]:
+                    raise DifferError(f"its conversation {refused[0]} was refused: {merger.refused[refused[0]]}")
+                self._check_town(simulation)
+        except (SourceError, DifferError) as error:
+            self._refused[f"simulation {simulation}"] = str(error)
+            reason = f"it is a conversation of simulation {simulation}, which was refused"
+            self._refused |= {row["run"]: reason for row in rows}
+        else:
+            self._done(merger)
+
+    def _check_town(self, simulation: str) -> None:
+        try:
+            self._target.simulations.encounters(simulation)
+        except StorageError:
+            raise DifferError("other runs have the ids of its conversations") from None
+
+    def _merge_calibrations(self) -> None:
+        """Take the calibrations that the target lacks; of two with one digest, the later."""
+        with reading():
+            given = Table(self._source.file, "calibrations").select("")
+            with record_faults(self._source.path):
+                for row in given:
+                    parsed(row["curve"]), datetime.fromisoformat(row["created"])
+        table = Table(self._target.file, "calibrations")
+        with self._target.transaction():
+            known = {row["calibration"]: row for row in table.select("")}
+            for row in given:
+                if (there := known.get(row["calibration"])) is None or _moment(there) < _moment(row):
+                    table.insert(row, replace=True)
+
+    def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
+        """Yield runs in the lists that are merged together."""
+        with reading():
+            counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
+        turns = {row["run"]: row["turns"] for row in counted}
+        batch: list[Row] = []
+        waiting = 0
+        for row in rows:
+            batch.append(row)
+            waiting += 1 + turns.get(row["run"], 0)
+            if waiting >= TURNS_AT_ONCE:
+                yield batch
+                batch, waiting = [], 0
+        if batch:
+            yield batch
+
+    def _merge_experiments(self, named: Collection[str] | None) -> None:
+        """Merge the definitions of experiments: all of them, or those that are named."""
+        with reading():
+            given = [record for record in self._source.experiments.all() if named is None or record.experiment in named]
+        agreed = self._agree(given)
+        with self._target.transaction():
+            known = {record.experiment: record for record in self._target.experiments.all()}
+            for record in given:
+                name = record.experiment
+                if f"experiment {name}" in self._refused:
+                    continue
+                try:
+                    definition, created = self._united(known.get(name), record)
+                    if name in known and definition not in (known[name].definition, agreed.get(name)):
+                        raise UsageError("somebody has changed it in the meantime; merge again")
+                except UsageError as error:
+                    self._refused[f"experiment {name}"] = str(error)
+                    continue
+                row = {"experiment": name, "definition": plain_json(definition), "created": created.isoformat()}
+                Table(self._target.file, "experiments").insert(row, replace=True)
+
+    def _agree(self, given: Sequence[ExperimentRecord]) -> dict[str, dict[str, Any]]:
+        """Return the definitions that experiments of the target are to have, each agreed to; refuse the others."""
+        known = {record.experiment: record for record in self._target.experiments.all()}
+        agreed: dict[str, dict[str, Any]] = {}
+        for record in given:
+            name = record.experiment
+            if name not in known:
+                continue
+            try:
+                definition, _ = self._united(known[name], record)
+                if self._agreed is not None and definition != known[name].definition:
+                    self._agreed(name, known[name].definition, definition)
+            except UsageError as error:
+                self._refused[f"experiment {name}"] = str(error)
+            else:
+                agreed[name] = definition
+        return agreed
+
+    def _united(self, known: ExperimentRecord | None, given: ExperimentRecord) -> tuple[dict[str, Any], datetime]:
+        """Return an experiment of both stores, and when it was begun; the older one first, whichever store has it."""
+        if known is None:
+            if self._joined is not None:
+                self._joined(given.definition, given.definition)  # one that is none would break every list of them
+            return given.definition, given.created
+        older, later = sorted((known, given), key=lambda record: record.created)
+        return self._joined_definition(older.definition, later.definition), older.created
+
+    def _joined_definition(self, known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+        if known == given:
+            return known
+        if self._joined is None:
+            raise UsageError(f"{self._target.path} has another experiment of this name")
+        return self._joined(known, given)
+
+    def _merge_batch(self, rows: Sequence[Row]) -> None:
+        """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""
+        merger = RunMerger(self._source, self._target, self._refused)
+        try:
+            with self._target.transaction():
+                merger.merge(rows)
+        except SourceError as error:
+            if len(rows) == 1:
+                self._refused[rows[0]["run"]] = str(error)
+                return
+            for row in rows:
+                self._merge_batch([row])
+        else:
+            self._done(merger)
+
+    def _done(self, merger: RunMerger) -> None:
+        for outcome in _OUTCOMES:
+            self._outcomes |= dict.fromkeys(getattr(merger, outcome), outcome)
+        self._refused |= merger.refused
+
+    def _renumber(self, table: str, column: str) -> None:
+        """Number rows of the target in the order in which they were created, whatever store they came from."""
+        with self._target.transaction():
+            rows = self._target.file.rows(f"SELECT id, {column} AS name, created FROM {table} ORDER BY id")
+            ordered = sorted(rows, key=_age)
+            moved = [(row["name"], place["id"]) for row, place in zip(ordered, rows, strict=True) if row != place]
+            for name, place in moved:  # below zero first, where no other row is
+                self._target.file.write(f"UPDATE {table} SET id = ? WHERE {column} = ?", -place, name)
+            if moved:
+                self._target.file.write(f"UPDATE {table} SET id = -id WHERE id < 0")
+
+
+def _age(row: Row) -> tuple[Any, ...]:
+    """Return when a run was created; those of one moment, as a town's conversations, in the order of their numbers."""
+    numbered = [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row["name"])]
+    return _moment(row), numbered
+
+
+def _moment(row: Row) -> float:
+    return datetime.fromisoformat(row["created"]).timestamp()

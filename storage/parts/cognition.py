@@ -1,0 +1,173 @@
+"""What was executed in a turn: the steps of agents' cognition, and the trace of every node."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import ConfigDict, TypeAdapter
+from typing_extensions import override
+
+from tertulia.state.cognition import Assessment, Trace
+from tertulia.state.records import Record
+from tertulia.state.store import AnyRecord, CognitionStore
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.parts.contents import Contents
+from tertulia.storage.tables import Table
+from tertulia.storage.values import DamagedValueError, Value, json_text, packed, parsed, unpacked
+
+#: The tables whose rows belong to a turn, each with the column that numbers it.
+_OF_A_TURN = {
+    **{table: f"{table}.turn" for table in ("unit_scores", "candidates", "parts")},
+    **{table: f"{table}.round" for table in ("steps", "calls")},
+}
+
+_COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int]] = TypeAdapter(
+    dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int], config=ConfigDict(defer_build=True)
+)
+
+#: Past all turns and rounds.
+NO_LIMIT = 2**62
+
+_OF_A_RUN = "JOIN lineage ON ancestor = steps.run AND round <= rounds WHERE lineage.run = ?"
+
+
+class Cognition(Contents, CognitionStore):
+    """Steps and traces of a store file; every row has a deterministic key."""
+
+    @override
+    def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
+        row: dict[str, Value] = {
+            "run": run,
+            "round": round,
+            "agent": agent,
+            "node": node,
+            "record": json_text(record.model_dump()),
+        }
+        with self.file.transaction():
+            Table(self.file, "steps").insert(row, replace=True)
+            if isinstance(record, Assessment):
+                self.save_passage(run, round, agent, "thought", record.thought)
+
+    @override
+    def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
+        key = "AND round = ? AND agent = ? AND node = ? ORDER BY depth LIMIT 1"
+        rows = Table(self.file, "steps").select(f"{_OF_A_RUN} {key}", run, round, agent, node)
+        return self._record(kind, rows[0]["record"]) if rows else None
+
+    @override
+    def steps(
+        self,
+        run: str,
+        node: str,
+        kind: type[AnyRecord],
+        first: int = 0,
+        last: int | None = None,
+        agent: str | None = None,
+    ) -> dict[tuple[int, str], AnyRecord]:
+        last = NO_LIMIT if last is None else last
+        self.check_run(run, first, last)
+        of_agent = ("", ()) if agent is None else (" AND agent = ?", (agent,))
+        # A fork may have prepared somebody anew: its own row is the last of its key.
+        rows = Table(self.file, "steps").select(
+            f"{_OF_A_RUN} AND round BETWEEN ? AND ? AND node = ?{of_agent[0]} ORDER BY round, agent, depth DESC",
+            *(run, first, last, node, *of_agent[1]),
+        )
+        return {(row["round"], row["agent"]): self._record(kind, row["record"]) for row in rows}
+
+    @override
+    def save_trace(self, run: str, turn: int, trace: Trace) -> None:
+        row: dict[str, Value] = {
+            "run": run,
+            "turn": turn,
+            "trace": packed(json_text(trace.model_dump())),
+            "stored": json_text(self._stored(run, turn)),
+        }
+        Table(self.file, "traces").insert(row, replace=True)
+
+    def check_run(
+        self, run: str, first: int = 1, last: int = NO_LIMIT, tables: Sequence[str] = ("steps", "parts")
+    ) -> None:
+        """Check that every turn that was executed from `first` to `last` is stored, with all its rows in some tables.
+
+        Raises:
+            StorageError: One is not, or not whole.
+        """
+        lineage = "JOIN lineage ON ancestor = traces.run AND traces.turn <= rounds WHERE lineage.run = ?"
+        check_turns(self, f"{lineage} AND traces.turn BETWEEN ? AND ?", (run, first, last), tables)
+
+    def check_turn(self, run: str, turn: int) -> None:
+        """Check that no row of a turn is missing. A row whose key was altered is missing.
+
+        Args:
+            run: The run that wrote the turn.
+            turn: The turn.
+
+        Raises:
+            StorageError: One is missing.
+        """
+        rows = Table(self.file, "traces").select("WHERE run = ? AND turn = ?", run, turn)
+        for table, count in self._counts(rows[0]["stored"]) if rows else ():
+            # Read, not counted: the rest of a key may have been altered too, by which a row is found.
+            found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
+            if found < count:
+                cause = f"turn {turn} of run {run} has {found} of {count} rows in {table}"
+                raise damaged(self.path, cause)
+
+    def _counts(self, stored: str) -> list[tuple[str, int]]:
+        """Return how many rows of each table were noted; those of a table that can't be are passed over."""
+        with record_faults(self.path):
+            return [(table, count) for table, count in _COUNTS.validate_python(parsed(stored)).items()]
+
+    def _stored(self, run: str, turn: int) -> dict[str, int]:
+        """Return how many rows of each table belong to a turn."""
+        counts = ", ".join(
+            f"(SELECT count(*) FROM {table} WHERE run = :run AND {number} = :turn) AS {table}"
+            for table, number in _OF_A_TURN.items()
+        )
+        return self.file.named_rows(f"SELECT {counts}", {"run": run, "turn": turn})[0]
+
+    @override
+    def trace(self, run: str, turn: int) -> Trace | None:
+        of_turn = "JOIN lineage ON ancestor = traces.run AND turn <= rounds WHERE lineage.run = ? AND turn = ?"
+        rows = Table(self.file, "traces").select(f"{of_turn} ORDER BY depth LIMIT 1", run, turn)
+        if not rows:  # a run may have none; but a damaged index hides one that is there
+            if self.file.rows(f"SELECT 1 FROM traces {self.file.dialect.unindexed} {of_turn} LIMIT 1", run, turn):
+                cause = f"the index of traces lacks turn {turn} of run {run}"
+                raise damaged(self.path, cause)
+            return None
+        try:
+            text = unpacked(rows[0]["trace"])
+        except DamagedValueError as error:
+            raise damaged(self.path, f"a trace does not read: {error}") from error
+        return self._record(Trace, text)
+
+    def _record(self, kind: type[AnyRecord], text: str) -> AnyRecord:
+        with record_faults(self.path):
+            return kind.model_validate(parsed(text))
+
+
+def check_turns(store: Contents, which: str, values: Sequence[Value], tables: Sequence[str]) -> None:
+    """Check that turns that were executed are stored, with all their rows in some tables.
+
+    Args:
+        store: The store.
+        which: SQL that follows `FROM traces`: the turns.
+        values: Of its question marks.
+        tables: The tables.
+
+    Raises:
+        StorageError: One is not, or not whole.
+    """
+    lacking = " OR ".join(
+        f"(SELECT count(*) FROM {table} WHERE {table}.run = traces.run AND {_OF_A_TURN[table]} = traces.turn)"
+        f" < {store.file.dialect.json_field('stored', table, 'count')}"
+        for table in tables
+    )
+    broken = store.file.rows(
+        f"""SELECT traces.run, traces.turn FROM traces {which} AND (
+            (SELECT count(*) FROM turns WHERE turns.run = traces.run AND turns.turn = traces.turn) = 0
+            OR {lacking}) LIMIT 1""",
+        *values,
+    )
+    if broken:
+        cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
+        raise damaged(store.path, cause)

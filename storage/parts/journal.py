@@ -1,0 +1,133 @@
+"""The journal of model calls: every call with what was asked, what came back, and what it took."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+from typing_extensions import override
+
+from tertulia.state.cognition import Call
+from tertulia.state.records import Record, Reply
+from tertulia.state.store import CallStore
+from tertulia.state.text import first_line
+from tertulia.storage.faults import damaged
+from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
+from tertulia.storage.parts.contents import verified
+from tertulia.storage.tables import Table
+from tertulia.storage.values import json_text, packed, parsed, record_of, unpacked
+
+_PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
+
+
+class Journal(Cognition, CallStore):
+    """Calls of a store file."""
+
+    @override
+    def save_calls(self, run: str, calls: Sequence[Call]) -> None:
+        with self.file.transaction():
+            Table(self.file, "calls").insert_all([self._row(run, call) for call in calls], replace=True)
+
+    def _row(self, run: str, call: Call) -> dict[str, Any]:
+        replies, tokens = _packed(call.replies)
+        return {
+            "run": run,
+            **call.model_dump(exclude={"parameters", "replies", "values"}),
+            "parameters_id": self.text_id(json_text(call.parameters)),
+            "replies": replies,
+            "tokens": tokens,
+            "results": json_text(call.values),
+        }
+
+    @override
+    def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
+        key = "WHERE run = ? AND round = ? AND agent = ? AND node = ? AND attempt = ?"
+        rows = Table(self.file, "calls").select(
+            f"{_PARAMETERS} {key}", run, round, agent, node, attempt, also="hash, text"
+        )
+        return self._call(rows[0]) if rows else None
+
+    @override
+    def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
+        first, last = (0, NO_LIMIT) if round is None else (round, round)
+        self.check_run(run, first, last, ("calls",))
+        rows = Table(self.file, "calls").select(
+            f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds
+            WHERE lineage.run = ? AND round BETWEEN ? AND ? AND (depth = 0 OR ? = 0)
+            ORDER BY depth DESC, calls.id""",
+            *(run, first, last, without_shared),
+            also="hash, text",
+        )
+        calls = [self._call(row) for row in rows]
+        return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
+
+    def _call(self, row: dict[str, Any]) -> Call:
+        try:
+            return record_of(
+                Call,
+                row,
+                parameters=self._parameters(row),
+                replies=_unpacked(row["replies"], row["tokens"]),
+                values=parsed(row["results"]),
+            )
+        except (ValueError, TypeError) as error:
+            cause = f"a call does not read: {first_line(error)}"
+            raise damaged(self.path, cause) from error
+
+    def _parameters(self, row: dict[str, Any]) -> Any:
+        if row["parameters_id"] is None:  # a call of a version that did not store them
+            return {}
+        if row["text"] is None:
+            raise ValueError("its parameters are missing")
+        return parsed(verified(row["text"], row["hash"], self.path))
+
+
+class _StoredReply(Record):
+    """A reply without its tokens, and without fields that its text holds."""
+
+    text: str
+    text_tokens: tuple[int, int]
+    fields: dict[str, str | bool | int] | None
+    information: float | None = None
+
+
+_STORED_REPLIES = TypeAdapter(tuple[_StoredReply, ...], config=ConfigDict(defer_build=True))
+
+
+def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
+    """Return replies as readable JSON, and their tokens packed."""
+    rows = [
+        {
+            "text": reply.text,
+            "text_tokens": reply.text_tokens,
+            "fields": None if _is_json_of(reply.text, reply.fields) else reply.fields,
+            **({} if reply.information is None else {"information": reply.information}),
+        }
+        for reply in replies
+    ]
+    tokens = packed(json_text([reply.tokens for reply in replies]))
+    return json_text(rows), tokens
+
+
+def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
+    """Return the replies that were packed; `ValueError` or `TypeError` if they were damaged since."""
+    rows = _STORED_REPLIES.validate_python(parsed(replies))
+    tokens_of_each = parsed(unpacked(tokens))
+    return tuple(
+        Reply(
+            text=row.text,
+            tokens=reply_tokens,
+            text_tokens=row.text_tokens,
+            fields=parsed(row.text) if row.fields is None else row.fields,
+            information=row.information,
+        )
+        for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
+    )
+
+
+def _is_json_of(text: str, fields: dict[str, str | bool | int]) -> bool:
+    """Whether a text, read as JSON, gives these fields: in this order, and with 1, 1.0 and true distinguished."""
+    try:
+        return repr(json.loads(text)) == repr(fields)
+    except (ValueError, RecursionError):
+        return False

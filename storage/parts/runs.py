@@ -1,0 +1,371 @@
+"""Runs of a store file: their records, what they start from, and what they have in common with their ancestors."""
+
+import itertools
+import secrets
+from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from functools import cached_property, lru_cache
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+from typing_extensions import override
+
+from tertulia.state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Extension, RunRecord, RunStatus, Trial
+from tertulia.state.store import Dependents, RunStore
+from tertulia.storage.contract import Database
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.ids import LISTED, listed, resolve_id
+from tertulia.storage.parts.cognition import NO_LIMIT
+from tertulia.storage.parts.contents import Contents
+from tertulia.storage.removal import delete_runs, delete_unused, pointed_from
+from tertulia.storage.sqlite.opening import MEMORY
+from tertulia.storage.tables import Table
+from tertulia.storage.values import Value, parsed, plain_json, record_of
+from tertulia.storage.views import TURNS_OF_RUN
+
+#: Letters and digits that are not taken for one another.
+RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+
+#: Characters of an id that is reserved for a run of another store: there are 700 million, so that two commands that
+#: reserve some at the same time hardly ever take the same.
+_RESERVED_LENGTH = 6
+
+#: Fields of a run's record that are columns as they are.
+_PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
+    "label"
+}
+
+#: A case or a meeting, distinguished by their fields.
+_START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=True))
+
+
+def checked_parameters(text: str) -> dict[str, Any]:
+    """Return the parameters of a run as they are stored; those of other versions may be among them.
+
+    Raises:
+        ValueError, KeyError: They are not such as a run can have.
+    """
+    _check_parameters(text)
+    parameters: dict[str, Any] = parsed(text)
+    return parameters
+
+
+@lru_cache(maxsize=256)  # many runs of a store have the same
+def _check_parameters(text: str) -> None:
+    parameters = parsed(text)
+    Parameters.model_validate({name: value for name, value in parameters.items() if name in Parameters.model_fields})
+    parameters["removal_factor"]  # shown of every run
+
+
+@lru_cache(maxsize=4)  # a command asks again and again, and a population may have ten thousand pictures
+def _start_of(text: str) -> Start:
+    return _START.validate_python(parsed(text))
+
+
+def _trial_row(trial: Trial | None) -> dict[str, Value]:
+    """Return the columns that say which trial a run is."""
+    if trial is None:
+        return dict.fromkeys(("experiment", "setting", "trial_case", "trial", "cohort"))
+    return {"trial_case" if name == "case" else name: value for name, value in trial.model_dump().items()}
+
+
+def _trial_of(row: dict[str, Any]) -> dict[str, Any] | None:
+    if row["experiment"] is None:
+        return None
+    columns = {"experiment": "experiment", "setting": "setting", "case": "trial_case", "trial": "trial"}
+    return {name: row[column] for name, column in {**columns, "cohort": "cohort"}.items()}
+
+
+class Runs(Contents, RunStore):
+    """Runs of a store file."""
+
+    def new_run_id(self) -> str:
+        """Return an id that no run has: four characters, more when those become few."""
+        taken = self._taken_ids()
+        names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
+        return next(name for name in names if name not in taken)
+
+    def new_run_ids(self, number: int) -> list[str]:
+        """Return ids that no run has, for runs that are made in other stores: long, as others may do the same now."""
+        taken, found = self._taken_ids(), dict[str, None]()
+        while len(found) < number:
+            name = "".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(_RESERVED_LENGTH))
+            if name not in taken:
+                found[name] = None
+        return list(found)
+
+    def _taken_ids(self) -> set[str]:
+        ids = "SELECT run AS id FROM runs UNION SELECT simulation FROM simulations"
+        return {row["id"] for row in self.file.rows(ids)}
+
+    def drive_lock(self, run: str) -> AbstractContextManager[None]:
+        """Hold the lock of a run: only one process drives it.
+
+        Raises:
+            StorageError: Another driver has it; the message names its process.
+        """
+        return self.file.drive_lock(run)
+
+    def clear_locks(self) -> None:
+        """Remove what the locks of drivers that were killed have left."""
+        self.file.clear_locks()
+
+    @override
+    def create_run(self, run: RunRecord, start: Start) -> None:
+        parent_run, parent_turn = run.parent or (None, None)
+        row = {
+            **run.model_dump(include=_PLAIN_FIELDS),
+            "seed": str(run.seed),
+            "parameters": plain_json(run.parameters),
+            "participant_models": plain_json({name: m.model_dump() for name, m in run.participant_models.items()}),
+            "extensions": plain_json([extension.model_dump() for extension in run.extensions]),
+            "parent_run": parent_run,
+            "parent_turn": parent_turn,
+            "created": run.created.isoformat(),
+            **_trial_row(run.trial),
+        }
+        with self.file.transaction():
+            row["case_id"] = self.text_id(plain_json(start.model_dump(mode="json")))
+            is_new = self.insert_run(row, run, start)
+        if not is_new and self.run(run.run).created != run.created:
+            raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")
+        self.file.save_log()
+
+    def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
+        """Insert the row of a run with its lineage and what is searched of its start; inside a transaction.
+
+        Args:
+            row: The row, whose start is stored.
+            run: Its record.
+            start: Its start.
+
+        Returns:
+            Whether there was none of its id.
+        """
+        is_new = Table(self.file, "runs").insert(row)
+        for shared in self._lineage_rows(run):
+            Table(self.file, "lineage").insert(shared)
+        participants = (start.participant(name) for name in start.names)
+        memories = ((person.persona.name, memory.text) for person in participants for memory in person.memories)
+        self.save_start_memories(row["case_id"], memories)
+        return is_new
+
+    def _lineage_rows(self, run: RunRecord) -> list[dict[str, Any]]:
+        # A run has all that it wrote itself.
+        itself = {"run": run.run, "ancestor": run.run, "depth": 0, "turns": NO_LIMIT, "rounds": NO_LIMIT}
+        if run.parent is None:
+            return [itself]
+        parent, turn = run.parent
+        turns = turn - 1
+        # A fork at the first turn shares no preparation either; one that rewrites a turn has the thoughts before it.
+        rounds = turn if run.rewritten else turns if turns else -1
+        return [itself] + [
+            {
+                "run": run.run,
+                "ancestor": row["ancestor"],
+                "depth": row["depth"] + 1,
+                "turns": min(row["turns"], turns),
+                "rounds": min(row["rounds"], rounds),
+            }
+            for row in Table(self.file, "lineage").select("WHERE run = ?", parent)
+        ]
+
+    @override
+    def run(self, run: str) -> RunRecord:
+        # Asked for by its id, as while it is driven, a run does not take longer to find the more there are.
+        run_ids = [run] if self.file.rows("SELECT 1 FROM runs WHERE run = ?", run) else self._run_ids()
+        if run not in run_ids and self.file.rows("SELECT 1 FROM simulations WHERE simulation = ?", run):
+            way = f"try tertulia days {run} --encounters, or tertulia simulate --resume {run}"
+            raise UsageError(f"{run} is a simulation, not a run; its conversations are runs: {way}")
+        name = resolve_id(run, run_ids, "run", self.path)
+        if name is None:
+            raise self._no_such_run(run, run_ids)
+        also = f"{TURNS_OF_RUN} AS turns, (SELECT max(turn) FROM traces WHERE traces.run = runs.run) AS traced"
+        rows = Table(self.file, "runs").select("WHERE run = ?", name, also=also)
+        if not rows:
+            raise damaged(self.path, f"run {name} is not found by its id")
+        Table(self.file, "turns").select(
+            "WHERE run = ? AND turn = ?", name, rows[0]["turns"]
+        )  # by which all are counted
+        if (rows[0]["traced"] or 0) > rows[0]["turns"]:
+            raise damaged(self.path, f"turn {rows[0]['traced']} of run {name} is missing")
+        self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
+        return self.run_record(rows[0])
+
+    @override
+    def runs(
+        self,
+        scenario: str | None = None,
+        status: RunStatus | None = None,
+        label: str | None = None,
+        limit: int | None = None,
+        experiment: str | None = None,
+    ) -> list[RunRecord]:
+        wanted = {"scenario": scenario, "status": status, "label": label, "experiment": experiment}
+        given = {column: value for column, value in wanted.items() if value is not None}
+        where = f"WHERE {' AND '.join(f'{column} = ?' for column in given)}" if given else ""
+        rows = Table(self.file, "runs").select(
+            f"{where} ORDER BY id DESC LIMIT ?",
+            *given.values(),
+            NO_LIMIT if limit is None else limit,
+            also=f"{TURNS_OF_RUN} AS turns",
+        )
+        if self.file.is_checked:
+            check_nothing_is_lost(self.file)
+            if given:
+                self.check_all_rows("runs")
+        return [self.run_record(row) for row in rows]
+
+    def check_all_rows(self, table: str) -> None:
+        """Check every row of a table, before some are chosen by a column that may have been altered; where it is cheap.
+
+        Raises:
+            StorageError: A row does not match its checksum.
+        """
+        if self.file.is_checked and self._checked.get(table) != (version := self.file.data_version()):
+            Table(self.file, table).select("")
+            self._checked[table] = version
+
+    @cached_property
+    def _checked(self) -> dict[str, Hashable]:
+        """At which version of the database each table was checked; what is written here has its checksum."""
+        return {}
+
+    @override
+    def start(self, run: str) -> Start:
+        join = "LEFT JOIN contents ON contents.id = case_id WHERE run = ?"
+        rows = self.verified_texts(Table(self.file, "runs").select(join, run, also="hash, text"))
+        if not rows:
+            raise self._no_such_run(run, self._run_ids())
+        with record_faults(self.path):
+            return _start_of(rows[0]["text"])
+
+    @override
+    def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
+        self._update_run(run, status=status, error=error)
+        if status != "running":
+            self.file.save_log()
+
+    @override
+    def set_label(self, run: str, label: str | None) -> None:
+        self._update_run(run, label=label)
+
+    @override
+    def set_extensions(self, run: str, extensions: Sequence[Extension]) -> None:
+        self._update_run(run, extensions=plain_json([extension.model_dump() for extension in extensions]))
+
+    @override
+    def dependents_of(self, run: str) -> Dependents:
+        join = "lineage JOIN runs ON runs.run = lineage.run"
+        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth > 0 ORDER BY id", run)
+        simulations = self.file.rows("SELECT simulation FROM encounters WHERE run = ?", run)
+        return Dependents(
+            forks=tuple(row["run"] for row in forks), simulation=simulations[0]["simulation"] if simulations else None
+        )
+
+    def forks_of(self, run: str) -> tuple[str, ...]:
+        """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
+        self.check_all_rows("lineage")
+        join = "lineage JOIN runs ON runs.run = lineage.run"
+        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth = 1 ORDER BY id", run)
+        return tuple(row["run"] for row in forks)
+
+    @override
+    def remove_run(self, run: str, with_forks: bool = False) -> tuple[str, ...]:
+        with ExitStack() as locks, self.file.transaction():
+            run_ids = self._run_ids()
+            if run not in run_ids:
+                raise self._no_such_run(run, run_ids)
+            dependents = self.dependents_of(run)
+            if dependents.simulation is not None:
+                raise UsageError(
+                    f"run {run} is a conversation of simulation {dependents.simulation}, which would not be whole "
+                    "without it; it stays"
+                )
+            if dependents.forks and not with_forks:
+                raise UsageError(
+                    f"run {run} has forks that have its turns in common ({listed(dependents.forks)}); remove them "
+                    "first, or together with it (--with-forks)"
+                )
+            removed = (run, *dependents.forks)
+            for name in removed:
+                locks.enter_context(self.drive_lock(name))
+            pointed = pointed_from(self.file, removed)
+            delete_runs(self.file, removed)
+            # A run that is driven may be about to point to a text that it has stored, or found, a moment ago.
+            if not self._is_anything_driven(removed):
+                delete_unused(self.file, pointed)
+        return removed
+
+    def _is_anything_driven(self, removed: tuple[str, ...]) -> bool:
+        """Return whether somebody drives a run, or a simulation, other than those that were removed."""
+        running = "SELECT {0} AS run FROM {0}s WHERE status = 'running'"
+        for row in self.file.rows(f"{running.format('run')} UNION {running.format('simulation')}"):
+            if row["run"] not in removed:
+                try:
+                    with self.drive_lock(row["run"]):
+                        pass
+                except StorageError:
+                    return True
+        return False
+
+    def _run_ids(self) -> list[str]:
+        """Return all run ids, newest first."""
+        return [row["run"] for row in self.file.rows("SELECT run FROM runs ORDER BY id DESC")]
+
+    def _check_lineage(self, run: str, parent: str | None) -> None:
+        """Check that a run has what it shares with its ancestors: readers join that table by its keys alone."""
+        rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
+        own = {row["run"] for row in rows if row["run"] == row["ancestor"]}
+        expected = self.file.rows("SELECT run FROM runs WHERE run IN (?, ?)", run, parent)
+        if (
+            own != {row["run"] for row in expected} or 2 * sum(row["run"] == run for row in rows) != len(rows) + 1
+        ):  # one more than its parent
+            raise damaged(self.path, f"the lineage of run {run} is incomplete")
+
+    def run_record(self, row: dict[str, Any]) -> RunRecord:
+        """Return the record of a row of `runs`."""
+        with record_faults(self.path):
+            return record_of(
+                RunRecord,
+                row,
+                parameters=checked_parameters(row["parameters"]),
+                participant_models=parsed(row["participant_models"]),
+                extensions=parsed(row["extensions"]),
+                parent=None if row["parent_run"] is None else (row["parent_run"], row["parent_turn"]),
+                trial=_trial_of(row),
+            )
+
+    def _update_run(self, run: str, **changes: Value) -> None:
+        with self.file.transaction():
+            rows = Table(self.file, "runs").select("WHERE run = ?", run)
+            if not rows:
+                raise self._no_such_run(run, self._run_ids())
+            Table(self.file, "runs").update(rows[0], "run", **changes)
+
+    def _no_such_run(self, run: str, run_ids: list[str]) -> NotFoundError:
+        if run_ids:
+            return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, run_ids[:LISTED])}")
+        state = "does not exist yet" if self.file.path == MEMORY != self.path else "holds no runs yet"
+        return NotFoundError(
+            f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give store=…"
+        )
+
+
+def check_nothing_is_lost(file: Database) -> None:
+    """Check that every run has its record and its lineage, and every turn that was executed its row.
+
+    Raises:
+        StorageError: One is missing.
+    """
+    for lost, what in (
+        ("lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)", "the record of run {run}"),
+        ("runs WHERE run NOT IN (SELECT run FROM lineage WHERE run = ancestor)", "the lineage of run {run}"),
+        ("traces WHERE (run, turn) NOT IN (SELECT run, turn FROM turns)", "turn {turn} of run {run}"),
+    ):
+        if found := file.rows(f"SELECT * FROM {lost} LIMIT 1"):
+            cause = f"{what.format_map(found[0])} is missing"
+            raise damaged(file.path, cause)

@@ -1,0 +1,267 @@
+"""Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice, zip_longest
+from typing import Any
+
+from typing_extensions import override
+
+from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
+from tertulia.state.records import Remembered, RunStatus, Stream
+from tertulia.state.town import FORMED, SEEN, Encounter, Simulation, Town, TownStore
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.ids import LISTED, resolve_id
+from tertulia.storage.parts.cognition import check_turns
+from tertulia.storage.parts.runs import checked_parameters
+from tertulia.storage.parts.streams import Streams
+from tertulia.storage.tables import Table
+from tertulia.storage.values import Value, json_text, parsed, record_of
+
+#: By resident, memories and their embeddings.
+Memories = Mapping[str, tuple[Sequence[Remembered], Sequence[Sequence[float]]]]
+
+
+class Simulations(Streams, TownStore):
+    """Simulations of a store file; every row has a deterministic key."""
+
+    # --- simulations ------------------------------------------------------------------------------------------------
+
+    def create(self, simulation: Simulation, town: Town, streams: Memories) -> None:
+        """Store a new simulation with what everybody remembers at its beginning, all of it or nothing.
+
+        Args:
+            simulation: The simulation.
+            town: The town.
+            streams: By resident, memories and their embeddings.
+        """
+        row = {
+            **simulation.model_dump(exclude={"seed", "parameters", "created"}),
+            "seed": str(simulation.seed),
+            "parameters": json_text(simulation.parameters),
+            "created": simulation.created.isoformat(),
+        }
+        with self.file.transaction():
+            row["town_id"] = self.text_id(json_text(town.model_dump(mode="json")))
+            if not Table(self.file, "simulations").insert(row):
+                raise StorageError(f"another simulation has just taken the id {simulation.simulation}; start again")
+            for agent, (memories, vectors) in streams.items():
+                self.insert_memories(simulation.simulation, agent, 0, memories, vectors)
+        self.file.save_log()
+
+    def all(self) -> list[Simulation]:
+        """Return all simulations, newest first."""
+        lost = "SELECT simulation FROM encounters WHERE simulation NOT IN (SELECT simulation FROM simulations) LIMIT 1"
+        if found := self.file.rows(lost):
+            cause = "the record of simulation {simulation} is missing".format_map(found[0])
+            raise damaged(self.path, cause)
+        return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
+
+    def get(self, simulation: str) -> Simulation:
+        """Return a simulation by its id, a unique beginning of it, or `@last`.
+
+        Raises:
+            NotFoundError: There is none.
+            UsageError: Several ids begin like that.
+        """
+        ids = [row["simulation"] for row in self.file.rows("SELECT simulation FROM simulations ORDER BY id DESC")]
+        name = resolve_id(simulation, ids, "simulation", self.path)
+        if name is None:
+            way = "`tertulia days` lists them" if ids else "begin with `tertulia simulate tidewell`"
+            hint = nearest_hint(simulation, ids[:LISTED])
+            raise NotFoundError(f"no simulation {simulation!r} in {self.path}{hint}; {way}")
+        (row,) = Table(self.file, "simulations").select("WHERE simulation = ?", name)
+        return self._simulation(row)
+
+    def conversations(self) -> dict[str, str]:
+        """Return the ids of all runs that are conversations of a simulation, and that simulation's."""
+        self._check_encounters()
+        return {row["run"]: row["simulation"] for row in Table(self.file, "encounters").select("")}
+
+    def _check_encounters(self) -> None:
+        """Check that no encounter is missing whose conversation is there; it is stored after the run is created."""
+        lost = self.file.rows(
+            """SELECT runs.run FROM simulations JOIN runs  -- named SIMULATION-DAY-NUMBER
+            ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'
+            AND substr(runs.run, length(simulations.simulation) + 2, 1) BETWEEN '0' AND '9'
+            WHERE runs.status = 'finished' AND runs.run NOT IN (SELECT run FROM encounters)
+            LIMIT 1"""
+        )
+        if lost:
+            cause = "the encounter of conversation {run} is missing".format_map(lost[0])
+            raise damaged(self.path, cause)
+
+    def town(self, simulation: str) -> Town:
+        """Return the town as a simulation found it."""
+        join = "LEFT JOIN contents ON contents.id = town_id WHERE simulation = ?"
+        (row,) = self.verified_texts(Table(self.file, "simulations").select(join, simulation, also="hash, text"))
+        with record_faults(self.path):
+            return Town.model_validate(parsed(row["text"]))
+
+    def update(self, simulation: str, **changes: Value) -> None:
+        """Change columns of a simulation: `status`, `error`, or `days`."""
+        with self.file.transaction():
+            (row,) = Table(self.file, "simulations").select("WHERE simulation = ?", simulation)
+            Table(self.file, "simulations").update(row, "simulation", **changes)
+
+    def set_status(self, simulation: str, status: RunStatus, error: str | None = None) -> None:
+        """Set the status of a simulation, and why it failed."""
+        self.update(simulation, status=status, error=error)
+        if status != "running":
+            self.file.save_log()
+
+    # --- encounters -------------------------------------------------------------------------------------------------
+
+    @override
+    def save_encounter(self, simulation: str, encounter: Encounter) -> None:
+        row = {
+            "simulation": simulation,
+            **encounter.model_dump(exclude={"time", "activities"}),
+            "time": encounter.time.isoformat(),
+            "activities": json_text(encounter.activities),
+        }
+        with self.file.transaction():
+            Table(self.file, "encounters").insert(row)
+
+    def encounters(self, simulation: str) -> list[Encounter]:
+        """Return the encounters of a simulation in their order.
+
+        Raises:
+            StorageError: One of them is missing.
+        """
+        self._check_encounters()
+        found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
+        self._check_whole(self.get(simulation), [(encounter.day, encounter.number) for encounter in found])
+        return found
+
+    def _check_whole(self, simulation: Simulation, found: Sequence[tuple[int, int]]) -> None:
+        """Check that encounters are the first of those that the days have; all of them, where those are over."""
+        count = simulation.encounters_per_day
+        counts = [len(day) for day in self.town(simulation.simulation).logged] if count is None else [count]
+        days = range(1, simulation.days + 1)
+        expected = ((day, number) for day in days for number in range(1, counts[(day - 1) % len(counts)] + 1))
+        needed = expected if simulation.status == "finished" else islice(expected, len(found))
+        if missing := next((key for key, held in zip_longest(needed, found) if key != held), None):
+            day, number = missing
+            cause = f"encounter {number} of day {day} of simulation {simulation.simulation} is missing"
+            raise damaged(self.path, cause)
+
+    @override
+    def encounter(self, simulation: str, day: int, number: int) -> Encounter | None:
+        found = self._read_encounters("WHERE simulation = ? AND day = ? AND number = ?", simulation, day, number)
+        return found[0] if found else None
+
+    @override
+    def last_encounters(self, simulation: str, before: Encounter, limit: int) -> list[Encounter]:
+        found = self._read_encounters(
+            """WHERE simulation = ? AND (day, number) < (?, ?) AND ? IN (initiator, partner)
+            AND ? IN (initiator, partner) ORDER BY day DESC, number DESC LIMIT ?""",
+            *(simulation, before.day, before.number, *before.pair, limit),
+        )
+        return found[::-1]
+
+    def _read_encounters(self, which: str, *values: Value) -> list[Encounter]:
+        with record_faults(self.path):
+            return [
+                record_of(Encounter, row, activities=tuple(parsed(row["activities"])))
+                for row in Table(self.file, "encounters").select(which, *values)
+            ]
+
+    def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
+        """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
+        join = "JOIN encounters ON encounters.run = calls.run WHERE simulation = ?"
+        of_simulation = "JOIN encounters ON encounters.run = traces.run WHERE simulation = ?"
+        check_turns(self, of_simulation, (simulation,), ("calls",))
+        if self.file.is_checked:
+            Table(self.file, "calls").select(join, simulation)
+        rows = self.file.rows(
+            f"""SELECT day, count(*) AS calls, CAST(sum(prompt_tokens) AS BIGINT) AS prompt_tokens,
+            CAST(sum(reply_tokens) AS BIGINT) AS reply_tokens, sum(seconds) AS seconds
+            FROM calls {join} GROUP BY day""",
+            simulation,
+        )
+        return {row.pop("day"): row for row in rows}
+
+    def memory_counts(self, simulation: Simulation, encounters: Sequence[Encounter]) -> dict[int, tuple[int, int]]:
+        """Return by day how many memories were formed, and how often somebody reflected.
+
+        Args:
+            simulation: The simulation.
+            encounters: All its encounters, in their order.
+
+        Raises:
+            StorageError: Some are missing, or were altered.
+        """
+        name = simulation.simulation
+        self._check_streams(name)
+        formed = Table(self.file, "memories").select(
+            f"WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}'", name
+        )
+        for agent in {name for encounter in encounters for name in encounter.pair}:
+            kept = {row["memory"] for row in formed if row["agent"] == agent}
+            self._check_seen(simulation, encounters, agent, kept)
+        counts: Counter[int] = Counter()
+        reflections: dict[int, set[tuple[str, str]]] = {}
+        with record_faults(self.path):
+            for row in formed:
+                day = int(row["memory"].removeprefix(FORMED).partition("_")[0])
+                counts[day] += 1
+                if parsed(row["evidence"]):
+                    reflections.setdefault(day, set()).add((row["agent"], row["created"]))
+        return {day: (count, len(reflections.get(day, ()))) for day, count in counts.items()}
+
+    def _check_streams(self, simulation: str) -> None:
+        """Check that the memories of each resident are numbered from 1 on, those that were formed at the end."""
+        is_formed = f"substr(memory, 1, {len(FORMED)}) = '{FORMED}'"
+        broken = self.file.rows(
+            f"""SELECT agent FROM memories WHERE simulation = ? GROUP BY agent
+            HAVING count(*) <> max(number) OR min(number) <> 1
+            OR sum(CASE WHEN {is_formed} THEN 1 ELSE 0 END)
+                <> max(number) + 1 - coalesce(min(CASE WHEN {is_formed} THEN number END), max(number) + 1) LIMIT 1""",
+            simulation,
+        )
+        if broken:
+            raise self.missing_memories(simulation, broken[0]["agent"])
+
+    # --- memories ---------------------------------------------------------------------------------------------------
+
+    @override
+    def save_memories(
+        self,
+        simulation: str,
+        agent: str,
+        after: int,
+        memories: Sequence[Remembered],
+        vectors: Sequence[Sequence[float]],
+    ) -> None:
+        with self.file.transaction():
+            self.insert_memories(simulation, agent, after, memories, vectors)
+
+    def memories_of(self, simulation: Simulation, agent: str) -> list[Remembered]:
+        """Return all that a resident remembers, in its order.
+
+        Raises:
+            StorageError: Memories are missing, or were altered.
+        """
+        memories = self.remembered(self.stream(simulation, agent))
+        found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation.simulation)
+        self._check_seen(simulation, found, agent, {memory.id for memory in memories})
+        return memories
+
+    def _check_seen(
+        self, simulation: Simulation, encounters: Sequence[Encounter], agent: str, kept: Collection[str]
+    ) -> None:
+        """Check that a resident remembers what they saw in each encounter that is over; `kept`: ids of memories."""
+        for encounter in encounters if simulation.status == "finished" else encounters[:-1]:
+            for person, seen in zip(encounter.pair, reversed(encounter.activities), strict=True):
+                if person == agent and seen is not None and encounter.memory_id(SEEN) not in kept:
+                    raise self.missing_memories(simulation.simulation, agent)
+
+    @override
+    def stream(self, simulation: Simulation, agent: str) -> Stream:
+        length = self.stream_length(simulation.simulation, agent)
+        return Stream(simulation=simulation.simulation, agent=agent, length=length, embedder=simulation.embedder)
+
+    def _simulation(self, row: dict[str, Any]) -> Simulation:
+        with record_faults(self.path):
+            return record_of(Simulation, row, parameters=checked_parameters(row["parameters"]))

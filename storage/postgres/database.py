@@ -1,0 +1,425 @@
+"""The database of a store on a Postgres server, through psycopg; imported where an address asks for it.
+
+1. Writers take turns, as over a file: a transaction takes one lock of the schema first. So nobody waits in a circle,
+   and ids rise in the order in which rows became visible. Reading waits for nobody.
+2. A second connection, made when it is needed, holds the locks of runs that are driven and writes LangGraph's
+   checkpoints. Its locks die with it, however its process ends.
+"""
+
+import json
+import os
+import re
+import socket
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+from psycopg.types.numeric import Int8Dumper
+from typing_extensions import override
+
+from tertulia.state.errors import StorageError
+from tertulia.state.words import has_unspaced
+from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.contract import Database
+from tertulia.storage.dialects import POSTGRES
+from tertulia.storage.faults import BUSY_TIMEOUT_S
+from tertulia.storage.postgres.faults import connection_faults, server_faults
+from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
+from tertulia.storage.postgres.text import decoded, encoded
+from tertulia.storage.schema import BINARY, IDENTIFIERS
+from tertulia.storage.terms import Term, holds_terms
+from tertulia.storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier
+
+#: The schema in which a store is, unless the address ends with `?schema=NAME`.
+DEFAULT_SCHEMA = "tertulia"
+
+_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,47}")
+
+#: What a connection has unless the address says otherwise: a server that can't be reached is given up.
+_SETTINGS = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "tcp_user_timeout": 30000}
+
+#: LangGraph's tables, and how the size of their rows is counted; a run is a thread of its.
+_CHECKPOINTS = {
+    "checkpoints": "octet_length(CAST(checkpoint AS text)) + octet_length(CAST(metadata AS text))",
+    "checkpoint_blobs": "coalesce(octet_length(blob), 0)",
+    "checkpoint_writes": "octet_length(blob)",
+}
+
+Connection = psycopg.Connection[Any]
+
+
+def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None":
+    """Return the open store at an address; `None` where there is none and none is to be made.
+
+    Args:
+        address: The database, and with `?schema=NAME` the schema in it.
+        create: Whether a missing store is made.
+
+    Raises:
+        StorageError: The server, the database or the store can't be opened, or what is there is no store.
+    """
+    conninfo, schema = _conninfo(address)
+    database = ServerDatabase(address, conninfo, schema)
+    try:
+        if database.is_made(create):
+            return database
+    except BaseException:
+        database.close()
+        raise
+    database.close()
+    return None
+
+
+def _conninfo(address: ServerAddress) -> tuple[dict[str, Any], str]:
+    """Return what psycopg connects with, and the name of the schema."""
+    parts = urlsplit(address.url)
+    if "@" in parts.netloc.rpartition("@")[0] or ("@" in address.url and "@" not in parts.netloc + parts.query):
+        with connection_faults(address):  # a password with such a sign: what is left of it would pass for a host
+            raise psycopg.ProgrammingError
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    schema = dict(query).get("schema", DEFAULT_SCHEMA)
+    if not _SCHEMA.fullmatch(schema):
+        raise StorageError(f"schema={schema!a:.60} can't be the name of a schema: use small letters, digits and _")
+    others = urlencode([(name, value) for name, value in query if name != "schema"])
+    with connection_faults(address):
+        given = conninfo_to_dict(parts._replace(query=others).geturl())
+    return {**_SETTINGS, **given, "client_encoding": "utf8", "application_name": _program()}, schema
+
+
+def _program() -> str:
+    """Return what names this process to others at the server: its id, and its machine."""
+    return f"tertulia {os.getpid()} {socket.gethostname()}"[:63]
+
+
+def lock_key(schema: str, run: str = "") -> int:
+    """Return the key of the advisory lock of a run; of whoever writes to the schema, where no run is given."""
+    return int.from_bytes(blake2b(f"{schema}\0{run}".encode(), digest_size=8).digest(), "big", signed=True)
+
+
+class ServerDatabase(Database):
+    """The connection of one user of a store on a Postgres server."""
+
+    dialect = POSTGRES
+    #: The server checks what it reads, and all of it would have to come over the network.
+    is_checked = False
+
+    def __init__(self, address: ServerAddress, conninfo: Mapping[str, Any], schema: str) -> None:
+        self.path, self._conninfo, self._schema = address, conninfo, schema
+        self._writers = lock_key(schema)
+        self._driven: set[str] = set()
+        self._second: Connection | None = None
+        self._connection = self._connected()
+
+    def _connected(self) -> Connection:
+        """Return a new connection, which finds tables in the store's schema alone."""
+        with connection_faults(self.path):
+            connection = psycopg.connect(**self._conninfo, autocommit=True)
+        with server_faults(self.path):
+            if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
+                connection.close()
+                raise StorageError(f"{self.path} holds text as {encoding}; take a database that holds it as UTF8")
+            connection.adapters.register_dumper(int, Int8Dumper)
+            connection.execute(f"SET search_path = {self._schema}; SET lock_timeout = '{BUSY_TIMEOUT_S}s'")
+        return connection
+
+    def is_made(self, create: bool) -> bool:
+        """Return whether the store is there; made, if it is to be and was missing.
+
+        Raises:
+            StorageError: What is there is no store of this version, or it can't be made.
+        """
+        with server_faults(self.path):
+            if not is_made(self._connection, self._schema, self.path) and create:
+                with self._outermost():  # another process may have made it meanwhile
+                    if not is_made(self._connection, self._schema, self.path):
+                        make(self._connection, self._schema)
+                return True
+            return is_made(self._connection, self._schema, self.path)
+
+    @property
+    def connection(self) -> Connection:
+        """The connection of rows and transactions."""
+        return self._connection
+
+    @property
+    def second(self) -> Connection:
+        """The connection of whoever drives runs: for locks, and for LangGraph's checkpoints."""
+        if self._second is None:
+            self._second = self._connected()
+            self._second.row_factory = dict_row
+        return self._second
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    @override
+    def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
+        return self._fetched(_numbered(sql), [_bound(compared(value)) for value in values])
+
+    @override
+    def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
+        return self._fetched(_named(sql), {name: _bound(compared(value)) for name, value in values.items()})
+
+    def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
+        with server_faults(self.path):
+            cursor = self._connection.execute(sql, values, binary=True)
+            names = [column.name for column in cursor.description or ()]
+            readers = [_READERS.get(name, _read) for name in names]
+            return [
+                {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
+            ]
+
+    @override
+    def write(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
+        with self._writing():
+            return self._connection.execute(_numbered(sql), [_bound(value) for value in values])
+
+    @override
+    def insert_row(self, sql: str, *values: Value) -> int:
+        (row,) = self.write(f"{sql} RETURNING id", *values).fetchall()
+        return int(row[0])
+
+    @override
+    def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
+        if records := [[_bound(value) for value in row] for row in rows]:
+            sql = POSTGRES.insert(table, tuple(columns), replace) if replace else _plain_insert(table, columns)
+            with self._writing(), self._connection.cursor() as cursor:
+                cursor.executemany(_numbered(sql), records)
+
+    # --- transactions -----------------------------------------------------------------------------------------------
+
+    @override
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with server_faults(self.path), self._nested() if self._is_in_transaction else self._outermost():
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Execute statements inside the transaction that is open, or in one of their own."""
+        with server_faults(self.path), nullcontext() if self._is_in_transaction else self._outermost():
+            yield
+
+    @property
+    def _is_in_transaction(self) -> bool:
+        return self._connection.info.transaction_status == TransactionStatus.INTRANS
+
+    @contextmanager
+    def _outermost(self) -> Iterator[None]:
+        try:
+            self._connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self._writers})")
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            with suppress(psycopg.Error):  # as where the server went away
+                self._connection.rollback()
+            raise
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        self._connection.execute("SAVEPOINT nested")
+        try:
+            yield
+            self._connection.execute("RELEASE nested")
+        except BaseException:
+            with suppress(psycopg.Error):
+                self._connection.execute("ROLLBACK TO nested; RELEASE nested")
+            raise
+
+    # --- search -----------------------------------------------------------------------------------------------------
+
+    @override
+    def check_full_text(self) -> None:
+        """Check nothing: the server makes the words of a passage of its text."""
+
+    @override
+    def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
+        held = json.dumps(self._holding(terms))
+        looked_through = f"passages.id IN {POSTGRES.given_counts.replace('?', ':held')}"
+        if any(has_unspaced(term.text) for term in terms):  # the index has no word of them
+            return looked_through, {"held": held}
+        # Terms without a letter or a digit are passed over, as SQLite does.
+        worded = {f"term{number}": term for number, term in enumerate(terms) if any(map(str.isalnum, term.text))}
+        query = " && ".join(_query(name, term) for name, term in worded.items())
+        indexed = f"passages.words @@ ({query})" if worded else "FALSE"
+        return f"{indexed} OR {looked_through}", {"held": held, **{name: term.text for name, term in worded.items()}}
+
+    def _holding(self, terms: Sequence[Term]) -> list[int]:
+        """Return the ids of the passages with signs of scripts without spaces that hold terms, by their words."""
+        rows = self.rows(f"SELECT id, text FROM passages WHERE {HAS_UNSPACED}")
+        return [row["id"] for row in rows if holds_terms(row["text"], terms)]
+
+    # --- drivers ----------------------------------------------------------------------------------------------------
+
+    @override
+    @contextmanager
+    def drive_lock(self, run: str) -> Iterator[None]:
+        identifier(run)
+        if run in self._driven:
+            raise StorageError(_driven_message(run, f"thread of this process (pid {os.getpid()})"))
+        key = lock_key(self._schema, run)
+        with server_faults(self.path):
+            found = self.second.execute("SELECT pg_try_advisory_lock(%s) AS is_ours", (key,)).fetchone()
+            if found is None or not found["is_ours"]:
+                raise StorageError(_driven_message(run, self._driver(key)))
+        self._driven.add(run)
+        try:
+            yield
+        finally:
+            self._driven.discard(run)
+            with suppress(psycopg.Error):  # without a connection there is no lock
+                self.second.execute("SELECT pg_advisory_unlock(%s)", (key,))
+
+    def _driver(self, key: int) -> str:
+        """Return which process holds a lock, as far as the server knows."""
+        rows = self.rows(
+            f"SELECT application_name AS name FROM {_HOLDERS} JOIN pg_stat_activity USING (pid)", *_halves(key)
+        )
+        match rows[0]["name"].split() if rows else []:
+            case ["tertulia", pid, machine]:
+                return f"process (pid {pid} on {machine})"
+        return "process"
+
+    @override
+    def clear_locks(self) -> None:
+        """Do nothing: a lock dies with the connection that holds it."""
+
+    @override
+    def drivers(self) -> "ServerDrivers":
+        return ServerDrivers(self, self._schema)
+
+    @override
+    def data_version(self) -> Hashable:
+        # Differs whenever anybody has begun or ended to write, to any table of the server's.
+        return str(self.rows("SELECT CAST(pg_current_snapshot() AS text) AS snapshot")[0]["snapshot"])
+
+    # --- LangGraph's checkpoints ------------------------------------------------------------------------------------
+
+    @override
+    def checkpoint_sizes(self) -> dict[str, int]:
+        tables = " UNION ALL ".join(
+            f"SELECT thread_id, {size} AS bytes FROM {table}" for table, size in _CHECKPOINTS.items()
+        )
+        rows = self.rows(
+            f"SELECT thread_id, CAST(sum(bytes) AS bigint) AS size FROM ({tables}) AS rows GROUP BY thread_id"
+        )
+        return {row["thread_id"]: row["size"] for row in rows}
+
+    @override
+    def delete_checkpoints(self, threads: Collection[str]) -> None:
+        for table in _CHECKPOINTS:
+            self.write(f"DELETE FROM {table} WHERE thread_id IN {POSTGRES.given_texts}", json.dumps([*threads]))
+
+    # --- the server -------------------------------------------------------------------------------------------------
+
+    @override
+    def check_writable(self) -> None:
+        (found,) = self.rows(
+            """SELECT pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS is_read_only,
+            has_table_privilege('runs', 'INSERT') AS may_insert"""
+        )
+        if found["is_read_only"] or not found["may_insert"]:
+            raise StorageError(f"{self.path} can't be written by this user; have it granted, or name another user")
+
+    @override
+    def save_log(self) -> None:
+        """Do nothing: the server writes its log."""
+
+    @override
+    def compact(self) -> None:
+        """Do nothing: the server uses the space again by itself (autovacuum)."""
+
+    @override
+    def reopen(self) -> None:
+        self._connection.close()
+        self._connection = self._connected()
+
+    @override
+    def close(self) -> None:
+        self._connection.close()
+        if self._second is not None:
+            self._second.close()
+
+
+def _driven_message(run: str, who: str) -> str:
+    return f"{run} is being driven by another {who}; wait for it, or stop it, then resume"
+
+
+#: Whoever holds the advisory lock of a key, whose two halves are its parameters.
+_HOLDERS = """(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND CAST(classid AS bigint) = ? AND CAST(objid AS bigint) = ?) AS holders"""
+
+
+def _halves(key: int) -> tuple[int, int]:
+    return (key >> 32) & 0xFFFFFFFF, key & 0xFFFFFFFF
+
+
+class ServerDrivers:
+    """Which runs of a store are driven now: those whose locks somebody holds."""
+
+    def __init__(self, database: ServerDatabase, schema: str) -> None:
+        self._database, self._schema = database, schema
+
+    def is_driven(self, run: str) -> bool:
+        """Return whether a process drives a run."""
+        return bool(self._database.rows(f"SELECT 1 FROM {_HOLDERS}", *_halves(lock_key(self._schema, run))))
+
+
+def _query(name: str, term: Term) -> str:
+    """Return SQL for the words of a term in their order, the last of them the beginning of one if it says so."""
+    words = f"regexp_replace(search_words(:{name}), ' +', ' <-> ', 'g')"
+    beginning = " || ':*'" if term.is_prefix else ""
+    return f"to_tsquery('simple', {words}{beginning})"
+
+
+@lru_cache(maxsize=512)
+def _numbered(sql: str) -> str:
+    """Return SQL with psycopg's marks for parameters instead of question marks."""
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+@lru_cache(maxsize=512)
+def _named(sql: str) -> str:
+    """Return SQL with psycopg's marks for parameters that have names."""
+    return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", sql.replace("%", "%%"))
+
+
+def _plain_insert(table: str, columns: Sequence[str]) -> str:
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def _bound(value: Value) -> Value:
+    """Return a value as it is written.
+
+    Raises:
+        StorageError: It is larger than what any store holds.
+    """
+    if isinstance(value, str):
+        value = encoded(value)
+    elif not isinstance(value, bytes):
+        return int(value) if isinstance(value, bool) else bound_number(value)
+    if len(value) > LARGEST_BYTES:
+        raise StorageError(f"a value of more than {LARGEST_BYTES >> 20} MB can't be stored")
+    return value
+
+
+def _read(value: Value) -> Value:
+    return decoded(value) if isinstance(value, str) else value
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
+
+
+#: How the values of columns are read, by name; those of all others as `_read`.
+_READERS: Mapping[str, Callable[[Value], Value]] = {
+    **dict.fromkeys(BINARY, _as_it_is),
+    **dict.fromkeys(IDENTIFIERS, identifier),
+}

@@ -1,0 +1,265 @@
+"""The database of a store in a SQLite file."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from tertulia.state.errors import StorageError
+from tertulia.state.words import has_unspaced
+from tertulia.storage.contract import Database
+from tertulia.storage.dialects import SQLITE
+from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
+from tertulia.storage.schema import BINARY, IDENTIFIERS
+from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
+from tertulia.storage.sqlite.opening import MEMORY, open_connection
+from tertulia.storage.terms import UNSPACED, Term, holds_terms
+from tertulia.storage.values import Value, bound, compared, decoded, identifier, read
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database as SqliteUtils
+
+#: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
+CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
+
+#: LangGraph's tables, which it makes itself when it first stores a checkpoint; a run is a thread of its.
+_CHECKPOINT_TABLES = ("checkpoints", "writes")
+
+#: Bits of the number of a page of the full-text index that follow those of its segment (SQLite's fts5_index.c).
+_PAGE_BITS = 37
+
+#: What finds passages that hold signs of scripts without spaces.
+_HAS_UNSPACED = " OR ".join(
+    f"passages.text GLOB '*[{''.join(f'{first}-{last}' for first, last in ranges)}]*'"
+    for ranges in (UNSPACED[:-1], UNSPACED[-1:])
+)
+
+
+class StoreFile(Database):
+    """The connection of one user of a SQLite file."""
+
+    dialect = SQLITE
+
+    _has_driven = False
+
+    def __init__(self, path: Path | str, create: bool) -> None:
+        """Open the file (see `open_connection`) and check its structure where that is cheap."""
+        self.path = path
+        self._connect(create)
+        try:
+            self._check_structure()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, create: bool) -> None:
+        self._connection = open_connection(self.path, create)
+        self._connection.text_factory = decoded
+        self._database: SqliteUtils | None = None
+
+    @property
+    def database(self) -> "SqliteUtils":
+        """The file as sqlite-utils shows it; imported when asked for, as reading does without (see `_prepared`)."""
+        if self._database is None:
+            from sqlite_utils import Database as SqliteUtils
+
+            self._database = SqliteUtils(self._connection, recursive_triggers=False, execute_plugins=False)
+        return self._database
+
+    @override
+    def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
+        return self._fetched(sql, [bound(compared(value)) for value in values])
+
+    @override
+    def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
+        return self._fetched(sql, {name: bound(compared(value)) for name, value in values.items()})
+
+    def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
+        with storage_faults(self.path):
+            cursor = self._connection.execute(sql, values)
+            names = [column[0] for column in cursor.description]
+            readers = [_READERS.get(name, read) for name in names]
+            return [
+                {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
+            ]
+
+    @override
+    def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
+        with storage_faults(self.path):
+            return self._connection.execute(sql, [bound(value) for value in values])
+
+    @override
+    def insert_row(self, sql: str, *values: Value) -> int:
+        row = self.write(sql, *values).lastrowid
+        assert row is not None  # an INSERT into a table with row ids
+        return row
+
+    @override
+    def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
+        records: list[list[Any]] = [[bound(value) for value in row] for row in rows]
+        with storage_faults(self.path):
+            self.database.table(table).insert_all([[*columns], *records], replace=replace)
+
+    @override
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all writes inside one transaction, or part of the one that is open.
+
+        Nothing inside awaits, so two never interleave. What fails inside another one is undone by itself: whoever
+        opened that one may go on.
+        """
+        with storage_faults(self.path), self._nested() if self._connection.in_transaction else self._outermost():
+            yield
+
+    @contextmanager
+    def _outermost(self) -> Iterator[None]:
+        try:
+            # IMMEDIATE, which sqlite-utils' `atomic` is not: a transaction that only reads at first could not wait for
+            # another writer later. What sqlite-utils does inside becomes part of it.
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.rollback()
+            raise
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        self._connection.execute("SAVEPOINT nested")
+        try:
+            yield
+            self._connection.execute("RELEASE nested")
+        except BaseException:
+            if self._connection.in_transaction:  # SQLite itself rolls back all of it where the disk is full
+                self._connection.execute("ROLLBACK TO nested")
+                self._connection.execute("RELEASE nested")
+            raise
+
+    @override
+    def save_log(self) -> None:
+        # What the write-ahead log holds goes into the file, as far as nobody reads or writes it, without waiting: so
+        # the file alone has it, should it be moved or copied without its log. A transaction is not in the log yet.
+        if self._connection.in_transaction:
+            return
+        with storage_faults(self.path):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    @override
+    def reopen(self) -> None:
+        self._connection.rollback()
+        self.close()
+        self._connect(create=False)
+
+    @override
+    def close(self) -> None:
+        self._connection.close()
+        if self._has_driven:
+            self.clear_locks()
+
+    @property
+    @override
+    def is_checked(self) -> bool:
+        return self.path == MEMORY or os.path.getsize(self.path) <= CHECKED_UP_TO_BYTES
+
+    @override
+    def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
+        # A pure function of texts, for the queries of this connection.
+        self._connection.create_function(
+            "holds_terms", 1, hearing(lambda text: holds_terms(text, terms)), deterministic=True
+        )
+        looked_through = f"({_HAS_UNSPACED}) AND holds_terms(passages.text)"
+        if any(has_unspaced(term.text) for term in terms):  # the index has no word of them
+            return looked_through, {}
+        # Nothing but quotes and a last `*` has a meaning of its own.
+        query = " ".join(f'"{term.text}"{"*" if term.is_prefix else ""}' for term in terms)
+        indexed = "passages.id IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH :query)"
+        return f"{indexed} OR {looked_through}", {"query": query}
+
+    @override
+    def check_full_text(self) -> None:
+        # SQLite's own check passes over a segment none of whose pages can be found any more.
+        pages = f"SELECT id >> {_PAGE_BITS} FROM passages_fts_data WHERE id >> {_PAGE_BITS} > 0"
+        if self.rows(f"{pages} AND id >> {_PAGE_BITS} NOT IN (SELECT segid FROM passages_fts_idx) LIMIT 1"):
+            raise damaged(self.path, "the index of what is searched is not whole")
+        try:
+            self.write("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
+        except StorageError as error:
+            code = getattr(error.__cause__, "sqlite_errorcode", 0)
+            if code & 0xFF != sqlite3.SQLITE_READONLY:  # it writes nothing, but is refused where nothing can be written
+                raise
+
+    # --- drivers ----------------------------------------------------------------------------------------------------
+
+    @override
+    def drive_lock(self, run: str) -> AbstractContextManager[None]:
+        # A store in memory has no other driver.
+        self._has_driven = True
+        return nullcontext() if self.path == MEMORY else drive_lock(Path(self.path), run)
+
+    @override
+    def clear_locks(self) -> None:
+        if self.path != MEMORY:
+            clear_locks(Path(self.path))
+
+    @override
+    def drivers(self) -> Drivers:
+        return Drivers(Path(self.path))
+
+    @override
+    def data_version(self) -> Hashable:
+        return int(self.rows("PRAGMA data_version")[0]["data_version"])
+
+    # --- LangGraph's checkpoints ------------------------------------------------------------------------------------
+
+    @override
+    def checkpoint_sizes(self) -> dict[str, int]:
+        if not self._made("checkpoints"):
+            return {}
+        size = "sum(length(checkpoint) + length(metadata)) AS size"
+        rows = self.rows(f"SELECT thread_id, {size} FROM checkpoints GROUP BY thread_id")
+        return {row["thread_id"]: row["size"] for row in rows}
+
+    @override
+    def delete_checkpoints(self, threads: Collection[str]) -> None:
+        for table in self._made(*_CHECKPOINT_TABLES):
+            self.write(f"DELETE FROM {table} WHERE thread_id IN {SQLITE.given_texts}", json.dumps([*threads]))
+
+    def _made(self, *tables: str) -> list[str]:
+        """Return those of some tables that there are."""
+        given = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name IN {SQLITE.given_texts}"
+        return [row["name"] for row in self.rows(given, json.dumps(tables))]
+
+    # --- the file ---------------------------------------------------------------------------------------------------
+
+    @override
+    def check_writable(self) -> None:
+        place = self.path if os.path.exists(self.path) else Path(self.path).parent
+        if self.path != MEMORY and not os.access(place, os.W_OK):
+            raise StorageError(UNWRITABLE.format(path=self.path))
+
+    @override
+    def compact(self) -> None:
+        self.write("VACUUM")
+
+    def _check_structure(self) -> None:
+        if not self.is_checked:
+            return
+        (found,) = self.rows("PRAGMA quick_check(1)")
+        if found["quick_check"] != "ok":
+            raise damaged(self.path, found["quick_check"].splitlines()[-1])
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
+
+
+#: How the values of columns are read, by name; those of all others as `read`.
+_READERS: Mapping[str, Callable[[Value], Value]] = {
+    **dict.fromkeys(BINARY, _as_it_is),
+    **dict.fromkeys(IDENTIFIERS, identifier),
+}

@@ -1,0 +1,214 @@
+"""What may stand in the schema of a store file: what Tertulia and LangGraph make there, and nothing else.
+
+A trigger, a view, a generated column or an index on an expression is SQL that SQLite executes on its own account; in a
+store that somebody sent, it is theirs. So every object is compared with what this version, or an older one, makes:
+
+1. A schema that is the same as a new store's, to the letter, is known by its hash; this is the common case.
+2. Otherwise each object is compared token by token, as migrated stores and other versions of SQLite spell it otherwise.
+   Triggers, views and full-text tables must be the expected ones. The SQL of a table may hold nothing but the names of
+   columns and tables, types and the simplest constraints, so that no expression can be in it.
+
+What tables and indexes are made of is compared in `structure`. This module executes nothing but one query for
+`sqlite_master`, and is asked before anything is migrated or written.
+"""
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+
+from tertulia.state.errors import StorageError
+from tertulia.state.text import path_argument
+from tertulia.storage.faults import words_of_damage
+from tertulia.storage.schema import SCHEMA_VERSION, TABLES
+
+#: An object: its type, its name, the name of its table, its SQL.
+Row = tuple[object, object, object, object]
+Tokens = tuple[str, ...]
+
+#: The hashes of the schema of a new store, without LangGraph's tables and with them. Other versions of sqlite-utils may
+#: spell it otherwise, which costs a few milliseconds whenever a store is opened, and nothing else.
+KNOWN = frozenset({"0cd7150e48e1a2f680044d6516becfb3", "3ffcd3f62b96eda16662f9d26d611cbb"})
+
+#: LangGraph's tables: it makes them itself, in the same file.
+CHECKPOINT_TABLES = (
+    """CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '',
+    checkpoint_id TEXT NOT NULL, parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id))""",
+    """CREATE TABLE writes (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '',
+    checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL, task_path TEXT NOT NULL DEFAULT '', idx INTEGER NOT NULL,
+    channel TEXT NOT NULL, type TEXT, value BLOB,
+    PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))""",
+)
+
+#: The full-text index, its tables, and the triggers that keep it: since version 6, then of versions 3 to 5.
+FULL_TEXT_OBJECTS = (
+    'CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content="passages")',
+    "CREATE TABLE 'passages_fts_data'(id INTEGER PRIMARY KEY, block BLOB)",
+    "CREATE TABLE 'passages_fts_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID",
+    "CREATE TABLE 'passages_fts_docsize'(id INTEGER PRIMARY KEY, sz BLOB)",
+    "CREATE TABLE 'passages_fts_config'(k PRIMARY KEY, v) WITHOUT ROWID",
+    """CREATE TRIGGER passages_ai AFTER INSERT ON passages BEGIN
+    INSERT INTO passages_fts (rowid, text) VALUES (new.rowid, new.text); END""",
+    """CREATE TRIGGER passages_ad AFTER DELETE ON passages BEGIN
+    INSERT INTO passages_fts (passages_fts, rowid, text) VALUES('delete', old.rowid, old.text); END""",
+    """CREATE TRIGGER passages_au AFTER UPDATE ON passages BEGIN
+    INSERT INTO passages_fts (passages_fts, rowid, text) VALUES('delete', old.rowid, old.text);
+    INSERT INTO passages_fts (rowid, text) VALUES (new.rowid, new.text); END""",
+)
+_FORMER_FULL_TEXT_OBJECTS = (
+    "CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content = 'passages', content_rowid = 'id')",
+    *FULL_TEXT_OBJECTS[1:5],
+    """CREATE TRIGGER passages_inserted AFTER INSERT ON passages BEGIN
+    INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
+    """CREATE TRIGGER passages_deleted AFTER DELETE ON passages BEGIN
+    INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text); END""",
+    """CREATE TRIGGER passages_updated AFTER UPDATE ON passages BEGIN
+    INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text);
+    INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
+)
+
+#: What `ANALYZE` makes, which some tools do by themselves.
+_STATISTICS = (
+    "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+    "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+)
+
+#: All that the SQL of a table consists of, beside names and the defaults of older versions.
+_TABLE_WORDS = frozenset(
+    (
+        *("create", "table", "(", ")", ",", "integer", "text", "real", "blob", "not", "null", "default", "'0'"),
+        *("primary", "key", "unique", "references", "without", "rowid"),
+    )
+)
+
+#: Compiled when it is needed: a store of this version is known by its hash.
+_TOKEN = r"""--[^\n]* | /\*.*?(?:\*/|\Z) | [ \t\n\f\r]+  # nothing to SQLite
+    | (?P<string>'(?:[^']|'')*') | (?P<name>"[^"]*"|\[[^\]]*\]|`[^`]*`) | (?P<word>\w+) | (?P<other>.)"""
+_KINDS = ("table", "view", "trigger", "index")
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def objects(connection: sqlite3.Connection) -> list[Row]:
+    """Return the objects of a store file."""
+    return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+
+
+def is_known(rows: Iterable[Row]) -> bool:
+    """Return whether these are, to the letter, the objects of a new store of this version."""
+    return fingerprint(rows) in KNOWN
+
+
+def fingerprint(rows: Iterable[Row]) -> str:
+    """Return a hash of objects, whatever their order."""
+    return hashlib.blake2b(repr(sorted(map(repr, rows))).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def check_objects(rows: Iterable[Row], version: int, path: str, views: Mapping[str, str]) -> None:
+    """Refuse a store with objects that neither Tertulia nor LangGraph made.
+
+    Args:
+        rows: Its objects.
+        version: The version of its tables, as it says itself.
+        path: The file, for the message.
+        views: The query of each view of this version.
+
+    Raises:
+        StorageError: It has one; nothing of it was executed.
+    """
+    for kind, name, _, sql in rows:
+        if sql is None and kind == "index" and str(name).startswith("sqlite_autoindex_"):
+            continue  # of a key; SQLite reads it from the table's SQL
+        tokens = _tokens(sql) if isinstance(sql, str) else ()
+        if not _is_ours(tokens, version, views):
+            raise StorageError(_complaint(str(kind), str(name), tokens, version, path))
+
+
+def _is_ours(tokens: Tokens, version: int, views: Mapping[str, str]) -> bool:
+    # What SQLite makes of a row follows from its SQL alone, so its other columns are not asked.
+    if tokens in _expected(version):
+        return True
+    match tokens:
+        case ("create", "table", name, "(", *rest):
+            return name in _tables(version) and _table_words(version).issuperset(rest)
+        case ("create", "index", _, "on", table, "(", *columns, ")"):
+            return _is_index(table, False, columns)
+        case ("create", "unique", "index", _, "on", table, "(", *columns, ")"):
+            return _is_index(table, True, columns)
+        case ("create", "view", name, "as", *query):
+            # The views of older versions are dropped unread when the store is migrated.
+            return name in views and (version < SCHEMA_VERSION or tuple(query) == _tokens(views[name]))
+    return False
+
+
+def _is_index(table: str, is_unique: bool, columns: list[str]) -> bool:
+    named = tuple(columns[::2])
+    return (
+        set(columns[1::2]) <= {","} and table in TABLES and (table, is_unique, named) in TABLES[table].index_structure
+    )
+
+
+@lru_cache(maxsize=256)
+def _tokens(sql: str) -> Tokens:
+    """Return the tokens of SQL: words in lower case, names without quotes, strings as they are."""
+    found = []
+    for match in re.finditer(_TOKEN, sql, re.VERBOSE | re.DOTALL | re.ASCII):
+        text = match.group()
+        if match.lastgroup == "name":
+            found.append(text[1:-1].lower() if _PLAIN_NAME.fullmatch(text[1:-1]) else text)
+        elif match.lastgroup is not None:
+            found.append(text if match.lastgroup == "string" else text.lower())
+    return tuple(found)
+
+
+@cache
+def _expected(version: int) -> frozenset[Tokens]:
+    """Return the objects that are known to the last token."""
+    full_text = FULL_TEXT_OBJECTS if version > 5 else _FORMER_FULL_TEXT_OBJECTS if version > 2 else ()
+    return frozenset(map(_tokens, (*full_text, *CHECKPOINT_TABLES, *_STATISTICS)))
+
+
+@cache
+def _tables(version: int) -> frozenset[str]:
+    """Return the names of the tables of a version."""
+    if version == SCHEMA_VERSION:
+        return frozenset(TABLES)
+    tables = set()
+    for tokens in _released(version):
+        match tokens:
+            case ("create", "table", name, *_):
+                tables.add(name)
+            case ("alter", "table", former, "rename", "to", name):
+                tables.symmetric_difference_update((former, name))
+    return frozenset(tables)
+
+
+@cache
+def _table_words(version: int) -> frozenset[str]:
+    """Return all tokens that the SQL of a version's tables may hold."""
+    columns = {column.name for table in TABLES.values() for column in table.columns}
+    before = {token for tokens in _released(min(version, SCHEMA_VERSION - 1)) for token in tokens}
+    return _TABLE_WORDS | columns | frozenset(TABLES) | before
+
+
+@cache
+def _released(version: int) -> tuple[Tokens, ...]:
+    """Return the statements that made or extended the tables of the versions up to one before today's."""
+    from tertulia.storage.sqlite.released import VERSIONS
+
+    statements = [_tokens(sql) for statements in VERSIONS[: max(0, version)] for sql in statements]
+    return tuple(tokens for tokens in statements if tokens[:2] in (("create", "table"), ("alter", "table")))
+
+
+def _complaint(kind: str, name: str, tokens: Tokens, version: int, path: str) -> str:
+    """Return what to say of an object; a name that a shell or a terminal would obey is not repeated."""
+    if not (_PLAIN_NAME.fullmatch(name) and name.lower() in tokens[:5] and kind in _KINDS):
+        return words_of_damage(path, "its schema holds what Tertulia did not make")
+    if name in _tables(version) or name.startswith("passages_") or name in ("checkpoints", "writes"):
+        return words_of_damage(path, f"{name} is not as it was made")
+    return (
+        f"{path} holds a {kind} {name}, which Tertulia did not make, so nothing in it was read; if it is yours, make "
+        "it in a file of your own that attaches the store; to remove it: "
+        f'sqlite3 {path_argument(path)} "DROP {kind.upper()} {name}"'
+    )

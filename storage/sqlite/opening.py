@@ -1,0 +1,225 @@
+"""Opening a store file: what is no store, or was altered, is refused before anything in it is used."""
+
+import os
+import sqlite3
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from tertulia.state.errors import StorageError
+from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
+from tertulia.storage.schema import SCHEMA_VERSION, schema_version
+from tertulia.storage.sqlite.objects import check_objects, is_known, objects
+from tertulia.storage.sqlite.structure import check_tables
+from tertulia.storage.values import LARGEST_BYTES
+from tertulia.storage.views import QUERIES
+
+#: The path of a store that lives only as long as its connection.
+MEMORY = ":memory:"
+
+#: What SQLite says of a file that can be read, on a disk that can't be written.
+_UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+
+#: No SQLite file that holds anything is shorter.
+_SMALLEST_PAGE_BYTES = 512
+
+#: How a journal ends that names a super-journal (https://www.sqlite.org/fileformat2.html, section 4.1).
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+
+#: Steps of SQLite's machine between two looks at whether a signal has come: less than a millisecond, at no cost that
+#: could be measured.
+_STEPS_BETWEEN_SIGNALS = 10_000
+
+
+def open_connection(
+    path: Path | str, create: bool, isolation_level: Literal["IMMEDIATE"] | None = None
+) -> sqlite3.Connection:
+    """Open a store file, new or old, with the tables of this version; on a disk that can't be written, for reading.
+
+    Args:
+        path: The file, or `:memory:`.
+        create: Whether the file is made if it is missing.
+        isolation_level: As in `sqlite3.connect`: whether writing begins a transaction by itself.
+
+    Raises:
+        StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or, where it can't be
+            written, from an older one, or left behind in the middle of writing.
+    """
+    with storage_faults(path):
+        if path == MEMORY:
+            return _prepared(MEMORY, path, isolation_level)
+        refuse_stump(Path(path))
+        try:
+            place = Path(path).absolute().as_uri()
+        except FileNotFoundError:
+            raise StorageError(f"{path} can't be opened: the current folder is gone; change to another") from None
+        refuse_companions(os.path.realpath(path))
+        if create:
+            _make_private(Path(path))
+        try:
+            return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
+        except sqlite3.OperationalError as error:
+            # Python's complaint that a text is not UTF-8 has no error code.
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if create or code not in _UNWRITABLE or not os.access(path, os.R_OK):
+                raise
+            log = Path(f"{path}-wal")
+            if log.exists() and log.stat().st_size:
+                raise StorageError(
+                    f"{path} can't be read where it can't be written: its last changes are still in {log.name}; copy "
+                    "both to a folder that is writable"
+                ) from error
+            return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, can_write=False)
+
+
+def _make_private(path: Path) -> None:
+    """Make the file if it is missing, for its owner alone; SQLite gives the files beside it the same permissions.
+
+    Raises:
+        StorageError: The log of a store that was moved away lies there. SQLite would delete it.
+    """
+    if os.path.exists(path):
+        return
+    refuse_lost_log(path)
+    with suppress(OSError):  # SQLite says why, or another process has just made it
+        os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def refuse_lost_log(path: Path) -> None:
+    """Refuse a missing store whose last changes still lie where it was.
+
+    Raises:
+        StorageError: They do.
+    """
+    log = Path(f"{path}-wal")
+    if os.path.isfile(log) and log.stat().st_size:
+        raise StorageError(
+            f"{path} is not there, but {log.name} is: the last changes of a store that was moved without it; move it "
+            "beside the store, under the store's name and -wal, or remove it"
+        )
+
+
+def refuse_stump(path: Path) -> None:
+    """Refuse the first bytes of a store.
+
+    SQLite would take it for a new file. One without a byte is new: another process may be making it.
+
+    Raises:
+        StorageError: No more is left of it.
+    """
+    size = path.stat().st_size if os.path.isfile(path) else 0
+    if 0 < size < _SMALLEST_PAGE_BYTES:
+        raise damaged(path, f"no more than {size} bytes are left of it")
+
+
+def refuse_companions(path: str) -> None:
+    """Refuse files beside a store through which SQLite would write to, or delete, a file that a stranger chose.
+
+    SQLite follows a link that lies where its log or its journal does; and when it rolls a journal back that names a
+    super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
+
+    Raises:
+        StorageError: There is such a file.
+    """
+    for ending in ("-wal", "-shm", "-journal"):
+        beside = f"{path}{ending}"
+        if os.path.islink(beside):
+            raise StorageError(f"{beside} is a link, so SQLite would write to another file; remove the link first")
+        if os.path.exists(beside) and not os.path.isfile(beside):
+            raise StorageError(f"{beside} is no file, so SQLite could wait for it for ever; remove it first")
+    with suppress(OSError), open(f"{path}-journal", "rb") as journal:
+        journal.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
+        if journal.read() == _JOURNAL_MAGIC:
+            raise StorageError(f"{path}-journal names a file that SQLite would delete; remove the journal first")
+
+
+def _prepared(
+    place: str, path: Path | str, isolation_level: Literal["IMMEDIATE"] | None, can_write: bool = True
+) -> sqlite3.Connection:
+    connection = sqlite3.connect(place, uri=place != MEMORY, timeout=BUSY_TIMEOUT_S, isolation_level=isolation_level)
+    try:
+        _restrict(connection)
+        if (version := schema_version(connection, str(path))) != SCHEMA_VERSION:
+            check_objects(objects(connection), version, str(path), QUERIES)
+            # Imported only where there is something to make: with it comes sqlite-utils, and with that, where it is
+            # installed, pandas: a third of a second, which commands that only read a store don't have to wait.
+            from tertulia.storage.sqlite.migrations import migrate
+
+            migrate(connection, str(path))
+        check_schema(connection, str(path))
+        # All of it is ours, to the last token, and SQLite needs to trust it: up to 3.40 at least, a trigger may not
+        # write to a full-text index otherwise.
+        connection.execute("PRAGMA trusted_schema = ON")
+        if can_write:
+            # WAL: readers don't wait for the writer. NORMAL: kill -9 loses nothing; a power cut may lose the last
+            # commits, but the file stays whole.
+            _use_wal(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_look(path: Path) -> sqlite3.Connection:
+    """Open a store of this version for plain SQL that reads; nothing is made, migrated or written.
+
+    Raises:
+        StorageError: Its schema is not as Tertulia makes it.
+        sqlite3.Error: It can't be opened.
+    """
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        _restrict(connection)
+        if schema_version(connection, str(path)) != SCHEMA_VERSION:
+            raise StorageError(f"{path} is not of this version")
+        check_schema(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    """Let a connection trust nothing that stands in the file, read nothing huge, and hear signals in a query."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_BYTES)
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    connection.set_progress_handler(_hear_signals, _STEPS_BETWEEN_SIGNALS)
+
+
+def _hear_signals() -> int:
+    """Go on. Python handles signals when a function of its own begins; what that raises ends the query.
+
+    Python's `sqlite3` drops the exception and reports SQLITE_INTERRUPT, of which `storage_faults` makes one again.
+    """
+    return 0
+
+
+def check_schema(connection: sqlite3.Connection, path: str) -> None:
+    """Refuse a store of this version whose schema is not as Tertulia makes it.
+
+    Raises:
+        StorageError: Something in it is missing, was changed, or is of somebody else.
+    """
+    rows = objects(connection)
+    if not is_known(rows):
+        check_objects(rows, SCHEMA_VERSION, path, QUERIES)
+        check_tables(connection, path, {str(row[1]) for row in rows}, QUERIES)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn on SQLite's write-ahead log, for which it wants a new file for itself and does not wait by itself."""
+    given_up_at = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > given_up_at:
+                raise
+            time.sleep(0.01)

@@ -1,0 +1,187 @@
+"""A private copy of a store file, which can be migrated and read without the file being touched."""
+
+import errno
+import fcntl
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from tertulia.state.errors import NotFoundError, StorageError
+from tertulia.storage.faults import damaged, storage_faults
+from tertulia.storage.sqlite.opening import refuse_companions, refuse_lost_log, refuse_stump
+
+#: A store with what SQLite may keep beside it.
+_FILES = ("", "-wal", "-journal")
+
+#: The largest store that is copied: twice what a town of a thousand people writes in a month (docs/scale.md). It takes
+#: two minutes, and as much room where temporary files lie; what is larger is merged into, and not from.
+LARGEST_COPY = 32 * 10**9
+
+#: A file of which less than this share is on the disk is no store: SQLite leaves no holes, and no disk compresses so.
+_LEAST_STORED = 1 / 64
+
+#: Room that is left where temporary files lie.
+_LEFT_FREE = 100 * 10**6
+
+#: The header of a database file: what it begins with, and where page size, change counter, number of pages and the
+#: change counter of that number stand (https://www.sqlite.org/fileformat2.html, section 1.3).
+_MAGIC, _HEADER_BYTES = b"SQLite format 3\0", 100
+_PAGE_SIZE, _CHANGES, _PAGES, _COUNTED_AT = slice(16, 18), slice(24, 28), slice(28, 32), slice(92, 96)
+
+#: How the folders of copies are called; each is locked by the process that made it, for as long as that lives.
+_FOLDER = "tertulia-copy-"
+
+
+@contextmanager
+def folder_of_copy() -> Iterator[Path]:
+    """Make a folder for a private copy, where temporary files lie, and remove it afterwards.
+
+    Before, those are removed that processes have left which were killed: a living one holds the lock of its folder.
+    """
+    _sweep()
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
+        lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        with suppress(OSError):  # where a folder can't be locked, nobody can lock it in order to remove it either
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():  # not swept before it was locked
+            break
+        os.close(lock)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _sweep() -> None:
+    """Remove the folders of copies, of this user, that no process holds."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with suppress(OSError):
+            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                if os.fstat(lock).st_uid == os.geteuid():
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+#: A store that somebody has open, and that was not changed for so long, is not being written to. Longer than the steps
+#: in which file systems keep time, so that a change after the first look is seen at the second.
+_QUIET_NS = 2_000_000_000
+
+
+def copy_store(path: Path, copy: Path) -> None:
+    """Copy a store as it is at this moment, with what stands in its log; others may be writing to it.
+
+    Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, where
+    somebody is writing to it, page by page as SQLite sees it.
+
+    Args:
+        path: The file.
+        copy: Where the copy is made; there must be none.
+
+    Raises:
+        NotFoundError: There is no such file.
+        StorageError: It is none, is cut off, too large, or can't be read.
+    """
+    if not os.path.exists(path):
+        refuse_lost_log(path)
+        raise NotFoundError(f"there is no store {path}")
+    if not os.path.isfile(path):
+        raise StorageError(f"{path} is not a file; name a store, or a folder with stores")
+    if not path.stat().st_size:
+        raise StorageError(f"{path} is empty: nothing was ever stored in it, or it was cut off; copy it again")
+    refuse_stump(path)
+    refuse_companions(os.path.realpath(path))
+    with storage_faults(path), _file_faults(path):
+        _check_size(path)
+        before = _changes(path)
+        check_room(sum(size for _, size in before), str(path), copy.parent)
+        if not _is_in_use(path) or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
+            for ending in _FILES:
+                if os.path.exists(f"{path}{ending}"):
+                    shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
+            if _changes(path) == before:
+                return
+            for ending in _FILES:
+                Path(f"{copy}{ending}").unlink(missing_ok=True)
+        place = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(place, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
+
+
+def check_room(size: int, name: str, folder: Path) -> None:
+    """Refuse a store that is larger than what is copied, or than the room that there is for a copy.
+
+    Args:
+        size: Its size in bytes, with its log.
+        name: What messages call it.
+        folder: Where the copy is to lie.
+
+    Raises:
+        StorageError: It is.
+    """
+    if size > LARGEST_COPY:
+        raise StorageError(
+            f"{name} has {_gigabytes(size)}, more than the {_gigabytes(LARGEST_COPY)} that are copied to be read; "
+            "merge the others into it instead (--into)"
+        )
+    if size > shutil.disk_usage(folder).free - _LEFT_FREE:
+        raise StorageError(f"{name} can't be read: {_NO_ROOM} (it takes {_gigabytes(size)})")
+
+
+def _check_size(path: Path) -> None:
+    """Refuse a file that is larger than what is in it: a store is read only after its copy, which may take minutes.
+
+    Raises:
+        StorageError: It has holes, or is longer than its header says.
+    """
+    status = path.stat()
+    with open(path, "rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if not header.startswith(_MAGIC):
+        return  # opening the copy says so, unless it is too large for one
+    page, pages = int.from_bytes(header[_PAGE_SIZE], "big"), int.from_bytes(header[_PAGES], "big")
+    told = pages * (65_536 if page == 1 else page)
+    has_log = any(os.path.exists(f"{path}{ending}") and os.path.getsize(f"{path}{ending}") for ending in _FILES[1:])
+    if told < status.st_size and header[_CHANGES] == header[_COUNTED_AT] and not has_log:
+        raise damaged(path, f"it has {status.st_size:,} bytes, of which its header knows {told:,}")
+    stored = status.st_blocks * 512
+    if stored and stored < status.st_size * _LEAST_STORED:  # some file systems do not say
+        raise damaged(path, f"of its {status.st_size:,} bytes only {stored:,} were ever written")
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 10**9:.1f} GB"
+
+
+#: What helps where a copy finds no room.
+_NO_ROOM = "there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
+
+
+@contextmanager
+def _file_faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageError(f"{path} can't be read: {_NO_ROOM}") from error
+        raise StorageError(f"{path} can't be read ({error.strerror}); give yourself the permission") from error
+
+
+def _changes(path: Path) -> list[tuple[int, int]]:
+    """Return when the files of a store were changed last, and how long they are."""
+    found = [os.stat(f"{path}{ending}") for ending in _FILES if os.path.exists(f"{path}{ending}")]
+    return [(file.st_mtime_ns, file.st_size) for file in found]
+
+
+def _is_in_use(path: Path) -> bool:
+    """Return whether somebody has the store open, or was killed while they had: by the file that they share."""
+    return os.path.exists(f"{path}-shm")

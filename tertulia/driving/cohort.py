@@ -1,0 +1,78 @@
+"""Driving the runs of a cohort side by side: their calls of models meet in batches (`models.cohort`).
+
+What stops a run stops that run alone; an interrupt stops all of them.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tertulia.access.engines import Engines
+from tertulia.driving.driver import recorded_ending
+from tertulia.driving.events import Emit, RunEnded, RunStarted
+from tertulia.driving.interrupting import interruptible, run_or_abandon
+from tertulia.planning.starting import context_of
+from tertulia.state.errors import TertuliaError
+from tertulia.state.records import RunRecord, RunStatus
+
+if TYPE_CHECKING:
+    from tertulia.models.cohort import CohortBatches
+    from tertulia.nodes.machinery.registry import Registry
+    from tertulia.storage.sqlite.checkpoints import SynchronousSaver
+    from tertulia.storage.store import SqlStore
+
+#: A stored run with its models and its nodes.
+OpenedRun = tuple[RunRecord, Engines, "Registry"]
+
+
+def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> None:
+    """Drive runs side by side, each to its end, in this thread; those that have ended already take no part.
+
+    Args:
+        store: The open store.
+        runs: All runs of the cohort that have not ended, in its order; they share models by identity.
+        emit: Takes the events of all runs: `RunStarted` first and `RunEnded` last of each.
+
+    Raises:
+        StorageError: Another process drives one of the runs; nothing is touched.
+        KeyboardInterrupt: They were interrupted.
+    """
+    from tertulia.models.cohort import CohortBatches
+
+    batches = CohortBatches([run.run for run, *_ in runs], store)
+    with ExitStack() as locks:
+        for run, *_ in runs:
+            locks.enter_context(store.drive_lock(run.run))
+        with interruptible():
+            run_or_abandon(_drive_all(store, runs, batches, emit))
+
+
+async def _drive_all(store: "SqlStore", runs: Sequence[OpenedRun], batches: "CohortBatches", emit: Emit) -> None:
+    from tertulia.storage.checkpointing import checkpoints_of
+
+    # One connection for all: hundreds would need as many files open as most systems allow a process.
+    async with checkpoints_of(store) as checkpointer, asyncio.TaskGroup() as tasks:
+        for run in runs:
+            tasks.create_task(_drive(store, run, batches, checkpointer, emit))
+
+
+async def _drive(
+    store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", checkpointer: "SynchronousSaver", emit: Emit
+) -> None:
+    """Drive a run to its end; the others need not wait for it any longer then, however it ended."""
+    from tertulia.driving.conversation import drive
+
+    run, engines, registry = opened
+
+    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
+        emit(RunEnded(run.run, status, store.run(run.run).turns, error))
+
+    try:
+        with suppress(TertuliaError), recorded_ending(store, partial(store.set_status, run.run), report_end):
+            context = context_of(store, run, engines, registry, batches)
+            emit(RunStarted(store.run(run.run), context.start, tuple(store.turns(run.run))))
+            await drive(context, checkpointer, emit)
+    finally:
+        batches.leave(run.run)

@@ -1,0 +1,206 @@
+"""Driving a conversation's graph: one turn, or one round, per invocation, from wherever the last checkpoint left it.
+
+A round of an album chat has many turns, which are stored together at its end.
+
+Where a person has a seat, a turn is interrupted while they are asked; the others think meanwhile.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, StateSnapshot
+
+from tertulia.driving.events import Emit, Noted, StepStarted, TurnFinished, ignore
+from tertulia.driving.platforms import note_platform
+from tertulia.driving.tracing import Tracer
+from tertulia.graphs.album_chat import AlbumGraph, build_album_chat_graph
+from tertulia.graphs.dialogue import DialogueGraph, build_dialogue_graph
+from tertulia.graphs.group_chat import GroupGraph, build_group_chat_graph
+from tertulia.graphs.town import TownGraph
+from tertulia.nodes.seat import invite
+from tertulia.planning.entering import enter
+from tertulia.planning.meeting_check import notes_of_round, warnings_of
+from tertulia.planning.prompt_language import language_notes
+from tertulia.reading.removal import notes_of_turn
+from tertulia.state.album import Population
+from tertulia.state.cognition import Trace
+from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
+from tertulia.state.graph_state import GroupState
+from tertulia.state.meeting import Meeting
+from tertulia.state.seat import Ask
+from tertulia.storage.sqlite.checkpoints import SynchronousSaver
+
+#: The nodes with which a turn begins, and the nodes one of which ends it.
+_FIRST = ("take_turn", "open_round", "draw_pairs")
+_LAST = ("record_turn", "record_speech", "record_silence", "record_round")
+
+#: States that are read at once; a run goes on from one of its newest.
+_PAGE = 8
+
+ConversationGraph = DialogueGraph | GroupGraph | AlbumGraph
+
+
+async def drive(
+    context: Context,
+    checkpointer: BaseCheckpointSaver[Any],
+    emit: Emit = ignore,
+    ask: Ask | None = None,
+) -> None:
+    """Drive a conversation to its end; a run that was interrupted goes on behind its last whole turn.
+
+    A turn that was under way starts over: agents who think together must begin together. Draws are the same, and calls
+    of models that are in the journal are not made again.
+
+    Args:
+        context: The run; its id names the thread of checkpoints.
+        checkpointer: Where they are.
+        emit: Takes `StepStarted` for each step as it begins, `TurnFinished` once a turn is stored, and `Noted`.
+        ask: Asks the person who has the seat, where the run has one, and returns what they answer; `None` from it: they
+            leave. Meanwhile the others think.
+
+    Raises:
+        LeftError: The person has left. What was typed until then is stored.
+        UsageError: The run has a seat, and there is nobody to ask.
+    """
+    if context.parameters.seat is not None and ask is None:
+        raise UsageError(
+            f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `tertulia run`"
+        )
+    context.broker.clear()
+    context.kept.clear()
+    context = replace(context, recorded={})
+    note_platform(context, emit)
+    graph = build_graph(context, checkpointer)
+    config: RunnableConfig = {"configurable": {"thread_id": context.run}}
+    entry: Any = None
+    known = await _whole_state(graph, config, checkpointer, context)
+    if known is not None and known.values.get("finished"):
+        return
+    if known is not None:
+        last = known.values["turn"]
+        if not isinstance(checkpointer, SynchronousSaver):  # something lies behind it
+            config = known.config
+    else:
+        entry = await enter(graph, config, context)
+        last = context.store.run(context.run).turns
+        notes = warnings_of(context.start, context.parameters) if isinstance(context.start, Meeting) else ()
+        for text in (*language_notes(context), *notes):
+            emit(Noted(context.run, text))
+    tracer, noted = Tracer(), set[str]()
+    while True:
+        asks = await _invoke(graph, entry, config, context, tracer, emit, ask)
+        config, entry = {"configurable": {"thread_id": context.run}}, None
+        if asks:
+            entry = Command(resume=True)
+            continue
+        tracer = Tracer()
+        snapshot = await graph.aget_state(config)
+        first, last = last + 1, snapshot.values["turn"]
+        for turn in context.store.turns(context.run, first, last):
+            emit(TurnFinished(context.run, turn))
+        for kind, text in notes_of_turn(context, last):
+            if kind not in noted:  # once is enough: `show` says it of every turn
+                noted.add(kind)
+                emit(Noted(context.run, f"turn {last}: {text}"))
+        for text in notes_of_round(context, cast(GroupState, snapshot.values)):
+            emit(Noted(context.run, text))
+        if snapshot.values["finished"]:
+            return
+
+
+async def _whole_state(
+    graph: ConversationGraph, config: RunnableConfig, checkpointer: BaseCheckpointSaver[Any], context: Context
+) -> StateSnapshot | None:
+    """Return the newest state behind a whole turn of the run's own, `None` if there is none.
+
+    What a stopped turn has left is deleted.
+    """
+    parent = context.store.run(context.run).parent
+    shared = parent[1] - 1 if parent else 0
+    async for snapshot in states_of(graph, config):
+        if snapshot.values.get("finished"):
+            return snapshot
+        if snapshot.next and snapshot.next[0] in _FIRST and snapshot.values["turn"] > shared:
+            forget_behind(checkpointer, snapshot)
+            return snapshot
+    await checkpointer.adelete_thread(config["configurable"]["thread_id"])
+    return None
+
+
+async def states_of(graph: ConversationGraph | TownGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
+    """Yield the states of a run or a simulation, newest first, a few read at once: LangGraph reads all at once."""
+    before: RunnableConfig | None = None
+    while page := [state async for state in graph.aget_state_history(config, before=before, limit=_PAGE)]:
+        for state in page:
+            yield state
+        before = page[-1].config
+
+
+def forget_behind(checkpointer: BaseCheckpointSaver[Any], snapshot: StateSnapshot) -> None:
+    """Delete what is stored behind a state that is gone on from; savers of LangGraph's own keep it unread."""
+    if isinstance(checkpointer, SynchronousSaver):
+        checkpointer.forget_behind(snapshot.config)
+
+
+async def _invoke(
+    graph: ConversationGraph,
+    entry: Any,
+    config: RunnableConfig,
+    context: Context,
+    tracer: Tracer,
+    emit: Emit,
+    ask: Ask | None,
+) -> bool:
+    """Run the graph to the end of a turn, or until a person was asked and has answered; return whether it is that."""
+    tasks = graph.astream(
+        entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
+    )
+    answering: asyncio.Task[None] | None = None
+    try:
+        async for event in tasks:
+            if event["type"] != "tasks":
+                continue
+            task = cast(Mapping[str, Any], event["data"])
+            tracer.note(event["ns"], task)
+            if "input" in task:
+                emit(_step_of(task, context.run))
+            elif task["interrupts"]:
+                assert ask is not None
+                answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
+            elif task["name"] in _LAST and task["error"] is None:
+                # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
+                _store(context, tracer.traces())
+        if answering is not None:
+            await answering
+    finally:
+        if answering is not None:
+            answering.cancel()
+    return answering is not None
+
+
+def _store(context: Context, traces: Mapping[int, Trace]) -> None:
+    """Store what was recorded of a turn, or of the exchanges of a round, with the traces: all of it or nothing."""
+    assert context.recorded is not None
+    with context.store.transaction():
+        for turn, trace in traces.items():
+            context.save(context.recorded.pop(turn))
+            context.store.save_trace(context.run, turn, trace)
+
+
+def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:
+    before: int = task["input"].get("turn", task["input"].get("round"))
+    return StepStarted(run, before + (task["name"] in _FIRST), task["name"], task["input"].get("agent", ""))
+
+
+def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> ConversationGraph:
+    """Return the graph of a run's conversation."""
+    if isinstance(context.start, Population):
+        return build_album_chat_graph(checkpointer, context.nodes)
+    if isinstance(context.start, Meeting):
+        return build_group_chat_graph(context.parameters.order, checkpointer, context.nodes)
+    return build_dialogue_graph(checkpointer, context.nodes)

@@ -1,0 +1,91 @@
+"""Driving a run of a store to its end. Whatever stops it, what it had is kept, and how it ended is stored."""
+
+from asyncio import CancelledError
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tertulia.driving.events import Emit, RunEnded, RunStarted
+from tertulia.driving.interrupting import interruptible, run_or_abandon
+from tertulia.state.errors import LeftError, ModelError, StorageError, TertuliaError, failure_text
+from tertulia.state.records import RunStatus
+from tertulia.state.seat import Ask
+
+if TYPE_CHECKING:
+    from tertulia.state.context import Context
+    from tertulia.storage.store import SqlStore
+
+
+def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None = None) -> None:
+    """Drive a run to its end in this thread, in an event loop of its own.
+
+    Args:
+        store: The open store.
+        context: Of the run (`tertulia.planning.starting.begin`, `reopen`).
+        emit: Takes the events, `RunStarted` first and `RunEnded` last.
+        ask: Asks the person who has the seat, where the run has one.
+
+    Raises:
+        StorageError: Another process drives the run; nothing of it is touched.
+        TertuliaError: The run failed.
+        KeyboardInterrupt: It was interrupted.
+        LeftError: The person who has the seat has left.
+    """
+    run = context.run
+
+    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
+        emit(RunEnded(run, status, store.run(run).turns, error))
+
+    with store.drive_lock(run), interruptible(), recorded_ending(store, partial(store.set_status, run), report_end):
+        emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
+        run_or_abandon(_drive(context, store, emit, ask))
+
+
+async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None) -> None:
+    from tertulia.driving.conversation import drive
+    from tertulia.storage.checkpointing import checkpoints_of
+
+    async with checkpoints_of(store) as checkpointer:
+        await drive(context, checkpointer, emit, ask)
+
+
+@contextmanager
+def recorded_ending(
+    store: "SqlStore", set_status: Callable[..., None], report_end: Callable[[RunStatus, TertuliaError | None], None]
+) -> Iterator[None]:
+    """Store that what is driven inside is running, and how it ended, whatever stops it.
+
+    Args:
+        store: Reopened before an error is stored, which it may itself have caused.
+        set_status: Stores a status, and the error where it failed.
+        report_end: Receives the status and the error, once they are stored.
+
+    Raises:
+        TertuliaError: It failed; errors that are not the project's own become a one-line `ModelError`.
+        KeyboardInterrupt: It was interrupted.
+        LeftError: The person who has the seat has left.
+    """
+    status: RunStatus = "failed"
+    problem: TertuliaError | None = None
+
+    def save_status_if_possible() -> None:
+        with suppress(StorageError):
+            store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
+            set_status(status, None if problem is None else str(problem))
+
+    try:
+        set_status("running")
+        yield
+        set_status("finished")
+        status = "finished"
+    except (KeyboardInterrupt, SystemExit, CancelledError, LeftError):
+        status = "interrupted"
+        save_status_if_possible()
+        raise
+    except Exception as error:
+        problem = error if isinstance(error, TertuliaError) else ModelError(failure_text(error))
+        save_status_if_possible()
+        raise problem from error
+    finally:
+        report_end(status, problem)

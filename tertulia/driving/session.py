@@ -1,0 +1,112 @@
+"""A run driven in a thread of its own, so that Python goes on beside it: in a script, a notebook, or an event loop.
+
+The thread has its own connection to the store and its own event loop; nothing but events comes out of it.
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import AsyncIterator, Callable, Generator
+from typing import Final
+
+from tertulia.driving.events import Emit, Event
+from tertulia.driving.interrupting import interrupt_thread
+from tertulia.state.errors import TertuliaError
+
+#: Drives a run to its end, in the thread that calls it, and gives its events away.
+Drive = Callable[[Emit], None]
+
+_logger = logging.getLogger("tertulia")
+
+
+class _End:
+    """Stands behind the last event."""
+
+
+_END: Final = _End()
+
+
+class LoopClosedError(TertuliaError):
+    """The event loop that took a run's events was closed while the run was driven."""
+
+
+def events_of(drive: Drive) -> Generator[Event]:
+    """Yield the events of a run that is driven meanwhile.
+
+    Where this is interrupted, or not read to its end, the run is interrupted; it can be resumed.
+
+    Raises:
+        TertuliaError: The run failed.
+        KeyboardInterrupt: It was interrupted.
+    """
+    events: queue.SimpleQueue[Event | _End] = queue.SimpleQueue()
+    driver = _Driver(drive, events.put)
+    try:
+        driver.start()
+        while not isinstance(event := events.get(), _End):
+            yield event
+    except BaseException:
+        driver.stop()
+        raise
+    driver.finish()
+
+
+async def stream_of(drive: Drive) -> AsyncIterator[Event]:
+    """Yield the events of a run that is driven meanwhile, in an event loop that stays free (see `events_of`)."""
+    loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | _End]()
+
+    def put(event: Event | _End) -> None:
+        try:
+            loop.call_soon_threadsafe(events.put_nowait, event)
+        except RuntimeError:  # nobody is there to be told, but the log
+            raise LoopClosedError("the event loop was closed while a run was driven; the run can be resumed") from None
+
+    driver = _Driver(drive, put)
+    try:
+        driver.start()
+        while not isinstance(event := await events.get(), _End):
+            yield event
+    except BaseException:
+        await asyncio.shield(asyncio.to_thread(driver.stop))
+        raise
+    driver.finish()
+
+
+class _Driver(threading.Thread):
+    """The thread; a daemon, so that a program whose main thread has ended does not wait for it."""
+
+    def __init__(self, drive: Drive, put: Callable[[Event | _End], None]) -> None:
+        super().__init__(name="tertulia run", daemon=True)
+        self._drive, self._put = drive, put
+        self._is_unwanted = False
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Drive the run; what stops it is kept for `finish`."""
+        if self._is_unwanted:
+            return
+        try:
+            self._drive(self._put)
+        except LoopClosedError as error:
+            _logger.warning("%s", error)
+            return
+        except BaseException as error:
+            self._error = error
+        try:
+            self._put(_END)
+        except LoopClosedError as error:
+            _logger.warning("%s", error)
+
+    def stop(self) -> None:
+        """Interrupt the run and wait for the thread, also where the interrupt came while it was being started."""
+        self._is_unwanted = True
+        if self.is_alive():
+            interrupt_thread(self)
+            self.join()
+
+    def finish(self) -> None:
+        """Wait for the thread, and raise what stopped the run."""
+        self.join()
+        if self._error is not None:
+            raise self._error

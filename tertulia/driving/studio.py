@@ -1,0 +1,141 @@
+"""Conversation graphs that LangGraph's own server can run (docs/studio.md).
+
+Tertulia's graphs need a run, models and a store, which that server can't give. So each stands here inside a graph of
+two steps: `begin` makes the run, `hold` opens what it needs and runs the conversation as a subgraph.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+from typing_extensions import TypedDict
+
+from tertulia.access.engines import ModelAccess
+from tertulia.access.model_names import REHEARSAL
+from tertulia.driving.driver import recorded_ending
+from tertulia.planning.starting import Additions, RunPlan, begin, plan_run, reopen
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Record, RunKind
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.store import SqlStore
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
+
+    Graph = CompiledStateGraph["Conversation", "Settings", "Conversation", "Conversation"]
+
+#: The scenario of each kind where none is chosen.
+_SHIPPED: Mapping[RunKind, str] = {"dialogue": "tidewell", "group_chat": "team_building", "album_chat": "villagers"}
+
+#: Steps of a graph that a round takes, at most; LangGraph stops a graph that takes more than it is allowed.
+_STEPS_A_ROUND = 60
+
+
+class Settings(Record):
+    """What can be chosen for a conversation; the server calls it the assistant's context.
+
+    Attributes:
+        scenario: As in `tertulia run`; `None` for a shipped one.
+        removal_factor: λ in [0, 1]; `None` for what the scenario has.
+        rounds: At most so many rounds; `None` for what the scenario has.
+        seed: Seed of all draws.
+        model: `rehearsal`, `smollm2`, a folder or a hub id.
+    """
+
+    scenario: str | None = None
+    removal_factor: float | None = None
+    rounds: int | None = None
+    seed: int = 1
+    model: str = REHEARSAL
+
+
+class Line(TypedDict):
+    """A turn; a silence has no speaker."""
+
+    speaker: str | None
+    text: str
+
+
+class Conversation(TypedDict, total=False):
+    """What the server keeps: the run's id in the store, and in the end its turns."""
+
+    run: str
+    turns: list[Line]
+
+
+def conversation_graph(
+    kind: RunKind, config: Mapping[str, Any], store_path: StoreAddress, access: ModelAccess
+) -> "Graph":
+    """Return the graph of a conversation as a server runs it.
+
+    Args:
+        kind: A dialogue of two, a meeting, or an album chat.
+        config: LangGraph's; `Settings` are read from its `configurable`.
+        store_path: The store.
+        access: What opening models needs.
+
+    Raises:
+        TertuliaError: A setting is not acceptable.
+    """
+    from langgraph.graph import END, START, StateGraph
+
+    from tertulia.planning.entering import first_state_of
+
+    chosen = _settings(config.get("configurable", {}))
+    wanted = {"removal_factor": chosen.removal_factor, "max_turns": chosen.rounds}
+    settings = {name: value for name, value in wanted.items() if value is not None}
+    additions = Additions(trust=access.trust)
+    scenario = chosen.scenario or _SHIPPED[kind]
+    plan = plan_run(scenario, settings, model=chosen.model, seed=chosen.seed, additions=additions)
+    if plan.start.kind != kind:
+        raise UsageError(f"scenario={chosen.scenario} is for the other graph, {plan.start.kind}")
+    inner = _inner_graph(plan)
+    steps = _STEPS_A_ROUND * (plan.parameters.max_turns + 1)
+
+    async def begin_run(state: Conversation) -> Conversation:
+        """Make the run."""
+        with SqlStore.open(store_path) as store:
+            return {"run": begin(store, plan, access).run}
+
+    async def hold(state: Conversation) -> Conversation:
+        """Hold the conversation; when it is held again, it takes its calls from the journal."""
+        with SqlStore.open(store_path) as store, store.drive_lock(state["run"]):
+            context = reopen(store, store.run(state["run"]), access, additions=additions)
+            with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
+                await inner.ainvoke(first_state_of(context), {"recursion_limit": steps}, context=context)
+            turns = store.turns(state["run"])
+        return {"turns": [{"speaker": turn.speaker, "text": turn.text} for turn in turns]}
+
+    graph = StateGraph(Conversation, context_schema=Settings)
+    graph.add_node("begin", begin_run)
+    graph.add_node("hold", hold)
+    graph.add_edge(START, "begin")
+    graph.add_edge("begin", "hold")
+    graph.add_edge("hold", END)
+    return graph.compile(name=kind)
+
+
+def _inner_graph(plan: RunPlan) -> Any:
+    """Return the graph of the conversation itself, without a checkpointer of its own."""
+    from tertulia.graphs.album_chat import build_album_chat_graph
+    from tertulia.graphs.dialogue import build_dialogue_graph
+    from tertulia.graphs.group_chat import build_group_chat_graph
+
+    functions = plan.registry.functions(plan.parameters, plan.start.kind)
+    if plan.start.kind == "group_chat":
+        return build_group_chat_graph(plan.parameters.order, None, functions)
+    if plan.start.kind == "album_chat":
+        return build_album_chat_graph(None, functions)
+    return build_dialogue_graph(None, functions)
+
+
+def _settings(configurable: Mapping[str, Any]) -> Settings:
+    """Return the settings among what a server has put together."""
+    try:
+        return Settings.model_validate(
+            {name: configurable[name] for name in Settings.model_fields if name in configurable}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{first['loc'][0]}={first['input']}: {first['msg']}") from None

@@ -1,0 +1,1 @@
+"""Files for others, and stores united."""

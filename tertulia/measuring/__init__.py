@@ -1,0 +1,1 @@
+"""Figures of stored runs and of files: diversity, participation, pruning, costs."""

@@ -1,0 +1,104 @@
+"""What a run took, or would take: calls, tokens and time, by agent, by step and by model."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import inf, nan
+from types import MappingProxyType
+
+from tertulia.metrics.cost import Cost, cost_by, total
+from tertulia.state.cognition import Call
+from tertulia.state.documents import Document
+from tertulia.state.errors import UsageError
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
+
+#: By model, what a million tokens read, and a million written, cost.
+Prices = Mapping[str, tuple[float, float]]
+
+_NO_PRICES: Prices = MappingProxyType({})
+
+
+def read_prices(given: Iterable[str] | None) -> Prices:
+    """Return by model what a million tokens read, and a million written, cost.
+
+    Raises:
+        UsageError: Something is not `MODEL=READ,WRITTEN`.
+    """
+    prices: dict[str, tuple[float, float]] = {}
+    for price in given or []:
+        name, _, figures = price.rpartition("=")
+        try:
+            read, written = map(float, figures.split(","))
+        except ValueError:
+            read = written = nan
+        if not name or not (0 <= read < inf and 0 <= written < inf):
+            raise UsageError(f"--price {price}: write MODEL=READ,WRITTEN, as in --price openai:NAME=2.50,10")
+        prices[name] = read, written
+    return prices
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """The cost of calls: by agent, by step, by model, and in all.
+
+    Attributes:
+        agents: By agent; the empty name is the whole group's.
+        steps: By node.
+        models: By model.
+        total: In all.
+    """
+
+    agents: Mapping[str, Cost]
+    steps: Mapping[str, Cost]
+    models: Mapping[str, Cost]
+    total: Cost
+
+
+def calls_paid(store: Store, run: RunRecord, turn: int | None = None, agent: str | None = None) -> list[Call]:
+    """Return the calls that a run itself has made; those before a fork were its parent's.
+
+    Args:
+        store: Where the run is stored.
+        run: The run.
+        turn: The only turn whose calls are wanted: also one before the fork.
+        agent: The only agent whose calls are wanted.
+    """
+    return [call for call in store.calls(run.run, turn, without_shared=turn is None) if agent in (None, call.agent)]
+
+
+def cost_table(calls: Sequence[Call]) -> CostTable:
+    """Return what calls took, by agent, step and model."""
+
+    def by(attribute: str) -> dict[str, Cost]:
+        return {key: cost for (key,), cost in cost_by(calls, lambda call: (getattr(call, attribute),)).items()}
+
+    agents = by("agent")
+    return CostTable(agents, by("node"), by("model"), total(agents.values()))
+
+
+def price_of(cost: Cost, per_million: tuple[float, float] | None) -> float | None:
+    """Return what tokens cost, in the currency of the price for a million read and a million written."""
+    if per_million is None:
+        return None
+    return (cost.prompt_tokens * per_million[0] + cost.reply_tokens * per_million[1]) / 1e6
+
+
+def cost_document(calls: Sequence[Call], timed: bool = True, prices: Prices = _NO_PRICES) -> Document:
+    """Return what calls took as JSON: a row per agent and step, one per model with its price, and the sum.
+
+    Args:
+        calls: The calls.
+        timed: Whether their time means anything.
+        prices: Of the models of which they are known.
+    """
+    costs = cost_by(calls, lambda call: (call.agent, call.node))
+    table = cost_table(calls)
+    untimed = {} if timed else {"seconds": None}
+    return {
+        "cost": [{"agent": agent, "node": node, **asdict(cost), **untimed} for (agent, node), cost in costs.items()],
+        "models": [
+            {"model": name, **asdict(cost), **untimed, "price": price_of(cost, prices.get(name))}
+            for name, cost in table.models.items()
+        ],
+        "total": asdict(table.total) | untimed,
+    }

@@ -1,0 +1,79 @@
+"""Dialogues to measure and to export: of stored runs, and those that were logged where a case comes from."""
+
+from typing import TYPE_CHECKING
+
+from tertulia.reading.exchanges import spoken_turns
+from tertulia.state.errors import UsageError
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
+
+if TYPE_CHECKING:
+    from tertulia.metrics.diversity import Dialogue
+
+#: What follows the name of a case whose dialogue was logged, not generated.
+LOGGED = ", logged"
+
+
+def dialogue_of_run(store: Store, run: RunRecord) -> "Dialogue":
+    """Return what is spoken in a run in which somebody speaks (`spoken_in`).
+
+    Raises:
+        UsageError: Nobody speaks in it.
+    """
+    spoken = spoken_in(store, run)
+    if not spoken:
+        raise UsageError(f"nobody speaks in run {run.run}; leave it out")
+    return spoken
+
+
+def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
+    """Return what is spoken in a run: pairs of speaker, as they are called in the words, and text.
+
+    Recorded silences are left out; in an album chat each question is followed by its answer.
+    """
+    from tertulia.metrics.diversity import dialogue_of
+    from tertulia.prompts.renaming import names_in_words
+
+    start = store.start(run.run)
+    names = names_in_words(start.names, Parameters.of_record(run.parameters))
+    return dialogue_of(spoken_turns(store, run.run, start), names.name_of)
+
+
+def logged_dialogues(source: str) -> "dict[str, Dialogue]":
+    """Return the dialogues that a Generative Agents run, or a shipped town, has logged, by the scenario of their case.
+
+    They took place where a generated dialogue of the case takes theirs: a baseline for it.
+
+    Args:
+        source: `ga:FOLDER`, or the name of a town; with `:N` its case N alone.
+
+    Raises:
+        NotFoundError: There is no such folder, town or case.
+        ScenarioError: It can't be read, or it is no log: meetings and scenario files have no dialogues.
+    """
+    from tertulia.worlds.catalog import logged_cases
+
+    return {
+        scenario: [(utterance.speaker, utterance.text) for utterance in utterances]
+        for scenario, utterances in logged_cases(source).items()
+    }
+
+
+def logged_dialogue(case: str) -> "Dialogue":
+    """Return the dialogue that was logged where a generated one of a case takes place.
+
+    Raises:
+        NotFoundError: There is no such folder, town or case.
+        ScenarioError: It can't be read, or it is of no log.
+    """
+    from tertulia.worlds.catalog import logged_case
+
+    return [(utterance.speaker, utterance.text) for utterance in logged_case(case)]
+
+
+def is_log(given: str) -> bool:
+    """Whether an argument names logged dialogues: a Generative Agents run, or a town or its case."""
+    from tertulia.worlds.catalog import TOWNS
+
+    return given.startswith("ga:") or given.partition(":")[0] in TOWNS

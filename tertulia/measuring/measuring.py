@@ -1,0 +1,353 @@
+"""Attention scores of a prompt, and the diversity of dialogues: of files, and of stored runs."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tertulia.measuring.dialogues import LOGGED, dialogue_of_run, is_log, logged_dialogues
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
+from tertulia.state.files import NOT_FOLLOWED, links_noted, read_text
+from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.parameters import ALIASES, Parameters
+from tertulia.state.records import Prompt, RunRecord, Unit
+from tertulia.state.store import Store
+from tertulia.state.words import segmenter
+
+if TYPE_CHECKING:
+    from tertulia.metrics.dialogue_formats import ExportedRun
+    from tertulia.metrics.diversity import Dialogue, DiversityFigures
+
+#: What stored runs can be grouped by, besides any parameter.
+_RUN_FIELDS = ("scenario", "model", "seed")
+
+#: The largest prompt file that is read: a million tokens, with what JSON writes around them.
+_MOST_PROMPT_BYTES = 16 * 10**6
+
+#: Dialogues of files and runs that are measured together, at most: their vectors take 2.5 GB.
+MOST_DIALOGUES = 100_000
+
+
+# --- scores ---------------------------------------------------------------------------------------------------------
+
+
+class _PromptFile(BaseModel):
+    """A prompt file: units in prompt order."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    units: tuple[Unit, ...]
+
+
+def read_prompt(file: Path) -> tuple[Unit, ...]:
+    """Return the units of a prompt file, `{"units": [{"id", "block", "kind", "text", "removable"}]}`.
+
+    Raises:
+        NotFoundError: There is no such file.
+        UsageError: It can't be read as a prompt; the message names the place.
+    """
+    try:
+        document = json.loads(read_text(file, _MOST_PROMPT_BYTES, may_be_pipe=True))
+    except FileNotFoundError:
+        raise NotFoundError(f"no prompt file {file}") from None
+    except OSError as error:
+        raise UsageError(f"{file} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} can't be read: {error}") from None
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{file} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise UsageError(f"{file} is not JSON: {error}") from None
+    try:
+        units = _PromptFile.model_validate(document).units
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise UsageError(f"{file}: {'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}") from None
+    if not units:
+        raise UsageError(f"{file} has no units; a prompt needs at least one")
+    seen: set[str] = set()
+    for unit in units:
+        if unit.id in seen:
+            raise UsageError(f"{file}: the unit id {unit.id!r} stands twice; ids must differ")
+        seen.add(unit.id)
+    return units
+
+
+@dataclass(frozen=True)
+class ScoredPrompt:
+    """The attention score of every unit, with all that is needed to compute it again.
+
+    Attributes:
+        units: The units, in prompt order.
+        scores: By unit, averaged over the responses.
+        token_spans: By unit, first and past-the-last token of the prompt.
+        input_ids: The tokens of the prompt, as fed to the model.
+        responses: The tokens of each response.
+        model: The model.
+        reducer: R of Eq. 1.
+        precision: Precision of the model's weights.
+    """
+
+    units: tuple[Unit, ...]
+    scores: Mapping[str, float]
+    token_spans: Mapping[str, tuple[int, int]]
+    input_ids: Sequence[int]
+    responses: Sequence[Sequence[int]]
+    model: str
+    reducer: str
+    precision: str
+
+
+async def score_prompt(
+    units: tuple[Unit, ...], responses: Sequence[str], model: LanguageModel, parameters: Parameters
+) -> ScoredPrompt:
+    """Return the attention score of every unit (Eq. 1 of APP), averaged over responses.
+
+    Args:
+        units: The prompt.
+        responses: What was answered to it; none of them empty (see `check_responses`).
+        model: The model whose attention is measured.
+        parameters: Reducer and precision.
+    """
+    from tertulia.prompts.render import render
+    from tertulia.state.language_model import ScoringOptions
+
+    rendered = render(Prompt(units=units, speaker="", layout="single_message"), model.tokenizer)
+    tokens = [model.tokenizer.encode(response) for response in responses]
+    scored = await model.score(rendered, tokens, ScoringOptions(reducer=parameters.reducer))
+    return ScoredPrompt(
+        units=units,
+        scores={unit.id: sum(scores[unit.id] for scores in scored) / len(scored) for unit in units},
+        token_spans={unit.id: rendered.token_spans[unit.id] for unit in units},
+        input_ids=rendered.input_ids,
+        responses=tokens,
+        model=model.id,
+        reducer=parameters.reducer,
+        precision=parameters.precision,
+    )
+
+
+def check_responses(responses: Sequence[str]) -> None:
+    """Refuse an empty response.
+
+    Raises:
+        UsageError: One of them is empty.
+    """
+    for index, response in enumerate(responses, 1):
+        if not response:
+            raise UsageError(f"response {index} is empty; there is nothing whose attention could be scored")
+
+
+def score_document(scored: ScoredPrompt) -> Document:
+    """Return scores as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "model": scored.model,
+        "reducer": scored.reducer,
+        "precision": scored.precision,
+        "input_ids": list(scored.input_ids),
+        "responses": [list(response) for response in scored.responses],
+        "units": [
+            {"id": unit.id, "token_span": list(scored.token_spans[unit.id]), "score": scored.scores[unit.id]}
+            for unit in scored.units
+        ],
+    }
+
+
+# --- diversity ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Dialogues by case, and of those that are stored runs which they are.
+
+    Attributes:
+        dialogues: By case.
+        runs: By case, the runs of the store.
+        repeated: Runs that were given more than once, stored or exported; each is counted once.
+        rehearsed: Whether a stand-in without weights spoke in any run, stored or exported.
+    """
+
+    dialogues: Mapping[str, Sequence["Dialogue"]]
+    runs: Mapping[str, Sequence[RunRecord]]
+    repeated: Sequence[str]
+    rehearsed: bool
+
+
+def is_dialogue_file(given: str) -> bool:
+    """Whether an argument names a file of dialogues, or a folder of them, not a stored run or a log."""
+    return not is_log(given) and (Path(given).exists() or "." in given or "/" in given)
+
+
+def is_stored_run(given: str) -> bool:
+    """Whether an argument names a stored run."""
+    return not is_log(given) and not is_dialogue_file(given)
+
+
+def dialogue_files(path: Path) -> list[Path]:
+    """Return the files that an argument names: itself, or those of a folder, not links, that end in `.json[l]`.
+
+    Raises:
+        UsageError: It is a folder with none.
+    """
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
+    files = [file for file in found if not file.is_symlink()]
+    if not files:
+        links = f" ({NOT_FOLLOWED})" if found else ""
+        raise UsageError(f"{path} is a directory without a .json or .jsonl file{links}; give files of dialogues")
+    return files
+
+
+def linked_dialogues(given: Sequence[str]) -> list[str]:
+    """Return a line for each folder of dialogues, of what a user names, in which links were passed over."""
+    folders = [Path(name) for name in given if is_dialogue_file(name) and Path(name).is_dir()]
+    named = {folder: sorted(file.name for file in folder.glob("*.json*") if file.is_symlink()) for folder in folders}
+    return [note for folder, links in named.items() for note in links_noted(links, folder)]
+
+
+def collect(given: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
+    """Return the dialogues of what a user names, by case.
+
+    Args:
+        given: Ids of stored runs, files and folders of dialogues, and logs (`ga:FOLDER`, `tidewell:3`), whose dialogues
+            are cases by themselves, `SCENARIO, logged`.
+        store: Where the runs are stored; needed where there are any.
+        by: As for `collect_cases`.
+
+    Raises:
+        NotFoundError: There is no such file, run or case.
+        ScenarioError: A log can't be read.
+        UsageError: As for `collect_cases`.
+    """
+    logs = [name for name in given if is_log(name)]
+    files = [file for name in given if is_dialogue_file(name) for file in dialogue_files(Path(name))]
+    runs = [name for name in given if is_stored_run(name)]
+    cases = collect_cases(files, runs, store, by if files or runs or not logs else None)
+    logged = {f"{scenario}{LOGGED}": [dialogue] for log in logs for scenario, dialogue in logged_dialogues(log).items()}
+    return replace(cases, dialogues={**cases.dialogues, **logged})
+
+
+def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
+    """Return the dialogues of files and stored runs by case; a run is one dialogue of its scenario's case.
+
+    A run that is given more than once is counted once, as it is in the store where that has it.
+
+    Args:
+        files: Files of dialogues, which name their cases, and of exported runs.
+        runs: Ids of stored runs, or `@last`.
+        store: Where the runs are stored.
+        by: What runs of a scenario are told apart by: `lambda`, `model`, `scenario`, `seed` or any parameter.
+
+    Raises:
+        NotFoundError: There is no such file or run.
+        UsageError: A file can't be read as dialogues, nobody speaks in a run, there is nothing to group by, or there
+            are more than `MOST_DIALOGUES`.
+    """
+    from tertulia.metrics.dialogue_file import read_dialogues
+
+    stored = [] if store is None else [store.run(run) for run in runs]
+    entries = [*islice((entry for file in files for entry in read_dialogues(file)), MOST_DIALOGUES + 1)]
+    if len(entries) + len(stored) > MOST_DIALOGUES:
+        raise UsageError(
+            f"these are more than {MOST_DIALOGUES:,} dialogues, the most that is measured; give it in parts"
+        )
+    given = Counter(_identity(run) for run in (*stored, *(entry.run for entry in entries)) if run is not None)
+    if by is not None and not given:
+        raise UsageError(f"--by {by} groups runs; name some, or files that export wrote (other files name their cases)")
+    counted = {_identity(run) for run in stored}
+    dialogues: dict[str, list[Dialogue]] = {}
+    rehearsed = False
+    for entry in entries:
+        if entry.run is not None:
+            if _identity(entry.run) in counted:
+                continue
+            counted.add(_identity(entry.run))
+        dialogues.setdefault(_case(entry.case, entry.run, by), []).append(entry.dialogue)
+        rehearsed |= entry.rehearsed
+    grouped: dict[str, list[RunRecord]] = {}
+    if store is not None:
+        for run in {run.run: run for run in stored}.values():
+            case = _case(run.scenario, run, by)
+            dialogues.setdefault(case, []).append(dialogue_of_run(store, run))
+            grouped.setdefault(case, []).append(run)
+            rehearsed |= run.rehearsed
+    return Cases(dialogues, grouped, [run for (run, _), times in given.items() if times > 1], rehearsed)
+
+
+def _identity(run: "RunRecord | ExportedRun") -> tuple[str, datetime]:
+    """Return what all copies of a run have in common; another store may have a run of the same id."""
+    return run.run, run.created
+
+
+def _case(name: str, run: "RunRecord | ExportedRun | None", by: str | None) -> str:
+    """Return the case of a dialogue: its name, and for a run the value by which runs are told apart."""
+    return name if run is None or by in (None, "scenario") else f"{name}, {by} {_value(run, by)}"
+
+
+def _value(run: "RunRecord | ExportedRun", by: str) -> str:
+    """Return what a run is grouped by, as text.
+
+    Raises:
+        UsageError: No run has such a value.
+    """
+    name = ALIASES.get(by, by)
+    if name in _RUN_FIELDS:
+        return str(getattr(run, name))
+    place, _, setting = name.partition(".")
+    parameters = Parameters().model_dump() | run.parameters  # an older version did not know every parameter
+    if setting:
+        values: Any = parameters["nodes"] if place == "nodes" else _entry(parameters["node_settings"], place)
+        return _shown(_entry(values, setting))
+    if name not in parameters:
+        fields = ("lambda", *_RUN_FIELDS)
+        others = f" (known: {', '.join(fields)}, and what `tertulia settings` lists)"
+        raise UsageError(f"--by {by}: unknown{nearest_hint(by, (*fields, *parameters), otherwise=others)}")
+    return _shown(parameters[name])
+
+
+def _entry(values: object, name: str) -> Any:
+    """Return an entry of a mapping; `None` where it has none, or a file holds something else."""
+    return values.get(name) if isinstance(values, Mapping) else None
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else "–" if value is None else str(value)
+
+
+def measure(cases: Cases, embedder: Embedder) -> dict[str, "DiversityFigures"]:
+    """Return how diverse the dialogues of each case are."""
+    from tertulia.metrics.diversity import metrics_of_cases
+
+    return metrics_of_cases(cases.dialogues, embedder)
+
+
+def mean_figures(figures: Mapping[str, "DiversityFigures"]) -> "DiversityFigures":
+    """Return the mean of each figure over the cases that have it."""
+    from tertulia.metrics.diversity import mean_over_cases
+
+    return mean_over_cases(figures.values())
+
+
+def metrics_document(cases: Cases, figures: Mapping[str, "DiversityFigures"], embedder: str) -> Document:
+    """Return figures as JSON; where stored runs were measured, with the runs of each case."""
+    document: Document = {
+        "schema_version": SCHEMA_VERSION,
+        "embedder": embedder,
+        "segmenter": segmenter(),
+        "cases": {case: figure.model_dump() for case, figure in figures.items()},
+        "mean": mean_figures(figures).model_dump(),
+    }
+    if cases.runs:
+        document["runs"] = {case: [run.run for run in runs] for case, runs in cases.runs.items()}
+    if cases.runs or cases.rehearsed:
+        document["rehearsed"] = cases.rehearsed
+    return document

@@ -1,0 +1,1 @@
+"""The objects and functions of the public Python API."""

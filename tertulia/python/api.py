@@ -1,0 +1,210 @@
+"""The functions of the public Python API: `run`, `stream`, `resume`, `diff`; `import tertulia as tt` has them all.
+
+Everything works inside a running event loop, as in a notebook, and outside of one: a run is driven in a thread of its
+own (`tertulia.driving.session`). The environment is not read: the store, the cache and keys are arguments.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tertulia.access.model_names import REHEARSAL
+from tertulia.driving.events import Event
+from tertulia.driving.session import stream_of
+from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.python.arguments import check_argument
+from tertulia.python.launching import RunLauncher
+from tertulia.python.store_handle import StoreHandle
+from tertulia.python.stored_run import Run
+from tertulia.python.stores import Store
+from tertulia.reading.comparing import RunComparison
+from tertulia.state.seat import Ask
+from tertulia.storage.addresses import StoreAddress
+
+if TYPE_CHECKING:
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+
+#: The store of runs where none is named: in the current folder.
+DEFAULT_STORE = "tertulia.db"
+
+
+def run(
+    scenario: Path | str,
+    *,
+    removal_factor: float | None = None,
+    seed: int = DEFAULT_SEED,
+    rounds: int | None = None,
+    minutes: float | None = None,
+    order: str | None = None,
+    agents: int | None = None,
+    setting: str | None = None,
+    model: str = DEFAULT_MODEL,
+    rehearse: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
+    extensions: Sequence[Path | str] = (),
+    seat: str | None = None,
+    ask: Ask | None = None,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
+    cache: Path | str | None = None,
+    api_keys: Mapping[str, str] | None = None,
+    progress: bool = True,
+) -> Run:
+    """Run a conversation to its end and return it.
+
+    Where Ctrl-C, or the notebook's stop button, interrupts it, what it had is kept: `resume` goes on.
+
+    ::
+
+        run = tertulia.run("tidewell", removal_factor=0.5, rounds=6)
+        [(turn.speaker, turn.text) for turn in run.turns]
+
+    Args:
+        scenario: A shipped name (`tidewell`, `team_building`, …), a YAML file, or `ga:FOLDER[:CASE]`.
+        removal_factor: λ in [0, 1]: how much of the attended information to remove.
+        seed: Seed of all draws.
+        rounds: At most so many rounds (utterances, in a dialogue).
+        minutes: At most so many simulated minutes.
+        order: Who speaks next in a group: self_driven, rule_based, centralised, random or designated.
+        agents: In an album chat, how many take part.
+        setting: In an album chat, how they are asked: low or high.
+        model: smollm2 (embedded), a folder, a Hugging Face id, `openai:NAME`, or `http://SERVER/v1#NAME`.
+        rehearse: Whether a stand-in without weights speaks.
+        settings: Any other parameters, by name (`tertulia settings` lists them).
+        label: What you call the run.
+        nodes: By place, a node (see `scorer` and `node`) or the name of one that is shipped, or in an extension.
+        mechanisms: Mechanisms of your own (see `mechanism`); in a meeting everybody may switch them on.
+        extensions: Files (.py) or entry points with nodes and mechanisms.
+        seat: Whose words a person types.
+        ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` where they leave.
+        store: The store: a file, or the address of a database, `postgresql://USER@HOST/DATABASE`.
+        cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
+        api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
+        progress: Whether a progress bar is shown, where there is a terminal or a notebook.
+
+    Raises:
+        TertuliaError: The run can't be made like that, or failed; the text is the line that the command prints.
+        KeyboardInterrupt: It was interrupted.
+    """
+    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    options = _options(removal_factor, rounds, minutes, order, agents, setting)
+    name = REHEARSAL if rehearse else model
+    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
+
+
+async def stream(
+    scenario: Path | str,
+    *,
+    removal_factor: float | None = None,
+    seed: int = DEFAULT_SEED,
+    rounds: int | None = None,
+    minutes: float | None = None,
+    order: str | None = None,
+    agents: int | None = None,
+    setting: str | None = None,
+    model: str = DEFAULT_MODEL,
+    rehearse: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
+    extensions: Sequence[Path | str] = (),
+    seat: str | None = None,
+    ask: Ask | None = None,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
+    cache: Path | str | None = None,
+    api_keys: Mapping[str, str] | None = None,
+) -> AsyncIterator[Event]:
+    """Run a conversation and yield its events as they happen; whoever stops reading interrupts it.
+
+    ::
+
+        async for event in tertulia.stream("team_building", rounds=10):
+            if isinstance(event, tertulia.TurnFinished):
+                print(event.turn.speaker, event.turn.text)
+
+    Args and Raises: As `run`.
+    """
+    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    options = _options(removal_factor, rounds, minutes, order, agents, setting)
+    name = REHEARSAL if rehearse else model
+    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    events = stream_of(launcher.drive(launcher.beginning(plan), ask))
+    try:
+        async for event in events:
+            launcher.store.check_open()
+            yield event
+    finally:
+        await events.aclose()  # type: ignore[attr-defined]
+
+
+def resume(
+    run: str | Run = "@last",
+    *,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
+    extensions: Sequence[Path | str] = (),
+    accept_changed: bool = False,
+    ask: Ask | None = None,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
+    cache: Path | str | None = None,
+    api_keys: Mapping[str, str] | None = None,
+    progress: bool = True,
+) -> Run:
+    """Go on with a run where it was stopped, and return it.
+
+    Args:
+        run: A run, its id, a unique beginning of it, or `@last`.
+        nodes, mechanisms, extensions, accept_changed, ask, cache, api_keys, progress: As in `Run.resume`.
+        store: The store, where a run is named.
+
+    Raises:
+        TertuliaError: There is no such run, it can't go on, or it failed.
+    """
+    check_argument("run", run, (str, Run), "a run is expected, or its id", optional=False)
+    if not isinstance(run, Run):
+        handle = _handle(store)
+        with handle.opened() as opened:
+            run = Run(handle, opened.run(run).run)
+    return run.resume(
+        nodes=nodes,
+        mechanisms=mechanisms,
+        extensions=extensions,
+        accept_changed=accept_changed,
+        ask=ask,
+        cache=cache,
+        api_keys=api_keys,
+        progress=progress,
+    )
+
+
+def diff(a: Run, b: Run) -> RunComparison:
+    """Return how two runs of a store differ, to the last record; ids, lineage and wall-clock times are disregarded.
+
+    Raises:
+        UsageError: They lie in two stores.
+    """
+    for name, run in (("a", a), ("b", b)):
+        check_argument(name, run, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
+    return a.diff(b)
+
+
+def _options(
+    removal_factor: float | None,
+    rounds: int | None,
+    minutes: float | None,
+    order: str | None,
+    agents: int | None,
+    setting: str | None,
+) -> dict[str, Any]:
+    """Return what `run` and `stream` take as arguments, by the names of parameters."""
+    limits = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    return limits | {"order": order, "agents": agents, "setting": setting}
+
+
+def _handle(store: StoreAddress | str | StoreHandle) -> StoreHandle:
+    return store if isinstance(store, StoreHandle) else Store(store)

@@ -1,0 +1,349 @@
+"""A run as Python sees it: what is stored of it, read when it is asked for, and what can be done with it."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tertulia.python.arguments import SEED, check_argument, check_changes, check_names, named_as_arguments, whole_number
+from tertulia.python.cell_page import CellPage
+from tertulia.python.store_handle import StoreHandle
+from tertulia.python.stored_turn import StoredTurn
+from tertulia.python.tables import Records
+from tertulia.reading.documents import conversation_document, turn_document
+from tertulia.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
+from tertulia.reading.turns import TurnDetails, read_turn
+from tertulia.state.album import Population
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, RunStatus, Turn
+from tertulia.wording.phrases import clock, people_line, settings, silence
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from tertulia.metrics.participation import Participation
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.reading.comparing import RunComparison
+    from tertulia.state.seat import Ask
+
+#: What a run's data frames can be of: docs/data.md has their columns.
+FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
+
+
+class Run:
+    """A run of a store.
+
+    Everything is read from the store when it is asked for, so a run that goes on elsewhere shows how far it is.
+
+    Attributes:
+        id: Its id.
+        store: The store file that it lies in.
+    """
+
+    def __init__(self, store: StoreHandle, id: str) -> None:
+        """Name a run of a store (`tertulia.open_store(...).run(id)` looks it up)."""
+        self.store, self.id = store, id
+
+    @property
+    def record(self) -> RunRecord:
+        """The run's record: what it was made with, and how it stands."""
+        with self.store.opened() as store:
+            return store.run(self.id)
+
+    @property
+    def status(self) -> RunStatus:
+        """`running`, `interrupted`, `failed` or `finished`."""
+        return self.record.status
+
+    @property
+    def scenario(self) -> str:
+        """The name under which its scenario is run again."""
+        return self.record.scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of all its draws."""
+        return self.record.seed
+
+    @property
+    def label(self) -> str | None:
+        """What its user calls it."""
+        return self.record.label
+
+    @property
+    def parent(self) -> tuple[str, int] | None:
+        """The run, and the turn of it, from which it was forked."""
+        return self.record.parent
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its parameters; `removal_factor` is λ."""
+        return Parameters.of_record(self.record.parameters)
+
+    @property
+    def turns(self) -> Records[Turn]:
+        """All turns, silences among them; a fork's parent's turns come first."""
+        with self.store.opened() as store:
+            return Records(store.turns(store.run(self.id).run))
+
+    @property
+    def exchanges(self) -> Records[RecordedExchange]:
+        """All exchanges of an album chat; none of another conversation."""
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            start = store.start(run.run)
+            return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
+
+    def turn(self, number: int) -> StoredTurn:
+        """Return a turn and how it came about: units with their scores, what was removed, candidates, cognition.
+
+        Raises:
+            NotFoundError: There is no such turn.
+        """
+        return self._turn(number, None)
+
+    def what_if(self, turn: int, removal_factor: float) -> StoredTurn:
+        """Return a turn with the units removed that another λ would have removed, on its recorded scores.
+
+        Raises:
+            NotFoundError: There is no such turn, or it has no recorded scores.
+            UsageError: λ is outside [0, 1].
+        """
+        return self._turn(turn, removal_factor)
+
+    def _turn(self, number: int, removal_factor: float | None) -> StoredTurn:
+        number = whole_number("turn", number, "a turn is an integer")
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            details = read_turn(store, run, store.start(run.run), number, removal_factor=removal_factor)
+        return StoredTurn(details, self._turn_document)
+
+    def _turn_document(self, details: TurnDetails) -> dict[str, Any]:
+        with self.store.opened() as store:
+            return turn_document(store, details)
+
+    def frame(self, of: FrameOf = "turns") -> "DataFrame":
+        """Return what is stored as a pandas data frame; docs/data.md has the columns.
+
+        Args:
+            of: A row per turn, part of one, unit of a prompt, agent and round, or call of a model.
+
+        Raises:
+            UsageError: There is no such frame, or pandas is not installed.
+        """
+        from tertulia.storage import frames
+
+        self.store.check_open()
+        check_argument("of", of, str, "a frame is named by a text: frame('units')")
+        readers = {
+            "turns": frames.turns,
+            "parts": frames.parts,
+            "units": frames.units,
+            "agent_rounds": frames.agent_rounds,
+            "calls": frames.calls,
+        }
+        if of not in readers:
+            raise UsageError(f"there is no frame of {of!r}{nearest_hint(of, readers)}")
+        return readers[of](self.store.path, self.id)
+
+    def participation(self) -> "Participation":
+        """Return who took part how much, as in ChatAgents' Table II."""
+        from tertulia.measuring.participation import read_participation
+
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            return read_participation(store, run, store.start(run.run))
+
+    def transcript(self, thoughts: bool = False) -> str:
+        """Return the run as a Markdown document.
+
+        Args:
+            thoughts: Whether thoughts, bids and removed units stand under every turn.
+        """
+        from tertulia.wording.transcript import transcript
+
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            return "\n".join(transcript(store, run, store.start(run.run), thoughts))
+
+    def document(self) -> dict[str, Any]:
+        """Return what `tertulia show RUN --json` prints."""
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            return conversation_document(store, run, store.start(run.run))
+
+    def view(self, height: int = 720) -> CellPage:
+        """Return the page of the run, which a notebook shows in a cell, without a server and offline.
+
+        Args:
+            height: How high the cell is, in pixels.
+
+        Raises:
+            UsageError: The height is no number of pixels.
+        """
+        return CellPage(self.store, self.id, height)
+
+    def fork(
+        self,
+        at: int,
+        *,
+        removal_factor: float | None = None,
+        rounds: int | None = None,
+        order: str | None = None,
+        model: str | None = None,
+        seed: int | None = None,
+        say: str | None = None,
+        person: Mapping[str, str] | None = None,
+        remember: Mapping[str, str] | None = None,
+        forget: Mapping[str, str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        label: str | None = None,
+        nodes: "Mapping[str, Node | str] | None" = None,
+        mechanisms: "Sequence[Mechanism]" = (),
+        extensions: Sequence[Path | str] = (),
+        accept_changed: bool = False,
+        seat: str | None = None,
+        ask: "Ask | None" = None,
+        cache: Path | str | None = None,
+        api_keys: Mapping[str, str] | None = None,
+        progress: bool = True,
+    ) -> "Run":
+        """Go on from a turn as a run of its own, with something changed or nothing, and return that run.
+
+        Args:
+            at: The first turn of its own: turns 1 to `at` − 1 are shared.
+            removal_factor: λ in [0, 1] from here on.
+            rounds: At most so many rounds in all.
+            order: Another speaking order.
+            model: Another model.
+            seed: Another seed.
+            say: What the speaker of turn `at` says instead.
+            person: Fields of people by `NAME.FIELD`, under their names in scenario files.
+            remember: Memories that people are given, by name.
+            forget: Ids of memories that are taken from people, by name.
+            settings: Parameters by name.
+            label: What you call the fork.
+            nodes: By place, a node or the name of one.
+            mechanisms: Mechanisms of your own.
+            extensions: Files (.py) or entry points with nodes and mechanisms.
+            accept_changed: Whether the source of what is handed over may have changed since this run.
+            seat: Whose words a person types.
+            ask: Asks that person (see `tertulia.run`).
+            cache: Where converted models are kept.
+            api_keys: Keys of remote models, by variable.
+            progress: Whether a progress bar is shown.
+
+        Raises:
+            TertuliaError: The fork can't be made like that, or failed.
+        """
+        from tertulia.planning.forking import StartChanges, plan_fork
+        from tertulia.python.launching import RunLauncher
+
+        changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
+        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        check_names(model, seat, label)
+        check_changes(say, person=person, remember=remember, forget=forget)
+        people, memories, forgotten = (tuple((by_name or {}).items()) for by_name in (person, remember, forget))
+        with self.store.opened() as store, named_as_arguments(changed):
+            plan = plan_fork(
+                store,
+                store.run(self.id),
+                whole_number("at", at, "a turn is an integer"),
+                launcher.settings(settings, changed),
+                changes=StartChanges(people, memories, forgotten),
+                model=model,
+                seed=None if seed is None else whole_number("seed", seed, SEED),
+                say=say,
+                seat=seat,
+                additions=launcher.additions,
+                label=label,
+            )
+        return Run(self.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
+
+    def resume(
+        self,
+        *,
+        nodes: "Mapping[str, Node | str] | None" = None,
+        mechanisms: "Sequence[Mechanism]" = (),
+        extensions: Sequence[Path | str] = (),
+        accept_changed: bool = False,
+        ask: "Ask | None" = None,
+        cache: Path | str | None = None,
+        api_keys: Mapping[str, str] | None = None,
+        progress: bool = True,
+    ) -> "Run":
+        """Go on where the run was stopped, to its end; a finished run is returned as it is, with a warning.
+
+        Args:
+            nodes: By place, the nodes that were handed over as Python objects.
+            mechanisms: The mechanisms that were handed over.
+            extensions: Files (.py) or entry points that may have changed.
+            accept_changed: Whether the source of what is handed over may have changed.
+            ask: Asks the person who has a seat.
+            cache: Where converted models are kept.
+            api_keys: Keys of remote models, by variable.
+            progress: Whether a progress bar is shown.
+
+        Raises:
+            TertuliaError: It can't go on like that, or failed.
+        """
+        from tertulia.python.launching import RunLauncher
+
+        record = self.record
+        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        launcher.check_resumed(record)
+        if record.status == "finished":
+            hint = f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)"
+            warnings.warn(hint, stacklevel=2)
+            with self.store.opened() as store:
+                store.clear_locks()
+            return self
+        return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
+
+    def diff(self, other: "Run") -> "RunComparison":
+        """Return how this run and another differ, to the last record; ids, lineage and times by the clock do not count.
+
+        Raises:
+            UsageError: They lie in two stores.
+        """
+        from tertulia.reading.comparing import compare
+
+        check_argument("other", other, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
+        if self.store != other.store:
+            stores = f"{self.id} lies in {self.store.path} and {other.id} in {other.store.path}"
+            raise UsageError(f"{stores}; compare runs of one store")
+        with self.store.opened() as store:
+            return compare(store, self.id, other.id)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other is the same run of the same store."""
+        return isinstance(other, Run) and (self.store, self.id) == (other.store, other.id)
+
+    def __hash__(self) -> int:
+        """Return a hash that equal runs have in common."""
+        return hash((self.store, self.id))
+
+    def __repr__(self) -> str:
+        """Return the transcript, a line a turn."""
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """Return the transcript as notebooks show it."""
+        heading, *lines = self._lines()
+        body = "".join(f"<div>{escape(line)}</div>" for line in lines)
+        return f'<div style="font-family: monospace; white-space: pre-wrap"><b>{escape(heading)}</b>{body}</div>'
+
+    def _lines(self) -> Iterator[str]:
+        with self.store.opened() as store:
+            run = store.run(self.id)
+            start = store.start(run.run)
+            turns = spoken_turns(store, run.run, start)
+        marks = [*settings(run), *(["rehearsed"] if run.rehearsed else [])]
+        yield f"run {run.run} ({run.status}) · {run.scenario} · {people_line(start)} · {', '.join(marks)}"
+        silence_s = Parameters.model_validate(run.parameters).silence_s
+        for turn in turns:
+            words = silence(silence_s) if turn.speaker is None else f"{turn.speaker}: {turn.text}"
+            yield f"{turn.turn:>3}  {clock(turn.sim_time_s, start)}  {words}"

@@ -1,0 +1,118 @@
+"""A turn of a run as Python sees it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tertulia.python.tables import Records
+from tertulia.reading.exchanges import RecordedExchange
+from tertulia.reading.rounds import AgentRound
+from tertulia.reading.turns import TurnDetails
+from tertulia.state.records import Candidate, Unit
+
+#: Characters of an utterance that a turn's line shows.
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class TurnUnit:
+    """A unit of the prompt of a turn.
+
+    Attributes:
+        id, block, kind, text, removable: As in `state.records.Unit`.
+        score: The attention that the reply paid to it (APP Eq. 1); `None` where nothing was scored.
+        removed: Whether it was removed from the prompt.
+    """
+
+    id: str
+    block: str
+    kind: str
+    text: str
+    removable: bool
+    score: float | None
+    removed: bool
+
+
+class StoredTurn:
+    """A turn and how it came about.
+
+    Attributes:
+        details: Everything that is stored of it.
+    """
+
+    def __init__(self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]]) -> None:
+        """Wrap what was read, and how it is written as JSON."""
+        self.details = details
+        self._document = document
+
+    @property
+    def turn(self) -> int:
+        """Its number, from 1."""
+        return self.details.record.turn.turn
+
+    @property
+    def speaker(self) -> str | None:
+        """Who spoke; `None` in a silence."""
+        return self.details.record.turn.speaker
+
+    @property
+    def text(self) -> str:
+        """The utterance; empty in a silence."""
+        return self.details.record.turn.text
+
+    @property
+    def units(self) -> Records[TurnUnit]:
+        """The units of the full prompt, in prompt order, with scores and what was removed."""
+        prompt, scores = self.details.prompt, self.details.record.scores or {}
+        return Records(self._unit(unit, scores) for unit in (prompt.units if prompt else ()))
+
+    def _unit(self, unit: Unit, scores: Mapping[str, float]) -> TurnUnit:
+        return TurnUnit(
+            id=unit.id,
+            block=unit.block,
+            kind=unit.kind,
+            text=unit.text,
+            removable=unit.removable,
+            score=scores.get(unit.id),
+            removed=unit.id in self.details.removed,
+        )
+
+    @property
+    def candidates(self) -> Records[Candidate]:
+        """The candidates that were drawn, or rewritten, in the order of their attempts, with the judge's figures."""
+        return Records(self.details.candidates)
+
+    @property
+    def removed_share(self) -> float:
+        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        return self.details.removed_share
+
+    @property
+    def rollbacks(self) -> int:
+        """The number of backups that were taken."""
+        return self.details.record.rollbacks
+
+    @property
+    def exchange(self) -> RecordedExchange | None:
+        """The exchange with its picture, plan and answer; `None` in other conversations than album chats."""
+        return self.details.exchange
+
+    @property
+    def parts(self) -> "dict[str, StoredTurn]":
+        """The further utterances of the turn: `plan` and `answer` of an exchange, none in other conversations."""
+        return {part: StoredTurn(details, self._document) for part, details in self.details.parts.items()}
+
+    @property
+    def agents(self) -> Records[AgentRound]:
+        """The cognition of each agent in the turn's round; empty in a dialogue of two."""
+        return Records(self.details.round.agents if self.details.round else ())
+
+    def document(self) -> dict[str, Any]:
+        """Return what `tertulia show RUN --turn N --json` prints."""
+        return self._document(self.details)
+
+    def __repr__(self) -> str:
+        """Return the turn as a line."""
+        removed = sum(unit.removed for unit in self.units)
+        words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
+        return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"

@@ -1,0 +1,227 @@
+"""Two runs compared: what they were made with, where they part, and how varied each is."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tertulia.metrics.comparison import (
+    Comparison,
+    Difference,
+    TurnComparison,
+    compare_runs,
+    largest_score_difference,
+    switched_on,
+)
+from tertulia.metrics.comparison import Document as TurnDocument
+from tertulia.reading.exchanges import spoken_turns
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import NotFoundError
+from tertulia.state.language_model import Embedder
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.store import Store
+from tertulia.state.text import in_words, number
+
+_WITHHELD = ("start", "withheld")
+
+
+@dataclass(frozen=True, repr=False)
+class RunComparison:
+    """Two runs beside each other.
+
+    Attributes:
+        runs: The two runs, A and B.
+        starts: What they started from.
+        turns: All that was said in them; an answer of an album chat stands behind its question.
+        comparison: How they differ; of one turn alone where `turn` is set.
+        turn: The only turn that was compared.
+    """
+
+    runs: tuple[RunRecord, RunRecord]
+    starts: tuple[Start, Start]
+    turns: tuple[list[Turn], list[Turn]]
+    comparison: Comparison
+    turn: int | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the two differ in nothing."""
+        return self.comparison.is_same
+
+    @property
+    def first_divergence(self) -> TurnComparison | None:
+        """The first turn that differs; `None` where all are identical."""
+        return self.comparison.differing[0] if self.comparison.differing else None
+
+    def __repr__(self) -> str:
+        """Return in a line where the two part."""
+        a, b = (run.run for run in self.runs)
+        if self.is_same:
+            return f"<runs {a} and {b}: identical>"
+        parting = self.first_divergence
+        where = f"they part at {parting}" if parting else "all turns are the same, what they were made with is not"
+        return f"<runs {a} and {b}: {where}, {len(self.comparison.differing)} turns differ>"
+
+    @property
+    def silences_s(self) -> tuple[float, float]:
+        """How long a recorded silence is in each run, in seconds."""
+        first, second = (Parameters.model_validate(run.parameters).silence_s for run in self.runs)
+        return first, second
+
+
+def compare(store: Store, a: str, b: str, turn: int | None = None) -> RunComparison:
+    """Compare two runs of a store, to the last record; ids, lineage and wall-clock times are disregarded.
+
+    Args:
+        store: Where they are stored.
+        a, b: Their ids.
+        turn: The only turn to compare; 0 is the preparation of a meeting.
+
+    Raises:
+        NotFoundError: There is no such run, or neither has the turn.
+    """
+    runs = (store.run(a), store.run(b))
+    starts = (store.start(runs[0].run), store.start(runs[1].run))
+    comparison = compare_runs(store, *runs)
+    if turn is not None:
+        comparison = Comparison((), (_turn_of(comparison, runs, turn),))
+    return RunComparison(
+        runs=runs,
+        starts=starts,
+        turns=(spoken_turns(store, runs[0].run, starts[0]), spoken_turns(store, runs[1].run, starts[1])),
+        comparison=comparison,
+        turn=turn,
+    )
+
+
+def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: int) -> TurnComparison:
+    """Return a turn of the comparison.
+
+    Raises:
+        NotFoundError: Neither run has it.
+    """
+    for turn in comparison.turns:
+        if turn.turn == number:
+            return turn
+    last = comparison.turns[-1].turn
+    which = f"they have turns 1 to {last}" if last else "they have no turns yet"
+    raise NotFoundError(f"neither {runs[0].run} nor {runs[1].run} has a turn {number}; {which}")
+
+
+def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict[str, Any]:
+    """Return how varied each conversation is, and how similar the two are.
+
+    Args:
+        compared: The runs.
+        embedder: What similarity is measured with; `None`: it is not measured.
+    """
+    from tertulia.metrics.diversity import (
+        dialogue_of,
+        dialogue_text,
+        distinct_n,
+        mean_pairwise_cosine,
+        words_per_utterance,
+    )
+    from tertulia.prompts.renaming import names_in_words
+
+    dialogues = [
+        dialogue_of(turns, names_in_words(start.names, Parameters.of_record(run.parameters)).name_of)
+        for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
+    ]
+    figures: dict[str, Any] = {
+        name: {f"dist{n}": distinct_n([dialogue], n) for n in (1, 2, 3)} | {"len": words_per_utterance([dialogue])}
+        for name, dialogue in zip("ab", dialogues, strict=True)
+    }
+    if embedder is not None:
+        texts = [dialogue_text(dialogue) for dialogue in dialogues]
+        both = all(dialogues)
+        figures["sim"] = mean_pairwise_cosine(embedder.embed(texts)) if both else None
+        figures["sim_untruncated"] = mean_pairwise_cosine(embedder.embed_untruncated(texts)) if both else None
+    return figures
+
+
+def without(names: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Return the names that are not among the others, in their order."""
+    others = set(others)
+    return [name for name in names if name not in others]
+
+
+def agents_that_differ(a: TurnDocument, b: TurnDocument) -> Iterator[tuple[str, str]]:
+    """Yield who differs in mechanisms, willingness or latency, and how, as a phrase."""
+    for agent in dict.fromkeys([*a["willingness"], *b["willingness"]]):
+        on_a, on_b = switched_on(a, agent), switched_on(b, agent)
+        phrases = [
+            f"on in {run} alone: {', '.join(map(in_words, names))}"
+            for run, names in (("A", without(on_a, on_b)), ("B", without(on_b, on_a)))
+            if names
+        ]
+        for what, aspect, figure in (("W", "willingness", "willingness"), ("seconds", "latency", "latency_s")):
+            of_a, of_b = (turn[aspect].get(agent, {}).get(figure) for turn in (a, b))
+            if of_a != of_b:
+                phrases.append(f"{what} {number(of_a, 2)} | {number(of_b, 2)}")
+        if phrases:
+            yield agent, "; ".join(phrases)
+
+
+def contract_path(difference: Difference) -> tuple[str, ...]:
+    """Return where a difference is, under the names of the contract."""
+    first, *others = difference.path
+    if difference.path == _WITHHELD:
+        return ("start", "left_out")
+    return ("voices", *others) if first == "participant_models" else difference.path
+
+
+# --- the document ---------------------------------------------------------------------------------------------------
+
+
+def comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
+    """Return the comparison as JSON.
+
+    Args:
+        compared: The comparison.
+        figures: How varied the conversations are (see `diversity`); empty where that was not asked for.
+    """
+    parting = compared.first_divergence
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **{name: {"run": run.run, "turns": run.turns} for name, run in zip("ab", compared.runs, strict=True)},
+        "identical": compared.is_same,
+        "settings": _difference_documents(settings_that_differ(compared)),
+        "first_divergence": {"turn": parting.turn, **_what_differs(parting)} if parting else None,
+        "turns": [_turn_document(turn) for turn in compared.comparison.differing],
+        "diversity": figures or None,
+    }
+
+
+def settings_that_differ(compared: RunComparison) -> list[Difference]:
+    """Return what the runs were made with differently, in the order of the contract."""
+    return sorted(compared.comparison.settings, key=lambda difference: difference.path == _WITHHELD)
+
+
+def _difference_documents(differences: Iterable[Difference]) -> list[Document]:
+    return [
+        {"path": list(contract_path(difference)), "a": difference.a, "b": difference.b} for difference in differences
+    ]
+
+
+def _what_differs(turn: TurnComparison) -> Document:
+    only_in = "b" if turn.a is None else "a" if turn.b is None else None
+    return {"only_in": only_in, "differs": turn.aspects}
+
+
+def _turn_document(turn: TurnComparison) -> Document:
+    document: Document = {"turn": turn.turn, **_what_differs(turn)}
+    changes = _difference_documents(turn.differences)
+    if turn.turn == 0:
+        return document | {"differences": changes}
+    for name, left in (("a", turn.a), ("b", turn.b)):
+        document[name] = left and {"speaker": left["speaker"], "text": left["text"], "sim_time_s": left["clock"]}
+    if turn.a is not None and turn.b is not None:
+        largest = largest_score_difference(turn.a, turn.b)
+        document |= {
+            "removed_only_in_a": without(turn.a["removed"], turn.b["removed"]),
+            "removed_only_in_b": without(turn.b["removed"], turn.a["removed"]),
+            "largest_score_difference": {"unit": largest.unit, "a": largest.a, "b": largest.b} if largest else None,
+        }
+    return document | {"differences": changes}

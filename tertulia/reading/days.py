@@ -1,0 +1,223 @@
+"""What becomes of a town: how varied its days are, who met, what is remembered, and what it took."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Remembered
+from tertulia.state.town import FORMED, Encounter, Simulation
+from tertulia.storage.store import SqlStore
+
+if TYPE_CHECKING:
+    from tertulia.metrics.diversity import Dialogue
+
+_NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
+
+
+#: Of the columns of a table of simulations.
+HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model")
+
+
+# --- all simulations ------------------------------------------------------------------------------------------------
+
+
+def simulation_cells(simulation: Simulation) -> tuple[str, ...]:
+    """Return a row of a table of simulations, in the order of `HEADINGS`."""
+    return (
+        simulation.simulation,
+        simulation.status,
+        simulation.town,
+        f"{simulation.parameters['removal_factor']:g}",
+        str(simulation.seed),
+        str(simulation.days),
+        simulation.model,
+    )
+
+
+def simulations_document(simulations: Sequence[Simulation]) -> Document:
+    """Return simulations as JSON."""
+    rows = [simulation.model_dump(mode="json", exclude={"parameters", "created"}) for simulation in simulations]
+    return {"schema_version": SCHEMA_VERSION, "simulations": rows}
+
+
+# --- the days of one ------------------------------------------------------------------------------------------------
+
+
+def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None) -> list[Document]:
+    """Return a row for each day that has begun: encounters, turns, diversity, memories, and what it took.
+
+    Args:
+        store: Where the simulation is stored.
+        simulation: The simulation.
+        embedder: What similarity is measured with; `None`: it is not measured.
+    """
+    from tertulia.metrics.diversity import metrics_of_cases
+
+    simulations, name = store.simulations, simulation.simulation
+    days: dict[int, list[Encounter]] = {}
+    met = simulations.encounters(name)
+    for encounter in met:
+        days.setdefault(encounter.day, []).append(encounter)
+    dialogues: dict[str, list[Dialogue]] = {
+        str(day): [dialogue for encounter in encounters if (dialogue := _dialogue(store, encounter))]
+        for day, encounters in days.items()
+    }
+    figures = metrics_of_cases(dialogues, embedder)
+    costs, kept = simulations.costs(name), simulations.memory_counts(simulation, met)
+    begins = simulations.town(name).begins
+    rows = []
+    for day, encounters in days.items():
+        memories, reflections = kept.get(day, (0, 0))
+        rows.append(
+            {
+                "day": day,
+                "date": (begins + timedelta(days=day - 1)).date().isoformat(),
+                "encounters": len(encounters),
+                "turns": sum(map(len, dialogues[str(day)])),
+                **figures[str(day)].model_dump(),
+                "memories": memories,
+                "reflections": reflections,
+                **costs.get(day, _NO_COST),
+                "runs": [encounter.run for encounter in encounters],
+            }
+        )
+    return rows
+
+
+def days_document(simulation: Simulation, rows: Sequence[Document]) -> Document:
+    """Return the days of a simulation as JSON (rows: see `day_rows`)."""
+    document = simulation.model_dump(mode="json", exclude={"days", "created"})
+    return {"schema_version": SCHEMA_VERSION, **document, "days": list(rows)}
+
+
+def _dialogue(store: SqlStore, encounter: Encounter) -> "Dialogue":
+    from tertulia.metrics.diversity import dialogue_of
+
+    return dialogue_of(store.turns(encounter.run))
+
+
+# --- several beside each other --------------------------------------------------------------------------------------
+
+
+def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Embedder) -> list[Document]:
+    """Return for each day how conversations at the same encounter differ between simulations.
+
+    Args:
+        store: Where the simulations are stored.
+        simulations: Two or more.
+        embedder: What similarity is measured with.
+
+    Raises:
+        UsageError: They have no encounter in common.
+
+    Source: APP §2 (diversity over trials of a case, averaged over cases) and Fig. 2.
+    """
+    from tertulia.metrics.diversity import mean_over_cases, metrics_of_cases
+
+    trials = _shared_encounters(store, simulations)
+    figures = metrics_of_cases({f"{day} {at}": dialogues for (day, at, *_), dialogues in trials.items()}, embedder)
+    rows = []
+    for day in dict.fromkeys(day for day, *_ in trials):
+        of_day = [figure for case, figure in figures.items() if case.partition(" ")[0] == str(day)]
+        rows.append({"day": day, "encounters": len(of_day), **mean_over_cases(of_day).model_dump()})
+    return rows
+
+
+def _shared_encounters(
+    store: SqlStore, simulations: Sequence[Simulation]
+) -> dict[tuple[int, int, str, str], "list[Dialogue]"]:
+    """Return by day, number and pair the dialogues of the encounters that all simulations have."""
+    trials: dict[tuple[int, int, str, str], list[Dialogue]] = {}
+    for simulation in simulations:
+        for encounter in store.simulations.encounters(simulation.simulation):
+            if dialogue := _dialogue(store, encounter):
+                trials.setdefault((encounter.day, encounter.number, *encounter.pair), []).append(dialogue)
+    shared = {key: dialogues for key, dialogues in trials.items() if len(dialogues) == len(simulations)}
+    if not shared:
+        raise UsageError("these simulations have no encounter in common; begin them with --from-log, or the same seed")
+    return shared
+
+
+def trials_document(simulations: Sequence[Simulation], rows: Sequence[Document]) -> Document:
+    """Return several simulations beside each other as JSON (rows: see `trial_rows`)."""
+    names = [simulation.simulation for simulation in simulations]
+    return {"schema_version": SCHEMA_VERSION, "simulations": names, "days": list(rows)}
+
+
+# --- encounters and memories ----------------------------------------------------------------------------------------
+
+
+def read_encounters(store: SqlStore, simulation: Simulation) -> Iterator[tuple[Encounter, int]]:
+    """Yield the encounters of a simulation, each with the turns of its conversation."""
+    turns = {run.run: run.turns for run in store.runs()}
+    for encounter in store.simulations.encounters(simulation.simulation):
+        yield encounter, turns[encounter.run]
+
+
+def encounters_document(store: SqlStore, simulation: Simulation) -> Document:
+    """Return the encounters of a simulation as JSON."""
+    rows = [
+        {**encounter.model_dump(mode="json"), "turns": turns} for encounter, turns in read_encounters(store, simulation)
+    ]
+    return {"schema_version": SCHEMA_VERSION, "simulation": simulation.simulation, "encounters": rows}
+
+
+@dataclass(frozen=True)
+class Memories:
+    """The memory stream of a resident.
+
+    Attributes:
+        agent: The resident.
+        stream: The whole stream, in its order.
+    """
+
+    agent: str
+    stream: Sequence[Remembered]
+
+    @property
+    def formed(self) -> list[Remembered]:
+        """The memories of the simulated days."""
+        return [memory for memory in self.stream if memory.id.startswith(FORMED)]
+
+    @property
+    def before(self) -> int:
+        """The number of memories from before the simulation."""
+        return len(self.stream) - len(self.formed)
+
+    def evidence_of(self, memory: Remembered) -> list[str]:
+        """Return the texts of the memories that an insight was drawn from."""
+        texts = {entry.id: entry.text for entry in self.stream}
+        return [texts.get(id, id) for id in memory.evidence]
+
+
+def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memories:
+    """Return what a resident remembers.
+
+    Args:
+        store: Where the simulation is stored.
+        simulation: The simulation.
+        agent: The resident's name, or a beginning of it.
+
+    Raises:
+        NotFoundError: Nobody of that name lives there, or several do.
+    """
+    names = [resident.persona.name for resident in store.simulations.town(simulation.simulation).residents]
+    matching = [name for name in names if name.casefold().startswith(agent.casefold())]
+    if len(matching) != 1:
+        raise NotFoundError(f"nobody named {agent!r} lives in {simulation.town}{nearest_hint(agent, names)}")
+    return Memories(matching[0], store.simulations.memories_of(simulation, matching[0]))
+
+
+def memories_document(simulation: Simulation, memories: Memories) -> Document:
+    """Return what a resident remembers of the simulated days as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "simulation": simulation.simulation,
+        "agent": memories.agent,
+        "before": memories.before,
+        "memories": [memory.model_dump(mode="json") for memory in memories.formed],
+    }

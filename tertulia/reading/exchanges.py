@@ -1,0 +1,326 @@
+"""Exchanges of an album chat as they were recorded, and what follows from them: diaries, and journeys of pictures."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from tertulia.state.album import Exchange, Picture, Population
+from tertulia.state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.store import Store
+
+if TYPE_CHECKING:
+    from tertulia.metrics.album import AlbumExchange
+
+
+@dataclass(frozen=True)
+class RecordedExchange:
+    """An exchange with all that was said in it.
+
+    Attributes:
+        turn: The turn, whose text is the question.
+        exchange: Who met, and about which picture.
+        picture: The picture.
+        plan: What the asker wrote when they chose it.
+        answer: The answer, as an utterance of who answered.
+    """
+
+    turn: Turn
+    exchange: Exchange
+    picture: Picture
+    plan: str
+    answer: Turn
+
+    def concerns(self, agent: str) -> bool:
+        """Whether somebody asked, or answered."""
+        return agent in (self.exchange.asker, self.exchange.answerer)
+
+    def measured(self) -> "AlbumExchange":
+        """Return what figures are taken of."""
+        from tertulia.metrics.album import AlbumExchange
+
+        return AlbumExchange(
+            turn=self.turn.turn,
+            round=self.turn.round,
+            asker=self.exchange.asker,
+            answerer=self.exchange.answerer,
+            picture=self.exchange.picture,
+            plan=self.plan,
+            question=self.turn.text,
+            answer=self.answer.text,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return the exchange as JSON."""
+        return {
+            **self.exchange.model_dump(mode="json"),
+            "picture": self.picture.model_dump(mode="json"),
+            "plan": self.plan,
+            "question": self.turn.text,
+            "answer": self.answer.text,
+        }
+
+
+def read_exchanges(
+    store: Store, run: str, population: Population, first: int = 1, last: int | None = None
+) -> list[RecordedExchange]:
+    """Return the exchanges of the turns `first` to `last` (inclusive; to the end if `None`).
+
+    Raises:
+        StorageError: One of them is missing, or has not all that was stored with it.
+    """
+    steps = {turn: exchange for (turn, _), exchange in store.steps(run, "exchange", Exchange, first, last).items()}
+    parts = store.part_turns(run, first, last)
+    exchanges = []
+    for turn in store.turns(run, first, last):
+        exchange, plan, answer = steps.get(turn.turn), parts.get((turn.turn, "plan")), parts.get((turn.turn, "answer"))
+        if exchange is None or plan is None or answer is None:
+            raise StorageError(f"turn {turn.turn} of run {run} is not whole: the store was altered, or is damaged")
+        picture = population.picture(exchange.picture)
+        exchanges.append(RecordedExchange(turn, exchange, picture, plan.text, answer))
+    return exchanges
+
+
+def by_round(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[int, list[RecordedExchange]]]:
+    """Yield the rounds, each with its exchanges."""
+    for round, of_round in groupby(exchanges, key=lambda exchange: exchange.turn.round):
+        yield round, list(of_round)
+
+
+def spoken_turns(store: Store, run: str, start: Start) -> list[Turn]:
+    """Return all that was said in a run: its turns, and in an album chat behind each question its answer."""
+    turns = store.turns(run)
+    if not isinstance(start, Population):
+        return turns
+    parts = store.part_turns(run)
+    return [spoken for turn in turns for spoken in (turn, parts.get((turn.turn, "answer"))) if spoken is not None]
+
+
+def check_is_no_album_chat(run: RunRecord, command: str) -> None:
+    """Refuse an album chat where a command is about conversations of all who are there.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if run.kind == "album_chat":
+        raise UsageError(
+            f"run {run.run} is an album chat, in which two meet at a time: {command} has nothing to say of it; "
+            f"see tertulia stats {run.run}, or tertulia lab album"
+        )
+
+
+# --- diaries --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AgentTotals:
+    """What somebody did in an album chat.
+
+    Attributes:
+        agent: Their name.
+        asked, answered: In how many exchanges they asked, and answered.
+        words: Of their questions and answers.
+        pictures_shown: How many different pictures they asked about.
+        pictures_received: How many pictures came into their album.
+        partners: How many different people they met.
+    """
+
+    agent: str
+    asked: int
+    answered: int
+    words: int
+    pictures_shown: int
+    pictures_received: int
+    partners: int
+
+
+def totals_of(agent: str, exchanges: Sequence[RecordedExchange]) -> AgentTotals:
+    """Return what somebody did.
+
+    Args:
+        agent: Their name.
+        exchanges: Their exchanges.
+    """
+    from tertulia.metrics.diversity import words
+
+    asked = [exchange for exchange in exchanges if exchange.exchange.asker == agent]
+    answered = [exchange for exchange in exchanges if exchange.exchange.answerer == agent]
+    texts = [*(exchange.turn.text for exchange in asked), *(exchange.answer.text for exchange in answered)]
+    return AgentTotals(
+        agent=agent,
+        asked=len(asked),
+        answered=len(answered),
+        words=sum(len(words(text)) for text in texts),
+        pictures_shown=len({exchange.picture.id for exchange in asked}),
+        pictures_received=sum(exchange.exchange.passed for exchange in answered),
+        partners=len({*(met.exchange.answerer for met in asked), *(met.exchange.asker for met in answered)}),
+    )
+
+
+def exchanges_by_agent(
+    exchanges: Iterable[RecordedExchange], agents: Iterable[str]
+) -> dict[str, list[RecordedExchange]]:
+    """Return the exchanges of each agent."""
+    found: dict[str, list[RecordedExchange]] = {agent: [] for agent in agents}
+    for exchange in exchanges:
+        for agent in (exchange.exchange.asker, exchange.exchange.answerer):
+            found[agent].append(exchange)
+    return found
+
+
+# --- journeys -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Journey:
+    """How a picture travelled.
+
+    Attributes:
+        picture: The picture.
+        first_holders: Who had it in their album when the first round began.
+        exchanges: The exchanges about it.
+        lost: Who lost it again, by turn.
+        holders: Who has it in the end.
+        seen_by: By round, how many have seen it by its end: who had it, and who asked or answered about it. Round 0 is
+            before the first.
+    """
+
+    picture: Picture
+    first_holders: tuple[str, ...]
+    exchanges: tuple[RecordedExchange, ...]
+    lost: Mapping[int, str]
+    holders: tuple[str, ...]
+    seen_by: Mapping[int, int]
+
+    @property
+    def seen(self) -> int:
+        """How many have seen it in the end."""
+        return max(self.seen_by.values())
+
+    @property
+    def passed(self) -> int:
+        """How often it came into an album where it was not before."""
+        return sum(exchange.exchange.passed for exchange in self.exchanges)
+
+    def figures(self) -> dict[str, Any]:
+        """Return the journey as JSON, in numbers."""
+        return {
+            "picture": self.picture.id,
+            "caption": self.picture.caption,
+            "variant": self.picture.variant,
+            "first_holders": len(self.first_holders),
+            "exchanges": len(self.exchanges),
+            "passed": self.passed,
+            "holders": len(self.holders),
+            "seen_by": list(self.seen_by.values()),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """Return the journey as JSON: who had it, showed it, got it, lost it, and has it."""
+        return {
+            "picture": self.picture.model_dump(mode="json"),
+            "first_holders": list(self.first_holders),
+            "exchanges": [
+                {"turn": exchange.turn.turn, "round": exchange.turn.round, **_who(exchange.exchange)}
+                for exchange in self.exchanges
+            ],
+            "lost": [{"turn": turn, "agent": agent} for turn, agent in self.lost.items()],
+            "seen_by": list(self.seen_by.values()),
+            "holders": list(self.holders),
+        }
+
+
+def _who(exchange: Exchange) -> dict[str, Any]:
+    return exchange.model_dump(mode="json", include={"asker", "answerer", "passed"})
+
+
+def journeys(
+    population: Population, exchanges: Sequence[RecordedExchange], parameters: Parameters
+) -> dict[str, Journey]:
+    """Return the journey of every picture by its id, those that were seen by most people first."""
+    from tertulia.nodes.album.belongings import first_belongings
+
+    holders: dict[str, dict[str, None]] = {picture.id: {} for picture in population.pictures}
+    for name, belongings in first_belongings(population, parameters).items():
+        for picture in belongings["album"]:
+            holders[picture][name] = None
+    first = {picture: tuple(names) for picture, names in holders.items()}
+    seen = {picture: set(names) for picture, names in holders.items()}
+    seen_by = {picture: {0: len(names)} for picture, names in holders.items()}
+    about: dict[str, list[RecordedExchange]] = {picture: [] for picture in holders}
+    lost: dict[str, dict[int, str]] = {picture: {} for picture in holders}
+    for round, of_round in by_round(exchanges):
+        for recorded in of_round:
+            exchange = recorded.exchange
+            about[exchange.picture].append(recorded)
+            seen[exchange.picture] |= {exchange.asker, exchange.answerer}
+            if exchange.passed:
+                holders[exchange.picture][exchange.answerer] = None
+            if exchange.dropped is not None:
+                holders[exchange.dropped].pop(exchange.answerer, None)
+                lost[exchange.dropped][recorded.turn.turn] = exchange.answerer
+        for picture, counts in seen_by.items():
+            counts[round] = len(seen[picture])
+    found = [
+        Journey(
+            picture=picture,
+            first_holders=first[picture.id],
+            exchanges=tuple(about[picture.id]),
+            lost=lost[picture.id],
+            holders=tuple(holders[picture.id]),
+            seen_by=seen_by[picture.id],
+        )
+        for picture in population.pictures
+    ]
+    found.sort(key=lambda journey: (-journey.seen, -len(journey.exchanges)))
+    return {journey.picture.id: journey for journey in found}
+
+
+def read_journey(store: Store, run: RunRecord, start: Start, given: str) -> Journey:
+    """Return the journey of a picture, by its id or its caption.
+
+    Raises:
+        UsageError: The run is no album chat, or several pictures are called that.
+        NotFoundError: There is no such picture.
+    """
+    if not isinstance(start, Population):
+        raise UsageError(f"--picture is for album chats, and run {run.run} is none; see tertulia show {run.run}")
+    picture = find_picture(given, start, run.run)
+    exchanges = read_exchanges(store, run.run, start)
+    return journeys(start, exchanges, Parameters.of_record(run.parameters))[picture.id]
+
+
+def read_album(store: Store, run: RunRecord, population: Population) -> tuple[list[AgentTotals], list[Journey]]:
+    """Return what everybody did, and the journey of every picture, those that most people saw first."""
+    exchanges = read_exchanges(store, run.run, population)
+    found = exchanges_by_agent(exchanges, population.names)
+    totals = [totals_of(agent, of_agent) for agent, of_agent in found.items()]
+    return totals, [*journeys(population, exchanges, Parameters.of_record(run.parameters)).values()]
+
+
+def find_picture(given: str, population: Population, run: str) -> Picture:
+    """Return a picture by its id, or by its caption, with or without its variant.
+
+    Raises:
+        NotFoundError: There is no such picture.
+        UsageError: Several have this caption.
+    """
+    wanted = given.strip().casefold()
+    for picture in population.pictures:
+        if given == picture.id:
+            return picture
+    found = [
+        picture
+        for picture in population.pictures
+        if wanted in (picture.id.casefold(), picture.caption.casefold(), picture.described.casefold())
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = ", ".join(picture.id for picture in found)
+        raise UsageError(f"--picture {given}: {len(found)} pictures are called that; name one by its id: {ids}")
+    known = dict.fromkeys(name for picture in population.pictures for name in (picture.caption, picture.id))
+    raise NotFoundError(f"run {run} has no picture {given!r}{nearest_hint(given, known, otherwise='')}")

@@ -1,0 +1,129 @@
+"""What λ removed from a turn's prompt in words, and what its user should know where that is not what λ seems to ask."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tertulia.prompts.units import FIXED_UNITS
+from tertulia.reading.turns import TurnDetails
+from tertulia.state.context import Context
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import BLOCK_INITIALS, Prompt, RunRecord
+from tertulia.state.text import clean, in_words
+from tertulia.state.variation import BlockLength
+
+#: The share of the removable weight from which a unit that is passed over has most of it.
+_MOST = 0.5
+#: Characters of a unit's text that a remark quotes.
+_QUOTED = 40
+
+
+def removal_in_words(details: TurnDetails) -> list[str]:
+    """Return what was removed from the prompt of a turn, a sentence a line; the remarks come last."""
+    what_if, scores = details.what_if, details.record.scores
+    factor = details.removal_factor if what_if is None else what_if
+    if factor is not None and what_if is None and details.pace is not None and details.pace.steering is not None:
+        factor = round(factor, 3)
+    pace = [details.pace.reason] if details.pace is not None and what_if is None else []
+    if scores is None:
+        return [f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", *pace]
+    removable, gone = len(details.removable), details.removed_items
+    would = "would be" if what_if is not None else "were"
+    why = f"at λ = {factor}"
+    if (kept := retained(details.run)) is not None and details.record.removal_factor is None:
+        if what_if is not None:
+            why = f"{why}, were {kept} not retained"
+        elif gone < removable:
+            why = f"but {kept}"
+        else:
+            why = f"(this prompt has no {kept.rpartition(' of ')[2]} to retain one of)"
+    texts = len(details.removed) - gone
+    emptied = f", and {texts} {'text' if texts == 1 else 'texts'} of blocks that lost all items" if texts else ""
+    return [
+        f"✗ {gone} of {removable} removable items {would} removed {why}: {details.removed_share:.1%} of their "
+        f"attention (scored by {details.record.scored_by}){emptied}",
+        *pace,
+        *remarks(details).values(),
+    ]
+
+
+def remarks(details: TurnDetails) -> dict[str, str]:
+    """Return what is to be said of a removal, by kind: a unit too heavy for λ, nothing that fits, scores of zero."""
+    scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
+    factor = details.removal_factor if details.what_if is None else details.what_if
+    is_by_retaining = parameters.retain is not None and details.what_if is None
+    if scores is None or not factor or is_by_retaining:
+        return {}
+    return dict(_remarks(details, scores, factor, parameters))
+
+
+def _remarks(
+    details: TurnDetails, scores: dict[str, float], factor: float, parameters: Parameters
+) -> Iterator[tuple[str, str]]:
+    removable = [unit for unit in details.removable if unit.id in scores]
+    if not removable:
+        return
+    total = sum(scores[unit.id] for unit in removable)
+    staying = [unit for unit in removable if unit.id not in details.removed]
+    heaviest = max(removable, key=lambda unit: scores[unit.id])
+    if total and heaviest in staying and scores[heaviest.id] > _MOST * total:
+        share = scores[heaviest.id] / total
+        # The nearest walk takes it from the λ on at which its share is as far above λ as nothing is below.
+        least = share / 2 if parameters.removal_walk == "nearest" else share
+        stops = "passes over it" if parameters.removal_walk == "paper" else "stops at it"
+        yield (
+            "heavy",
+            f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): λ below {least:.2f} "
+            f"{stops}",
+        )
+    if len(staying) == len(removable):
+        yield "nothing", _why_nothing([scores[unit.id] for unit in removable], factor, parameters)
+    zero = sum(scores[unit.id] == 0 for unit in staying)
+    if factor == 1 and zero:
+        yield (
+            "zero",
+            f"{zero} removable {'item has' if zero == 1 else 'items have'} a score of 0 and "
+            f"{'stays' if zero == 1 else 'stay'} at λ = 1: Algorithm 1 stops once the target is reached",
+        )
+
+
+def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
+    """Return why a walk removes nothing of units with these scores."""
+    is_heaviest = parameters.removal_walk != "paper" and parameters.removal_order == "descending"
+    total = sum(scores)
+    weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
+    which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
+    where = ", where this walk begins and stops" if is_heaviest else ""
+    return (
+        f"nothing fits under λ = {factor:g}, as {which} has {weight:.1%} of their weight{where}: nothing is removed, "
+        "and nothing judged"
+    )
+
+
+def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
+    """Yield what is to be noted of a turn's prompt, by kind: lengths of blocks that it has not, and `remarks`."""
+    lengths, record = context.parameters.lengths, context.store.turn_record(context.run, turn)
+    if record.prompt is None or not (lengths or record.scores):
+        return
+    run, prompt = context.store.run(context.run), context.store.prompt(record.prompt)
+    yield from _lengths_without_items(lengths, prompt)
+    details = TurnDetails(run, record, prompt, (), frozenset(record.removed), None, None, None, ())
+    # The weights of a rehearsal are drawn: that one is the heaviest says nothing of the prompt.
+    yield from ((kind, text) for kind, text in remarks(details).items() if kind != "heavy" or not run.rehearsed)
+
+
+def _lengths_without_items(lengths: Mapping[str, BlockLength], prompt: Prompt) -> Iterator[tuple[str, str]]:
+    has_items = {unit.block for unit in prompt.units if unit.kind == "item" and unit.id not in FIXED_UNITS}
+    for letter, length in lengths.items():
+        block = BLOCK_INITIALS[letter]
+        if not length.exact and block not in has_items:
+            yield f"length of {letter}", f"block_lengths passes over {in_words(block)}: this prompt has none of it"
+
+
+def _quoted(text: str) -> str:
+    text = clean(text)
+    return f"“{text}”" if len(text) <= _QUOTED else f"“{text[: _QUOTED - 1].rstrip()}…”"
+
+
+def retained(run: RunRecord) -> str | None:
+    """Return which item of a block is all that a prompt retains; `None` where λ decides."""
+    which = run.parameters.get("retain")
+    return f"the {which} of {in_words(BLOCK_INITIALS[str(run.parameters['retain_block'])])}" if which else None

@@ -1,0 +1,109 @@
+"""A conversation along the simulated clock, with the thoughts behind every turn. Source: ChatAgents Fig. 4."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tertulia.reading.exchanges import spoken_turns
+from tertulia.state.cognition import Assessment, Bid
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.meeting import AttendanceChange, Meeting, Start
+from tertulia.state.records import RunRecord, Turn, order_of
+from tertulia.state.store import Store
+
+
+@dataclass(frozen=True)
+class Thought:
+    """A thought behind a turn; `willing` and `won` are of the race for it."""
+
+    agent: str
+    text: str
+    willing: bool
+    won: bool
+
+
+@dataclass(frozen=True)
+class TimelineTurn:
+    """A turn with the thoughts behind it."""
+
+    turn: Turn
+    thoughts: tuple[Thought, ...]
+
+
+def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = ()) -> list[TimelineTurn]:
+    """Return every turn, the opening of a meeting among them, with the thoughts behind it.
+
+    Args:
+        store: Where the run is stored.
+        run: Its id.
+        start: What it started from.
+        agents: Whose thoughts are returned, whether they wanted to speak or not; empty: those of who spoke, and of who
+            was willing.
+    """
+    if not isinstance(start, Meeting):
+        return [TimelineTurn(turn, ()) for turn in spoken_turns(store, run, start)]
+    turns = turns_with_opening(store, run, start)
+    thoughts: dict[int, list[Thought]] = {}
+    bids = store.steps(run, "bid", Bid)
+    assessments = store.steps(run, "assess", Assessment)
+    for round in {turn.round for turn in turns if turn.turn}:
+        for name in start.names:
+            assessment, bid = assessments.get((round, name)), bids.get((round, name))
+            if assessment is None or bid is None:
+                continue
+            if name in agents if agents else bid.willing or bid.won:
+                thoughts.setdefault(round, []).append(Thought(name, assessment.thought, bid.willing, bid.won))
+    return [
+        TimelineTurn(turn, tuple(sorted(thoughts.get(turn.round, ()), key=lambda thought: not thought.won)))
+        for turn in turns
+    ]
+
+
+def turns_with_opening(store: Store, run: str, start: Start) -> list[Turn]:
+    """Return the turns of a run; the opening of a meeting, if it has one, comes first as turn 0."""
+    opening = start.opening_turn if isinstance(start, Meeting) else None
+    return [*([opening] if opening is not None else []), *store.turns(run)]
+
+
+def attendance_changes(start: Start, turns: Sequence[Turn]) -> tuple[AttendanceChange, ...]:
+    """Return who came after the start of a meeting and who left, up to the last of the turns, in order."""
+    if not isinstance(start, Meeting) or not turns:
+        return ()
+    return start.attendance_changes(0.0, turns[-1].sim_time_s)
+
+
+def changes_before(turns: Sequence[Turn], changes: Sequence[AttendanceChange]) -> Iterator[list[AttendanceChange]]:
+    """Yield for every turn the changes since the turn before it."""
+    waiting = list(changes)
+    for turn in turns:
+        due = [change for change in waiting if change.sim_time_s <= turn.sim_time_s]
+        waiting = waiting[len(due) :]
+        yield due
+
+
+def timeline_document(run: RunRecord, start: Start, timeline: Sequence[TimelineTurn]) -> Document:
+    """Return the timeline as JSON."""
+    changes = attendance_changes(start, [entry.turn for entry in timeline])
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": run.run,
+        "scenario": run.scenario,
+        "order": order_of(run),
+        "turns": [
+            {
+                **entry.turn.model_dump(mode="json"),
+                "time": (start.time + timedelta(seconds=entry.turn.sim_time_s)).isoformat(timespec="seconds"),
+                "thoughts": [
+                    {"agent": thought.agent, "thought": thought.text, "willing": thought.willing, "won": thought.won}
+                    for thought in entry.thoughts
+                ],
+            }
+            for entry in timeline
+        ],
+        "joined": [_change_document(change) for change in changes if change.joined],
+        "left": [_change_document(change) for change in changes if not change.joined],
+    }
+
+
+def _change_document(change: AttendanceChange) -> Document:
+    return {"agent": change.agent, "sim_time_s": change.sim_time_s, "reason": change.reason}

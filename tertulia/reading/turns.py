@@ -1,0 +1,154 @@
+"""A turn and how it came about: its prompt, what was removed, the candidates, and the cognition of a group."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tertulia.reading.exchanges import RecordedExchange, read_exchanges
+from tertulia.reading.pace import Pace, read_pace
+from tertulia.reading.rounds import Round, calls_of, read_round
+from tertulia.reading.what_if import removed_at
+from tertulia.state.album import PARTS, Population
+from tertulia.state.cognition import Call
+from tertulia.state.errors import NotFoundError
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
+from tertulia.state.store import Store
+from tertulia.state.text import folded, one_line
+
+
+@dataclass(frozen=True)
+class TurnDetails:
+    """A turn and how it came about.
+
+    Attributes:
+        run: The run.
+        record: The turn as it is stored.
+        prompt: The full prompt; `None` for a silence, and for a turn that was written by hand.
+        candidates: In the order of their attempts.
+        removed: Ids of the units that were removed, or would be at `what_if`.
+        what_if: λ whose removal is shown instead of the run's own; `None` for the run's own.
+        round: The round, in a group chat.
+        agent: The only agent whose cognition is wanted; `None` for everybody's.
+        calls: The calls of models that this agent made in the round.
+        exchange: The exchange, in an album chat.
+        parts: In an album chat how plan and answer came about, by part.
+        pace: Why the turn had its λ, where that is not the same in all.
+    """
+
+    run: RunRecord
+    record: TurnRecord
+    prompt: Prompt | None
+    candidates: tuple[Candidate, ...]
+    removed: frozenset[str]
+    what_if: float | None
+    round: Round | None
+    agent: str | None
+    calls: tuple[Call, ...]
+    exchange: RecordedExchange | None = None
+    parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
+    pace: Pace | None = None
+
+    @property
+    def removal_factor(self) -> float | None:
+        """λ as it was in force; of older turns, and where `retain` was in its place, the run's."""
+        recorded = self.record.removal_factor
+        return self.run.parameters.get("removal_factor") if recorded is None else recorded  # type: ignore[return-value]
+
+    @property
+    def rewritings(self) -> int:
+        """The number of rewritten candidates."""
+        return sum(candidate.origin == "rewritten" for candidate in self.candidates)
+
+    @property
+    def spoken_name(self) -> str | None:
+        """The name that the speaker has in the words: the prompt's where `names_put_back` is off; none in a silence."""
+        parameters, speaker = Parameters.of_record(self.run.parameters), self.record.turn.speaker
+        return speaker if parameters.names_put_back or self.prompt is None else self.prompt.speaker
+
+    @property
+    def distinct(self) -> int:
+        """The number of different candidates that were drawn, whatever their case and punctuation."""
+        return len({folded(candidate.text) for candidate in self.candidates if candidate.origin in ("drawn", "backup")})
+
+    @property
+    def removable(self) -> list[Unit]:
+        """The units that λ may remove."""
+        return [unit for unit in self.prompt.units if unit.removable] if self.prompt else []
+
+    @property
+    def removed_items(self) -> int:
+        """The number of items that were removed; with the texts of blocks that lost all items they are `removed`."""
+        return sum(unit.id in self.removed for unit in self.removable)
+
+    @property
+    def removed_share(self) -> float:
+        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        scores = self.record.scores or {}
+        total = sum(scores[unit.id] for unit in self.removable)
+        gone = sum(scores[unit.id] for unit in self.removable if unit.id in self.removed)
+        return gone / total if total else 0.0
+
+
+def read_turn(
+    store: Store,
+    run: RunRecord,
+    start: Start,
+    number: int,
+    agent: str | None = None,
+    removal_factor: float | None = None,
+) -> TurnDetails:
+    """Return a turn and how it came about.
+
+    Args:
+        store: Where the run is stored.
+        run: The run.
+        start: What it started from.
+        number: The turn, from 1.
+        agent: The only agent whose cognition is wanted, with the calls of models that they made.
+        removal_factor: λ whose removal is wanted instead of the run's own.
+
+    Raises:
+        NotFoundError: There is no such turn, the agent was not present, or another λ is asked for and the turn has no
+            scores.
+        UsageError: λ is out of its range.
+    """
+    details = _details(store, run, store.turn_record(run.run, number), "", removal_factor)
+    there = None
+    if isinstance(start, Meeting):
+        round = read_round(store, run.run, details.record.turn.round, start)
+        details, there = replace(details, round=round), [present.agent for present in round.agents]
+    elif isinstance(start, Population):
+        (exchange,) = read_exchanges(store, run.run, start, number, number)
+        records = store.parts(run.run, number)
+        parts = {part: _details(store, run, records[part], part, removal_factor) for part in PARTS.values() if part}
+        details = replace(details, exchange=exchange, parts=parts)
+        there = [exchange.exchange.asker, exchange.exchange.answerer]
+    if agent is None:
+        return details
+    if there is not None and agent not in there:
+        raise NotFoundError(f"{agent} was not there in turn {number} of run {run.run}; see tertulia show {run.run}")
+    return replace(details, agent=agent, calls=tuple(calls_of(store, run.run, number, agent)))
+
+
+def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, removal_factor: float | None) -> TurnDetails:
+    prompt = store.prompt(record.prompt) if record.prompt else None
+    removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor)
+    return TurnDetails(
+        run=run,
+        record=record,
+        prompt=prompt,
+        candidates=tuple(store.candidates(run.run, record.turn.turn, part)),
+        removed=frozenset(removed),
+        what_if=removal_factor,
+        round=None,
+        agent=None,
+        calls=(),
+        pace=None if prompt is None else read_pace(store, run, record.turn.turn),
+    )
+
+
+def as_written(candidate: Candidate, prompt: Prompt | None) -> str | None:
+    """Return a candidate in the names of the prompt; `None` where they are those of the utterance."""
+    written = candidate.reply.fields.get(prompt.speaker) if prompt is not None else None
+    return None if written is None or one_line(written) == candidate.text else str(written)

@@ -1,0 +1,1 @@
+"""Records put in words, for any reader: a terminal, a transcript, a page."""

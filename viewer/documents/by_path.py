@@ -1,0 +1,90 @@
+"""The documents of the viewer by their paths: what the server answers, and what an exported file has inside.
+
+runs                                all runs and simulations
+runs/RUN                            a run without its turns
+runs/RUN/turns                      its turns, each with its bids, and how a meeting opened; ?after=N: those behind N
+runs/RUN/thoughts                   the thoughts behind the turns of a meeting
+runs/RUN/turns/N                    how a turn came about
+runs/RUN/turns/N/states             the state before and after every node of the turn
+runs/RUN/turns/N/cost               what its calls of models took
+runs/RUN/cost                       what all calls took
+runs/RUN/opening                    how a meeting opened
+runs/RUN/agents/NAME                an agent through the whole run
+runs/RUN/album                      an album chat: who has seen which picture, by round
+runs/RUN/figures                    diversity, length and participation
+runs/RUN/actions                    the commands that fork it or go on with it
+diff/A/B                            two runs aligned, and where they part
+towns/SIMULATION                    the days of a town, and who met whom
+towns/SIMULATION/people/NAME        what somebody remembers
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import unquote
+
+from tertulia.state.documents import Document
+from tertulia.state.errors import NotFoundError, SettingError
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents import actions, comparison, conversation, figures, minds, population, runs, town, turn
+
+#: Takes the store, the variable parts of the path, and the query.
+Reader = Callable[[SqlStore, Sequence[str], Mapping[str, str]], Document]
+
+#: The number of a turn, as an address has it.
+_NUMBER = re.compile("[0-9]{1,9}")
+
+#: By pattern, in which `*` stands for a part of the path, what reads the document.
+READERS: dict[str, Reader] = {
+    "store": lambda store, _parts, _query: actions.store_page(store),
+    "runs": lambda store, _parts, _query: runs.runs_page(store),
+    "runs/*": lambda store, parts, _query: conversation.run_page(store, parts[0]),
+    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], _after(query)),
+    "runs/*/thoughts": lambda store, parts, _query: conversation.thoughts_page(store, parts[0]),
+    "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], _turn(parts[1])),
+    "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], _turn(parts[1])),
+    "runs/*/turns/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0], _turn(parts[1])),
+    "runs/*/cost": lambda store, parts, _query: turn.cost_page(store, parts[0]),
+    "runs/*/opening": lambda store, parts, _query: minds.opening_page(store, parts[0]),
+    "runs/*/agents/*": lambda store, parts, _query: minds.agent_page(store, parts[0], parts[1]),
+    "runs/*/album": lambda store, parts, _query: population.album_page(store, parts[0]),
+    "runs/*/figures": lambda store, parts, _query: figures.figures_page(store, parts[0]),
+    "runs/*/actions": lambda store, parts, _query: actions.actions_page(store, parts[0]),
+    "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
+    "towns/*": lambda store, parts, _query: town.town_page(store, parts[0]),
+    "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),
+}
+
+
+def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = None) -> Document:
+    """Return the document of a path.
+
+    Args:
+        store: The open store.
+        path: One of those above, each part of it percent-encoded.
+        query: What follows the path's question mark.
+
+    Raises:
+        NotFoundError: There is no such path, run, turn, agent or simulation.
+        UsageError: The run has no such document, as an album chat has no race; or a number of the query is none.
+        StorageError: The store can't be read.
+    """
+    parts = [unquote(part) for part in path.split("/")]
+    for pattern, read in READERS.items():
+        expected = pattern.split("/")
+        if len(expected) == len(parts) and all(name in ("*", part) for name, part in zip(expected, parts, strict=True)):
+            variable = [part for name, part in zip(expected, parts, strict=True) if name == "*"]
+            return read(store, variable, query or {})
+    raise NotFoundError(f"there is no page {path!r}")
+
+
+def _turn(part: str) -> int:
+    if not _NUMBER.fullmatch(part):
+        raise NotFoundError(f"there is no turn {part!r}; turns count from 1")
+    return int(part)
+
+
+def _after(query: Mapping[str, str]) -> int:
+    value = query.get("after", "-1")  # how a meeting opened comes before turn 1, and counts as turn 0
+    if value != "-1" and not _NUMBER.fullmatch(value):
+        raise SettingError("after", repr(value), " is no number of a turn")
+    return int(value)

@@ -1,0 +1,142 @@
+"""A run and its turns along the simulated clock, for the viewer."""
+
+from dataclasses import asdict
+from datetime import timedelta
+
+from tertulia.reading.documents import run_document
+from tertulia.reading.exchanges import RecordedExchange, read_exchanges
+from tertulia.reading.listing import date_of
+from tertulia.reading.timeline import read_timeline
+from tertulia.state.album import Population
+from tertulia.state.cognition import Bid
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord, Turn
+from tertulia.state.words import spoken_words
+from tertulia.storage.parts.turns import TurnSummary
+from tertulia.storage.store import SqlStore
+
+#: Forks that a run's page names; it has a link to all runs.
+_NAMED_FORKS = 20
+
+_BID_FIELDS = ("latency_s", "willingness", "willing", "won")
+
+
+def run_page(store: SqlStore, run: str) -> Document:
+    """Return a run without its turns, with what its page needs to draw them."""
+    record = store.run(run)
+    start = store.start(record.run)
+    parameters = Parameters.of_record(record.parameters)
+    forks = store.forks_of(record.run)
+    return run_document(record, start) | {
+        "kind": record.kind,
+        "people": list(start.names),
+        "begins": start.time.isoformat(timespec="seconds"),
+        "title": None if not isinstance(start, Meeting | Population) else start.title,
+        "place": start.place,
+        "stays": _stays(start),
+        "date": date_of(record),
+        "label": record.label,
+        "turns": record.turns,
+        "silence_s": parameters.silence_s,
+        "speaking_rate_wpm": parameters.speaking_rate_wpm,
+        "seat": parameters.seat,
+        "simulation": store.simulations.conversations().get(record.run),
+        "forks": [_fork(store.run(fork)) for fork in forks[:_NAMED_FORKS]],
+        "more_forks": max(0, len(forks) - _NAMED_FORKS),
+    }
+
+
+def _stays(start: Start) -> list[Document]:
+    """Return of everybody who is not there from start to end of a meeting when they come and leave, and why."""
+    if not isinstance(start, Meeting):
+        return []
+    return [
+        {
+            "agent": attendee.persona.name,
+            "joins_s": None if attendee.joins is None else start.offset_s(attendee.joins, 0.0),
+            "leaves_s": None if attendee.leaves is None else start.offset_s(attendee.leaves, 0.0),
+            "leaves_for": attendee.leaves_for,
+        }
+        for attendee in start.participants
+        if attendee.joins is not None or attendee.leaves is not None
+    ]
+
+
+def _fork(fork: RunRecord) -> Document:
+    assert fork.parent is not None  # it has an ancestor
+    factor = fork.parameters.get("removal_factor")
+    return {"run": fork.run, "turn": fork.parent[1], "label": fork.label, "removal_factor": factor}
+
+
+def turns_page(store: SqlStore, run: str, after: int = -1) -> Document:
+    """Return the turns of a run, each with the bids for it.
+
+    Args:
+        store: The open store.
+        run: The run.
+        after: Only turns behind this one; -1: all, among them how a meeting opened, as turn 0.
+    """
+    record = store.run(run)
+    start = store.start(record.run)
+    parameters = Parameters.of_record(record.parameters)
+    first = max(1, after + 1)
+    summaries = store.summaries(record.run, first)
+    bids = _bids(store, record, start, first)
+    exchanges: dict[int, RecordedExchange] = {}
+    if isinstance(start, Population):
+        exchanges = {exchange.turn.turn: exchange for exchange in read_exchanges(store, record.run, start, first)}
+    opening = start.opening_turn if isinstance(start, Meeting) and after < 0 else None
+    turns = [*([opening] if opening else []), *store.turns(record.run, first)]
+    rows = [
+        _turn_row(turn, start, parameters)
+        | _making(summaries.get(turn.turn))
+        | {"bids": bids.get(turn.round, [])}
+        | ({"exchange": exchanges[turn.turn].document()} if turn.turn in exchanges else {})
+        for turn in turns
+    ]
+    return {"schema_version": SCHEMA_VERSION, "run": record.run, "status": record.status, "turns": rows}
+
+
+def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
+    words_s = spoken_words(turn.text) / parameters.speaking_rate_wpm * 60
+    return {
+        **turn.model_dump(mode="json"),
+        "time": (start.time + timedelta(seconds=turn.sim_time_s)).isoformat(timespec="seconds"),
+        "duration_s": parameters.silence_s if turn.speaker is None else words_s,
+    }
+
+
+def _making(summary: TurnSummary | None) -> Document:
+    """Return how a turn came about, in figures; the opening of a meeting was written with it."""
+    nothing = {"by_hand": False, "rollbacks": 0, "removal_factor": None, "removable": None, "removed": None}
+    return nothing if summary is None else asdict(summary)
+
+
+def _bids(store: SqlStore, run: RunRecord, start: Start, first: int) -> dict[int, list[Document]]:
+    """Return the bids of a meeting by round."""
+    bids: dict[int, list[Document]] = {}
+    if isinstance(start, Meeting):
+        for (round, agent), bid in store.steps(run.run, "bid", Bid, first).items():
+            fields = {name: getattr(bid, name) for name in _BID_FIELDS}
+            bids.setdefault(round, []).append({"agent": agent, **fields})
+    return bids
+
+
+def thoughts_page(store: SqlStore, run: str) -> Document:
+    """Return by turn the thoughts of who got the floor, first, and of who was willing to speak."""
+    record = store.run(run)
+    timeline = read_timeline(store, record.run, store.start(record.run))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": record.run,
+        "turns": {
+            str(entry.turn.turn): [
+                {"agent": thought.agent, "thought": thought.text, "willing": thought.willing, "won": thought.won}
+                for thought in entry.thoughts
+            ]
+            for entry in timeline
+            if entry.thoughts
+        },
+    }
