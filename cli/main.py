@@ -73,7 +73,7 @@ def build_app(command: str | None = None) -> typer.Typer:
     for panel, names in PANELS.items():
         for name in names:
             if name == command or not is_known:
-                add_module(app, import_module(f"tertulia.cli.{name}"), name, panel)
+                add_module(app, import_module(f"tertulia.cli.commands.{name}"), name, panel)
     return app
 
 

@@ -16,6 +16,67 @@ from types import ModuleType
 #: The rooms that were packages of their own.
 ROOMS = ("state", "prompts", "models", "storage", "worlds", "nodes", "graphs", "metrics", "lab", "viewer", "cli")
 
+#: By folder, the modules that lay in the folder above it (`former=today` where the name is another).
+_MOVED = {
+    "storage.sqlite": (
+        "checkpoints database locks migrations objects opening private_copy released snapshot structure vectors"
+    ),
+    "storage.postgres": (
+        "postgres=database server_checkpoints=checkpoints server_faults=faults server_schema=schema server_text=text"
+    ),
+    "storage.merging": (
+        "carrying checkpoint_rows merging=stores run_comparison run_merging=runs run_rows town_merging=towns"
+    ),
+    "storage.parts": (
+        "annotations cognition contents experiments journal memory_index pictures runs search simulations streams turns"
+    ),
+    "models.local": (
+        "adapters attention attention_scores causal decoding decoding_state embedded embedder grammar hub "
+        "kept_chunks kept_prompts packed_linear picture_finder platforms row_groups seeing_parts sight threads "
+        "tokenizer"
+    ),
+    "models.served": (
+        "answer_limits chat chat_client chat_errors chat_messages chat_names langchain_client remote_requests "
+        "repair server_answers server_client server_likelihood servers"
+    ),
+    "nodes.meeting": (
+        "address assess choices choose_mechanisms decide floor hearing latency orders past perceive prepare race "
+        "ratings rounds run_mechanisms view willingness"
+    ),
+    "nodes.album": "album_prompts belongings draw_pairs exchange find_picture record_round",
+    "nodes.town": "encounter reflect remember",
+    "lab.experiments": (
+        "calibration cohorts estimating experiment landing listing missing progress results running setpoint "
+        "shards sweeping"
+    ),
+    "lab.pages": "page page_data page_files page_html page_markdown plots",
+    "lab.reports": (
+        "logged measured_by_models measured_trials measures paper_files papers provenance report report_document "
+        "report_making report_names report_page report_plots report_summary report_tables revised_turns verdicts"
+    ),
+    "lab.annotations": "annotating behaviour_report inventory inventory_report speech_acts",
+    "lab.albums": "album album_files album_plots",
+    "reading": "comparing days documents exchanges listing pace removal replaying rounds timeline traces turns what_if",
+    "measuring": "costs dialogues measurement participation pruned_turns",
+    "wording": "album_phrases comparison_phrases phrases round_phrases transcript",
+    "access": "engines installation model_names named_files trust",
+    "driving": (
+        "cohort conversation driver estimating events interrupting node_checks platforms session studio towns tracing"
+    ),
+    "planning": "entering forking meeting_check prompt_language seats starting",
+    "catalog": "completing drawing node_catalog scenarios settings",
+    "files": "exporting merging shard_files written_files",
+    "python": (
+        "api arguments cell_page declaring launching progress_bar store_handle stored_run stored_turn stores tables"
+    ),
+}
+
+_TODAY = {
+    f"{folder.rpartition('.')[0] or 'tertulia'}.{former}": f"tertulia.{folder}.{today or former}"
+    for folder, names in _MOVED.items()
+    for former, _, today in (name.partition("=") for name in names.split())
+}
+
 
 class FormerNames(MetaPathFinder):
     """Finds modules by their former names; it comes before the finders that would import their files once more."""
@@ -25,11 +86,12 @@ class FormerNames(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Return how the module of a former name is had; `None` where the name is none, or somebody else's."""
         room, _, inner = fullname.partition(".")
-        if room not in ROOMS or not (_is_ours(room) if not inner else sys.modules.get(room) is _now(room)):
+        is_former = room in ROOMS and (sys.modules.get(room) is _now(room) if inner else _is_ours(room))
+        if not is_former and not (room == "tertulia" and fullname in _TODAY):
             return None
-        if not inner:
+        if not inner or fullname in _TODAY:
             warnings.warn(
-                f"{room!r} is 'tertulia.{room}' now; import that (the former name goes with version 0.3)",
+                f"{fullname!r} is {_name_today(fullname)!r} now; import that (the former name goes with version 0.3)",
                 FutureWarning,
                 stacklevel=2,
             )
@@ -51,7 +113,11 @@ class _ModuleOfToday(Loader):
 
 
 def _now(name: str) -> ModuleType:
-    return import_module(f"tertulia.{name}")
+    return import_module(_name_today(name))
+
+
+def _name_today(name: str) -> str:
+    return _TODAY.get(name, f"tertulia.{name}")
 
 
 def _is_ours(room: str) -> bool:

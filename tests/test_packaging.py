@@ -125,11 +125,19 @@ def test_modules_are_had_by_their_former_names_with_a_warning(installation: Path
         import tertulia
         from nodes.machinery.node import Node
         from tertulia.nodes.machinery.node import Node as node_of_today
-        print(Node is node_of_today)
+        import nodes.view, tertulia.phrases
+        from tertulia.nodes.meeting import view
+        from tertulia.wording import phrases
+        print(Node is node_of_today, nodes.view is view, tertulia.phrases is phrases)
     """
     script = run([installation / "python", "-c", code], tmp_path)
-    assert script.stdout == "True\n", script.stderr
-    assert "'nodes' is 'tertulia.nodes' now" in script.stderr
+    assert script.stdout == "True True True\n", script.stderr
+    for former, today in (
+        ("nodes", "nodes"),
+        ("nodes.view", "nodes.meeting.view"),
+        ("tertulia.phrases", "wording.phrases"),
+    ):
+        assert f"'{former}' is 'tertulia.{today}' now" in script.stderr
 
 
 def test_without_the_packages_of_models_doctor_prints_the_command_for_them(installation: Path, tmp_path: Path) -> None:

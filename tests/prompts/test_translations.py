@@ -16,7 +16,7 @@ from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS
 from tertulia.state.randomness import keyed_generator
 
-_FOLDER = resources.files("prompts") / "templates"
+_FOLDER = resources.files("tertulia.prompts") / "templates"
 #: What only researchers ask, about stored conversations, and what is no template.
 _ENGLISH = {"inventory", "speech_acts", "names", "examples"}
 NAMES = sorted(name for file in _FOLDER.iterdir() if (name := file.name.removesuffix(".yaml")) not in {*_ENGLISH, "zh"})
