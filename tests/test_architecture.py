@@ -95,13 +95,10 @@ def room_imported(module: str) -> str:
 
 
 def modules_imported(file: Path) -> set[str]:
-    """The modules from which a file imports, and all that may be one, wherever in it, but for types alone."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    for_types = [
-        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    """The modules from which a file imports, and all that may be one, wherever in it."""
+    imports = [
+        node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)
     ]
-    passed_over = {part for node in for_types for part in ast.walk(node)}
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node not in passed_over]
     return {name for node in imports for name in (node.module or "", *(f"{node.module}.{a.name}" for a in node.names))}
 
 

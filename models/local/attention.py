@@ -19,7 +19,8 @@ from transformers import PreTrainedModel
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from transformers.modeling_utils import AttentionInterface
 
-from tertulia.models.local.decoding_state import DecodingState, Prefix, causal_mask, current_state
+from tertulia.models.local.decoding_state import DecodingState, causal_mask, current_state
+from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Stack
 from tertulia.state.errors import AttentionUnavailableError
 

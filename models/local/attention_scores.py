@@ -24,7 +24,8 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from tertulia.models.local.attention import use_implementation
-from tertulia.models.local.decoding_state import DecodingState, Prefix, prefill
+from tertulia.models.local.decoding_state import DecodingState, prefill
+from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.sight import PictureInputs, ProcessorTokenizer
 from tertulia.state.errors import AttentionUnavailableError, ModelError
 from tertulia.state.language_model import RenderedPrompt, ScoringOptions

@@ -25,9 +25,10 @@ from tertulia.models.local.attention_scores import (
     unit_scores,
 )
 from tertulia.models.local.decoding import capacity_of, decode_replies
-from tertulia.models.local.decoding_state import DecodingState, Prefix, token_bytes
+from tertulia.models.local.decoding_state import DecodingState, token_bytes
 from tertulia.models.local.grammar import ReplyGrammar
 from tertulia.models.local.kept_prompts import KeptPrompts
+from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.sight import PictureProcessor, ProcessorTokenizer
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.state.errors import ContextWindowError, ModelError

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from transformers import PreTrainedModel
 
-from tertulia.models.local.decoding_state import Prefix, prefill
+from tertulia.models.local.decoding_state import prefill
 from tertulia.models.local.kept_chunks import KeptChunks
 from tertulia.models.local.packed_linear import weight_bytes
+from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.sight import ProcessorTokenizer
 from tertulia.state.language_model import RenderedPrompt
 

@@ -10,13 +10,11 @@ tokens, t reply tokens that there is room for, T columns.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    from tertulia.models.local.decoding_state import Prefix
+from tertulia.models.local.prefix import Prefix
 
 #: Tokens of the replies for which room is made at a time.
 GROWTH = 32
@@ -41,7 +39,7 @@ class Group:
         keys, values: By layer.
     """
 
-    def __init__(self, prefix: "Prefix", rows: list[int]) -> None:
+    def __init__(self, prefix: Prefix, rows: list[int]) -> None:
         """Make rows that have read nothing yet."""
         self.rows = rows
         self.tokens = slice(0, 0)
@@ -159,7 +157,7 @@ class Stack:
         runs: What is multiplied at once in the forward pass under way.
     """
 
-    def __init__(self, members: Sequence[tuple["Prefix", list[int]]]) -> None:
+    def __init__(self, members: Sequence[tuple[Prefix, list[int]]]) -> None:
         """Make rows that have read nothing yet, with copies of the prefixes."""
         prefixes, rows = [prefix for prefix, _ in members], [of_prefix for _, of_prefix in members]
         self._rows_of = [list(of_prefix) for of_prefix in rows]
@@ -286,7 +284,7 @@ def _runs(counts: Sequence[int], device: torch.device) -> Iterator[Run]:
         yield Run(members, start, queries, tokens, at, width)
 
 
-def alike(members: Sequence[tuple["Prefix", list[int]]]) -> list[list[tuple["Prefix", list[int]]]]:
+def alike(members: Sequence[tuple[Prefix, list[int]]]) -> list[list[tuple[Prefix, list[int]]]]:
     """Return prefixes with their rows, in groups that are worth a tensor of their own."""
     found: list[list[tuple[Prefix, list[int]]]] = []
     for member in sorted(members, key=lambda member: (-len(member[1]), -member[0].length, member[1])):

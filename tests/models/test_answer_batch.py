@@ -10,7 +10,8 @@ import torch
 from support.tiny import FAMILIES, tiny_language_model
 
 from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import DecodingState, Prefix, current_state
+from tertulia.models.local.decoding_state import DecodingState, current_state
+from tertulia.models.local.prefix import Prefix
 from tertulia.prompts.render import render
 from tertulia.state.errors import ContextWindowError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions

@@ -14,8 +14,9 @@ from support.tiny import FAMILIES, tiny_language_model, tiny_model
 from tertulia.models.loading import open_model
 from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
 from tertulia.models.local.decoding import continues_word, draw_token, text_logits
-from tertulia.models.local.decoding_state import Prefix, current_state
+from tertulia.models.local.decoding_state import current_state
 from tertulia.models.local.grammar import ends_with_sentence
+from tertulia.models.local.prefix import Prefix
 from tertulia.prompts.placeholders import is_placeholder
 from tertulia.prompts.render import render
 from tertulia.state.errors import AttentionUnavailableError, ContextWindowError, ModelError, NotFoundError, UsageError

@@ -14,8 +14,9 @@ from tertulia.driving.conversation import drive
 from tertulia.driving.events import Event, TurnFinished
 from tertulia.models.local.attention import IMPLEMENTATION
 from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import Prefix, current_state, prefill
+from tertulia.models.local.decoding_state import current_state, prefill
 from tertulia.models.local.kept_chunks import Chunk, KeptChunks
+from tertulia.models.local.prefix import Prefix
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Reply, TurnRecord
 from tertulia.storage.sqlite.checkpoints import open_checkpoints

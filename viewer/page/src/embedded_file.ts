@@ -1,15 +1,6 @@
 /** The documents of an exported file (viewer/html_file.py), unpacked as they are read. */
 
-import type { Source } from "./source";
-
-/** What a file says of itself. */
-export interface AboutFile {
-  readonly run: string;
-  /** The version of the program that wrote it. */
-  readonly version: string;
-  /** What the store has and the file has not; empty where it has everything. */
-  readonly omitted: string;
-}
+import type { AboutFile, Source } from "./document_source";
 
 interface Index {
   /** By path, the number of a document. */
