@@ -2,6 +2,7 @@
 
 import shlex
 from html import escape
+from importlib.metadata import entry_points
 
 from tertulia.python.arguments import whole_number
 from tertulia.python.store_handle import StoreHandle
@@ -37,10 +38,9 @@ class CellPage:
             UsageError: The page is not built.
             StorageError: The store can't be read.
         """
-        from tertulia.viewer.html_file import html_of_run
-
+        (page,) = entry_points(group="tertulia.pages", name="run")  # the room that serves it is above this one
         with self._store.opened() as store:
-            return "\n".join(html_of_run(store, self.run))
+            return "\n".join(page.load()(store, self.run))
 
     def _repr_html_(self) -> str:
         """Return the frame."""
