@@ -65,7 +65,7 @@ NODE_IS_NEW := const [major, minor] = process.versions.node.split(".").map(Numbe
 	process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)
 
 test: setup
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	$(BIN)/pytest --numprocesses 2 --dist worksteal --durations 10
 
 fuzz: setup
 	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py tests/storage/test_damaged_store.py

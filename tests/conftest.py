@@ -3,14 +3,18 @@ thread per process, for machines that are shared; and how much `make fuzz` tries
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import settings
 from support.commands import Cli, Result
-from support.postgres_server import PostgresServer, running_server
+from support.postgres_server import NO_POSTGRES, PostgresServer, running_server
 from support.protocol_server import Served, serving
+from support.skips import is_known
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -18,6 +22,39 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("suite", deadline=None)
 settings.register_profile("full", max_examples=2000, deadline=None)
 settings.load_profile("suite")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a test fail that is skipped for another reason than what the machine lacks."""
+    return _known_or_failed((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let a file fail that is skipped for another reason than what the machine lacks."""
+    return _known_or_failed((yield))
+
+
+def _known_or_failed(report: Report) -> Report:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    if report.skipped and not hasattr(report, "wasxfail") and not is_known(reason):
+        report.outcome, report.longrepr = (
+            "failed",
+            f"{reason} (no known reason on this machine: tests/support/skips.py)",
+        )
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need a browser or a database server."""
+    for item in items:
+        for needed in {"browser", "postgres"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(needed)
 
 
 def _configure(patch: pytest.MonkeyPatch, folder: Path) -> Path:
@@ -62,7 +99,7 @@ def postgres() -> Iterator[PostgresServer]:
     """A Postgres server; tests that need one are skipped where none is installed."""
     with running_server() as server:
         if server is None:
-            pytest.skip("Postgres is not installed")
+            pytest.skip(NO_POSTGRES)
         yield server
 
 

@@ -19,10 +19,6 @@ from tertulia.storage.store import SqlStore
 ROOT = Path(__file__).parents[2]
 COLUMNS = ["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label"]
 
-needs_removal = pytest.mark.skipif(
-    not hasattr(SqlStore, "remove_run"), reason="the store has no labels, filters and removal yet"
-)
-
 
 @pytest.fixture
 def store(cli: Cli) -> Iterator[SqlStore]:
@@ -74,7 +70,6 @@ def test_a_scenario_file_is_listed_under_its_own_name(cli: Cli, store: SqlStore)
     assert "/far/away" not in cli("runs").out
 
 
-@needs_removal
 def test_filters(cli: Cli, store: SqlStore) -> None:
     assert listed(cli, "--scenario", "meadow") == ["dddd"]
     assert listed(cli, "--status", "failed") == ["dddd", "cccc"]
@@ -126,7 +121,6 @@ def in_terminal(width: int, *arguments: str) -> list[str]:
 # --- labels ---------------------------------------------------------------------------------------------------------
 
 
-@needs_removal
 def test_a_label_is_set_found_and_taken_away(cli: Cli, store: SqlStore) -> None:
     assert cli("runs", "label", "aaaa", "pilot study", "--json").json["label"] == "pilot study"
     assert listed(cli, "--label", "pilot study") == ["aaaa"]
@@ -139,7 +133,6 @@ def test_a_label_is_set_found_and_taken_away(cli: Cli, store: SqlStore) -> None:
 # --- removal --------------------------------------------------------------------------------------------------------
 
 
-@needs_removal
 def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqlStore) -> None:
     cli("runs", "rm", "aaaa", "--yes").complains(2, "bbbb", "cccc", "--with-forks")
     assert listed(cli) == ["dddd", "cccc", "bbbb", "aaaa"]
@@ -148,13 +141,11 @@ def test_what_hangs_on_a_run_goes_with_it_on_demand(cli: Cli, store: SqlStore) -
     assert listed(cli) == ["dddd", "aaaa"]
 
 
-@needs_removal
 def test_runs_that_are_all_named_need_no_further_option(cli: Cli, store: SqlStore) -> None:
     assert cli("runs", "rm", "cccc", "aaaa", "bbbb", "--yes").code == 0
     assert listed(cli) == ["dddd"]
 
 
-@needs_removal
 def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqlStore) -> None:
     result = cli("runs", "rm", "dddd")
     result.complains(2, "--yes")
@@ -163,7 +154,6 @@ def test_nothing_is_removed_where_nobody_can_be_asked(cli: Cli, store: SqlStore)
     assert "dddd" in listed(cli)
 
 
-@needs_removal
 def test_somebody_at_a_terminal_is_asked(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tertulia.cli.commands.runs.can_ask", lambda: True)
     answers = iter([False, True])

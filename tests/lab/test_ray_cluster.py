@@ -56,7 +56,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    pytest.importorskip("ray", reason="Ray is not installed")
+    pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
     with two_nodes() as address:
         yield address
 
@@ -168,7 +168,7 @@ def test_without_ray_the_command_that_installs_it_is_named(cli: Cli, monkeypatch
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "ray://127.0.0.1:1", "127.0.0.1:x"])
 def test_where_no_cluster_is_the_ways_to_one_are_named(cli: Cli, address: str) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed")
+    pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
     refused = cli("sweep", "tidewell", "--trials", "1", "--rehearse", "--on", f"ray:{address}")
     refused.complains(2, f"the Ray cluster {address} can't be reached", "ray start --head")
 

@@ -19,7 +19,7 @@ from tertulia.state.errors import ModelError
 from tertulia.state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
 
-ray: Any = pytest.importorskip("ray")
+ray: Any = pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
 
 PROMPT = Prompt(
     units=tuple(Unit(id=f"m.{i}", block="memory", kind="item", text=f"Memory {i} of the ferry.") for i in range(4)),

@@ -18,7 +18,7 @@ def server_stores(postgres: PostgresServer) -> Iterator[ServerStores]:
     stores.close()
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def new_store(request: pytest.FixtureRequest) -> NewStore:
     """Open an empty store in either database: what holds for both is the contract."""
     if request.param == "sqlite":

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Cli
-from support.postgres_server import PASSWORD, PostgresServer
+from support.postgres_server import NO_POSTGRES, PASSWORD, PostgresServer, running_server
 from support.stored import a_call, a_case, a_run, stored_rows, write_turn, write_turns
 
 from tertulia.state.errors import StorageError, UsageError
@@ -352,14 +352,13 @@ def test_a_run_that_is_killed_resumes_as_if_nothing_had_been(cli: Cli, tmp_path:
     assert turns_of(cli, address.url) == turns_of(cli, whole)
 
 
+@pytest.mark.postgres
 def test_a_server_that_dies_in_mid_run_is_told_and_the_run_resumes(cli: Cli, tmp_path: Path) -> None:
-    from support.postgres_server import running_server
-
     whole = str(tmp_path / "whole.db")
     cli(*MEETING, "--store", whole)
     with running_server() as server:
         if server is None:
-            pytest.skip("Postgres is not installed")
+            pytest.skip(NO_POSTGRES)
         store = server.url()
         process = run_slowly(store, tmp_path, *MEETING)
         assert process.stdout is not None

@@ -19,6 +19,8 @@ from tertulia.storage.store import SqlStore
 #: Opens an empty store, which is closed, or gone, when the context ends.
 NewStore = Callable[[], AbstractContextManager[SqlStore]]
 
+NO_POSTGRES = "Postgres is not installed; install it with: apt-get install postgresql"
+
 USER, PASSWORD = "tertulia", "n0t-so_secret"
 
 #: Postgres refuses to be run by root; these are the users as whom it is run then.

@@ -110,6 +110,7 @@ def resize(page: Page, width: int) -> None:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
 
 
+@pytest.mark.access
 def test_axe_finds_nothing_in_either_theme(visited: Visited) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not installed; install it with: make viewer-packages")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
-from support.ga_builder import REAL_RUN
+from support.ga_builder import real_run
 from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, slider_work_ms, struck_units
 from support.viewer_page import serving
 
@@ -84,10 +84,9 @@ def test_the_struck_units_are_the_engines_in_a_meeting(page: Page, served: Serve
     assert_struck_as_by_engine(page, served.path, served.address, served.meeting, turn)
 
 
-@pytest.mark.skipif(not REAL_RUN.exists(), reason="the real run is not part of this project")
 def test_the_struck_units_are_the_engines_in_a_real_logs_case(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "t.db"
-    run = tertulia.run(f"ga:{REAL_RUN}", rehearse=True, rounds=2, removal_factor=0.5, store=path, progress=False)
+    run = tertulia.run(f"ga:{real_run()}", rehearse=True, rounds=2, removal_factor=0.5, store=path, progress=False)
     with serving(path) as address:
         assert_struck_as_by_engine(page, path, address, run.id, 2)
 
