@@ -58,7 +58,7 @@ original = loading.open_model
 def open_model(*arguments, **options):
     mark('the command and its graphs')
     model = original(*arguments, **options)
-    from tertulia.models import causal
+    from tertulia.models.local import causal
     causal.prefill = stop
     return model
 

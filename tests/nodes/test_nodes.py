@@ -94,9 +94,9 @@ NODES = {
 
 def test_every_node_stands_in_a_graph_under_its_own_name() -> None:
     room = Path(registry.__file__).parents[1]
-    files = [f"tertulia.nodes.{file.stem}" for file in room.glob("[!_]*.py")]
-    files += [f"tertulia.nodes.scorers.{file.stem}" for file in room.glob("scorers/[!_]*.py")]
-    modules = [importlib.import_module(file) for file in files]
+    files = [file.relative_to(room).with_suffix("") for file in room.rglob("[!_]*.py")]
+    steps = [file for file in files if file.parts[0] not in ("machinery", "mechanisms")]
+    modules = [importlib.import_module(".".join(("tertulia", "nodes", *file.parts))) for file in steps]
     written = {
         function
         for module in modules

@@ -219,7 +219,7 @@ def test_several_processes_may_migrate_it_at_once(path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from tertulia.storage import migrations
+from tertulia.storage.sqlite import migrations
 convert, left = migrations._convert, int(sys.argv[2])
 def convert_or_die(*arguments, **named):
     global left

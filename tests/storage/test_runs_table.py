@@ -143,7 +143,8 @@ def test_nobody_removes_what_somebody_drives(tmp_path: Path) -> None:
 
 REMOVER = """
 import os, signal, sys
-from tertulia.storage import removal, runs
+from tertulia.storage import removal
+from tertulia.storage.parts import runs
 after = int(sys.argv[2])
 def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
