@@ -58,7 +58,6 @@ def build_album_chat_graph(
     """Return the album-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
 
     Args:
-        checkpointer: Where its checkpoints go.
         chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
     """
     graph = StateGraph(AlbumState, context_schema=Context)

@@ -25,7 +25,6 @@ def build_dialogue_graph(
     """Return the dialogue graph; with a checkpointer it pauses after every turn, for a checkpoint per turn.
 
     Args:
-        checkpointer: Where its checkpoints go.
         chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
     """
     graph = StateGraph(DialogueState, context_schema=Context)

@@ -57,8 +57,6 @@ def build_group_chat_graph(
     """Return the group-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
 
     Args:
-        order: The speaking order.
-        checkpointer: Where its checkpoints go.
         chosen: By place, nodes that stand in its graphs instead of the shipped ones.
     """
     nodes = chosen or {}

@@ -17,11 +17,7 @@ TownGraph = CompiledStateGraph[TownState, TownContext, TownState, TownState]
 
 
 def build_town_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> TownGraph:
-    """Return the graph of a town; with a checkpointer it pauses after every encounter, for a checkpoint per encounter.
-
-    Args:
-        checkpointer: Where its checkpoints go.
-    """
+    """Return the graph of a town; with a checkpointer it pauses after every encounter, to store a checkpoint."""
     graph = StateGraph(TownState, context_schema=TownContext)
     graph.add_node("next_encounter", next_encounter)
     graph.add_node("converse", converse)

@@ -188,10 +188,7 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
     """Return the reply to the prompt that would hold this utterance.
 
     Args:
-        prompt: The prompt for an utterance.
-        text: The utterance.
         ended: Whether it ends the conversation; `None` where replies do not say.
-        context: Of the speaker.
     """
     ending = None if ended is None else ended is True
     fields: dict[str, str | bool | int] = {prompt.speaker: text}
@@ -208,12 +205,7 @@ def save_candidate(
     """Store a candidate, with the utterance in people's original names, or all in those of the prompt.
 
     Args:
-        state: The state of the utterance graph.
-        context: Of the speaker.
-        attempt: The number of the candidate.
-        reply: The reply that holds it.
         speaker: The speaker's name in the prompt.
-        origin: How the candidate came about.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)

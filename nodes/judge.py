@@ -32,7 +32,6 @@ class Judgement:
 
     Attributes:
         runs: The figure of each scoring run; their mean is the inconsistency.
-        comment: The judge's comment, if it gives any.
     """
 
     runs: tuple[float, ...]
@@ -103,9 +102,6 @@ async def judge_by_rating(
     """Let the model comment and rate from 1 to 10, a few times. Source: APP §4.1.
 
     Args:
-        state: Who speaks, to whom, in which round.
-        context: Model, seed and parameters.
-        prompt: The full prompt.
         removed: The removed units; `None` for all items.
         candidate: The candidate; it is read in the names that people have in the prompt.
     """

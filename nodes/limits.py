@@ -14,8 +14,6 @@ class Progress:
     Attributes:
         turn: The number of that turn; of the round, in an album chat.
         sim_time_s: Simulated seconds since the conversation began.
-        start: The case or the meeting from which it started.
-        parameters: The limits.
     """
 
     turn: int

@@ -29,7 +29,6 @@ class PastUtterance:
     """An utterance as those that follow may take it into account.
 
     Attributes:
-        turn: Its turn.
         words: Its words, in lower case.
         removal_factor: λ that was in force; `None` where it was not λ that made it.
         inconsistency: The judge's figure of what was said; `None` where it was not judged.
@@ -95,7 +94,6 @@ def removal_factor_in_force(state: UtteranceState, context: Context) -> float | 
 
     Args:
         state: Its `turn` counts; what was said before it is read from the store.
-        context: Of the speaker.
     """
     parameters = context.parameters
     if parameters.diversity is not None and parameters.setpoint is not None:

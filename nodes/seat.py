@@ -106,9 +106,7 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
     """Ask the person who has the seat, again while they owe words, and store their answer.
 
     Args:
-        context: The run.
         asked: The value with which the graph was interrupted.
-        ask: Asks the person.
 
     Raises:
         LeftError: They leave.

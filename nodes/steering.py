@@ -56,7 +56,6 @@ class Steering:
     """λ for the next utterance, and why.
 
     Attributes:
-        removal_factor: λ.
         calibrated: The λ at which the calibration has the asked figure.
         deviation: By how much the running measure is above what was expected; `None` before there is one.
         for_diversity: By how much λ should depart from the calibrated one, for the running measure's sake.
@@ -74,7 +73,6 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
     """Return λ for the utterance that follows those observed.
 
     Args:
-        setpoint: The calibration.
         target: The asked figure of its metric.
         observed: Everything said so far, oldest first.
     """

@@ -35,17 +35,11 @@ class CallMaterial:
 
     Attributes:
         call: `plan`, `question` or `answer`.
-        setting: How the speaker is asked.
-        speaker: Whose utterance is asked for.
-        asker, answerer: The two who meet.
-        place: Where, if that is known.
         history: The exchanges that the speaker remembers, oldest first.
         album: The speaker's pictures, oldest first.
         picture: The picture that the two look at; `None` while it is being chosen.
         is_seen: Whether the model is shown the picture; else it is told.
-        question: What the answerer is asked.
         example: What somebody is asked and replies in the example of `chat_turns`.
-        language: What the prompt is written in.
     """
 
     call: str

@@ -25,8 +25,6 @@ def ask_inventory(turns: Iterable[Turn], name: str, items: Sequence[str]) -> Pro
     """Return the prompt that asks how well descriptions fit a person. Source: ChatAgents App. E.
 
     Args:
-        turns: A part of a conversation.
-        name: Whom it is about.
         items: The descriptions; they are the keys of the answer, each with a rating from 1 to 5.
     """
     texts = template("inventory")
@@ -38,8 +36,6 @@ def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterabl
     """Return the prompt that asks what each of several lines does.
 
     Args:
-        before: Lines that precede them, as context.
-        turns: The lines.
         acts: Names of speech acts; the answer has one for each line, or `none`.
     """
     texts = template("speech_acts")

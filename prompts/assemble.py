@@ -27,11 +27,9 @@ class InnerLife:
     """The inner life of a speaker in a group chat: character, plan, findings, assessment. Source: ChatAgents §III-A.
 
     Attributes:
-        character: Their personality and plan in this run.
         done: By sub-goal of the plan, whether it is done.
         findings: Pairs of a mechanism and a sentence that it returned.
         assessment: Their view of the situation, and their thought.
-        clock: The time of day.
     """
 
     character: Character
@@ -46,20 +44,13 @@ class UtteranceMaterial:
     """The material from which the prompt for an utterance is assembled.
 
     Attributes:
-        start: The case, or the meeting.
-        speaker: The name of the speaker.
-        listeners: The names of the listeners.
         memories: The memories that the speaker recalls, in the order of the prompt.
         turns: Those of the last turns of the current dialogue that the speaker has heard, oldest first.
-        human_needs: How the speaker feels, if that was drawn.
         previous_dialogues_max: How many earlier dialogues to show, the latest.
         asks_ending: Whether the reply shall say if it ends the conversation.
         inner_life: The inner life of a speaker in a group chat; `None` in a dialogue of two.
-        changes: Who came and who left meanwhile.
         exchange: What somebody is asked and replies in the example of `chat_turns`; `None`: the first there is.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
-        language: What the prompt is written in.
-        special_rules: Whether rules of how to speak stand in it.
     """
 
     start: Case | Meeting
@@ -87,7 +78,6 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
     """Return the full prompt for an utterance.
 
     Args:
-        material: What it is assembled from.
         layout: `single_message` (the paper's) or `chat_turns` (for chat-tuned models).
         blocks: Initials of the blocks in the order in which they shall stand.
         removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
@@ -99,10 +89,7 @@ def reply_object(speaker: str, text: str, ended: bool | None, language: str = DE
     """Return an utterance as the JSON object that a reply shall be. Source: APP Table 9, output instruction.
 
     Args:
-        speaker: Who speaks.
-        text: What they say.
         ended: Whether it ends the conversation; `None` where replies do not say.
-        language: Of the prompt.
     """
     ending = {} if ended is None else {end_question(speaker, language): ended}
     return json.dumps({speaker: text, **ending}, ensure_ascii=False)

@@ -22,7 +22,6 @@ def change_entry(change: AttendanceChange, reader: str) -> tuple[str, dict[str, 
     """Return the entry of a template for a change, and what fills it in.
 
     Args:
-        change: Who comes or leaves.
         reader: Who reads the line: that of their own coming is another.
     """
     if change.joined:

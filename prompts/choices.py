@@ -21,9 +21,7 @@ def assemble_choice(situation: AgentSituation, ask: str, tokenizer: Tokenizer) -
     """Return the prompt that ends where the agent chooses, after the latest lines that they noticed.
 
     Args:
-        situation: The agent's situation.
         ask: The beginning of the sentence that an option completes.
-        tokenizer: The tokenizer of the model.
     """
     return _rendered(situation, [_line(turn, situation.language) for turn in situation.lines[-_LINES:]], ask, tokenizer)
 

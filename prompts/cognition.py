@@ -29,18 +29,12 @@ class AgentSituation:
     """The situation of an agent in a round, as the prompts of their cognition describe it.
 
     Attributes:
-        meeting: The meeting.
-        agent: The agent, as the scenario has them.
-        character: Their personality and plan in this run.
-        now: The simulated time.
-        present: Names of those who are there.
         emotion, emotion_strength: What the agent feels, and how strongly, in [0, 1].
         lines: The turns that the agent has heard, or noticed, oldest first.
         missed: Whether the agent heard the last message and did not notice it.
         changes: Who came and who left meanwhile, the agent's own coming among them.
         has_heard_nothing: Whether the others have talked, and the agent has heard nothing of it.
         last_situation, last_thought: How the agent saw things in the round before, and thought; empty at first.
-        language: What the prompts are written in.
     """
 
     meeting: Meeting
@@ -72,9 +66,6 @@ class Question:
         name: Section of the template: its `lead` stands before the items, its `task` behind them.
         form: What each field of the answer means, in its place; shown in the layout `single_message`.
         example: An answer in another situation; shown as an exchange in the layout `chat_turns`.
-        items: Information for this question.
-        variables: What the task uses.
-        source: The template that has the section.
     """
 
     name: str

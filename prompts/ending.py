@@ -13,9 +13,6 @@ def assemble_ending(
 
     Args:
         before: The line before the reply; `None` if the reply opens the conversation.
-        reply: The utterance that may have ended it.
-        tokenizer: The tokenizer of the model.
-        language: What the question is written in.
     """
     prompt = ending_prompt(before, reply, language)
     tokens = tuple(tokenizer.encode(prompt.units[0].text))

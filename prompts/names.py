@@ -11,10 +11,7 @@ class _Joints:
     """What stands in the lists of a language.
 
     Attributes:
-        between: Between words.
         last_name, last_quality: Before the last of several names, and of several adjectives.
-        nobody: Where there are no names.
-        clauses: Between clauses.
     """
 
     between: str

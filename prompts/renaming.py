@@ -171,10 +171,6 @@ def _forms(names: Mapping[str, str], people: Sequence[str]) -> dict[str, str]:
 
     All other full names stand for themselves, so that no part of them is taken for a person's name. A first name
     becomes the new first name, or the full new name where several people have that first name.
-
-    Args:
-        names: New names by old names, of those who get another.
-        people: The old names of all.
     """
     firsts, new_firsts = (
         Counter(map(first_name, called)) for called in (people, [names.get(person, person) for person in people])

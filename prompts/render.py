@@ -17,7 +17,6 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
 
     Args:
         prompt: The units in order; the layout says how they become messages.
-        tokenizer: The tokenizer of the model.
         reply_prefix: A beginning of the reply, put at the end of the prompt.
         shared_units: The number of units at the beginning that other prompts share.
     """
@@ -58,8 +57,6 @@ def retokenized(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> R
     """Return a reply that another model wrote, in the tokens of a model that reads it.
 
     Args:
-        tokenizer: The reader's tokenizer.
-        reply: The reply; its text is a JSON object.
         reply_prefix: The beginning that stands at the end of the reader's prompt.
     """
     written = reply.text.removeprefix(reply_prefix)

@@ -15,14 +15,10 @@ class Conflict:
     """An utterance that contradicts what was removed from its prompt.
 
     Attributes:
-        speaker: Whose utterance it is.
         listener: The listeners' names, as in a sentence.
         statements: The removed items.
         last_line: The line before it; `None` where it opens the conversation.
-        reply: The utterance.
-        comment: The judge's comment, if it gives any.
         layout: Of the prompt for the utterance, whose form of a reply the rewriting has.
-        language: What the question is written in.
     """
 
     speaker: str

@@ -27,8 +27,6 @@ class PromptTemplate:
         """Read a template file.
 
         Args:
-            name: Its name.
-            text: The YAML.
             original: The English file that has what this one lacks.
         """
         document = read_yaml(text)

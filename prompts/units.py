@@ -16,8 +16,6 @@ class Part:
     """A part of a block, which becomes a unit.
 
     Attributes:
-        kind: `item` or `text`.
-        text: What it says.
         id: What its id ends with; `None`: its kind, and its number among those of its kind.
         speaker: Who said it, where it is shown as a chat turn.
         picture: Content hash of the picture that a model is shown in its place.
@@ -51,11 +49,8 @@ def prompt_of(
     """Return the prompt that the parts of its blocks make.
 
     Args:
-        speaker: Whose utterance is asked for.
-        layout: How it is laid out.
         blocks: Initials of the blocks in the order in which they shall stand.
         removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
-        parts_of: From the name of a block to its parts.
     """
     removable_blocks = {BLOCK_INITIALS[initial] for initial in removable}
     units: list[Unit] = []

@@ -36,9 +36,7 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
     over where it shall be only about so long.
 
     Args:
-        prompt: The prompt.
         lengths: By initial of a block.
-        generator: Draws the items to drop or to copy.
 
     Raises:
         UsageError: A block has no items, or whole items can't make its length, where it shall be exact.

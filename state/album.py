@@ -87,11 +87,6 @@ class Population(HasWithheld):
 
     Attributes:
         scenario: The name under which a user runs it again.
-        title: What it is called.
-        time: When the first round begins.
-        place: Where they meet.
-        villagers: Who takes part.
-        pictures: All pictures of their albums.
     """
 
     scenario: str
@@ -149,7 +144,6 @@ class Exchange(Record):
 
     Attributes:
         asker, answerer: Who showed a picture and asked, and who answered.
-        picture: The id of the picture.
         found: How the picture was found that the plan means.
         similarity: Cosine of the plan to the picture, or to its caption; `None` where it is named.
         sight: Whether the two saw the picture, or read its caption.

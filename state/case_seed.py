@@ -39,8 +39,6 @@ def resolve_case_seed(chosen: CaseSeed, seed: int, case: HasWithheld) -> int:
 
     Args:
         chosen: The parameter: `auto` for that of the case's content, `seed` for the run's.
-        seed: The run's.
-        case: What the run starts from.
     """
     if chosen == "seed":
         return seed

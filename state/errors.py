@@ -23,8 +23,6 @@ class SettingError(UsageError):
     """The value of one parameter is not acceptable.
 
     Attributes:
-        setting: The parameter.
-        value: Its value, as it was given.
         problem: What follows `setting=value` in the message.
     """
 
@@ -81,8 +79,6 @@ def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) 
     """Return ` (did you mean 'x'?)` for the name that is spelt most like `name`; where none is, all the names.
 
     Args:
-        name: What was given.
-        names: What there is.
         otherwise: What is returned instead of names that are too many to be read in a line.
     """
     names = list(names)

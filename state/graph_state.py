@@ -18,7 +18,6 @@ class UtteranceInput(TypedDict, total=False):
     Attributes:
         round: The round, from 1.
         turn: The number that the utterance will have, from 1.
-        speaker: Whose utterance it is.
         present: Who is there, in the scenario's order.
         sim_time_s: Simulated seconds since the conversation began.
         part: Which utterance of the turn it is, where a turn has several (`state.album.PARTS`); the turn's own has no
@@ -34,11 +33,7 @@ class UtteranceInput(TypedDict, total=False):
 
 
 class PromptedInput(UtteranceInput, total=False):
-    """The input of an utterance graph that is given its prompt.
-
-    Attributes:
-        prompt: Content hash of the full prompt.
-    """
+    """The input of an utterance graph that is given its prompt."""
 
     prompt: str
 
@@ -73,11 +68,7 @@ class UtteranceOutcome(TypedDict, total=False):
 
 
 class UtteranceOutput(UtteranceOutcome, total=False):
-    """The output of the utterance graph.
-
-    Attributes:
-        prompt: Content hash of the full prompt.
-    """
+    """The output of the utterance graph."""
 
     prompt: str
 
@@ -110,7 +101,6 @@ class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
 
     Attributes:
         prompt: Content hash of the full prompt; `None` where a person said it.
-        finished: Whether the conversation is over.
     """
 
     prompt: str | None
@@ -127,7 +117,6 @@ class Mind(TypedDict):
         emotion: What they feel, one of `EMOTIONS`.
         emotion_strength: How strongly, in [0, 1].
         spoke: The round in which they last spoke; 0: not yet.
-        spoken: How often they spoke.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
         quiet: The number of consecutive rounds without a word of theirs.
         unwilling: The number of consecutive rounds in which they were not willing.
@@ -197,11 +186,9 @@ class CognitionInput(TypedDict, total=False):
 
     Attributes:
         round: The round, from 1; 0 before the meeting.
-        agent: Whose cognition it is.
         present: Who is there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
-        spoken: How often everybody spoke.
         mind: What the agent carries from round to round.
     """
 
@@ -238,10 +225,6 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
         speaker: Who has the floor; empty in a silence.
         prompt: Content hash of the full prompt; `None` where a person said it.
         unprepared: Who has yet to be prepared, before the next round begins.
-        silence_s: Seconds since the last word.
-        finished: Whether the meeting is over.
-        minds: By agent.
-        bids: By agent.
     """
 
     prompt: str | None
@@ -260,7 +243,6 @@ class Belongings(TypedDict):
 
     Attributes:
         history: The turns of their last exchanges.
-        album: Ids of their pictures.
     """
 
     history: list[int]
@@ -290,8 +272,6 @@ class ExchangeInput(UtteranceInput, total=False):
 
     Attributes:
         turn: The number of the exchange; it is the turn of the three utterances, too.
-        asker, answerer: Who meets whom.
-        belongings: Of the two.
     """
 
     asker: str
@@ -303,7 +283,6 @@ class ExchangeOutput(TypedDict, total=False):
     """The output of an exchange: what the two have now, and how its utterances came about.
 
     Attributes:
-        belongings: Of the two.
         exchanges: By turn, what they did, and how its utterances came about.
     """
 
@@ -336,7 +315,6 @@ class AlbumState(ExchangeOutput, total=False):
         pairs: Who asks and who answers, by turn from `turn` + 1; empty between rounds.
         kept: How many exchanges of the next round a fork shares with its parent.
         sim_time_s: Simulated seconds since the first round began.
-        finished: Whether the last round is over.
     """
 
     round: int
@@ -356,7 +334,6 @@ class TownState(TypedDict, total=False):
     Attributes:
         day, number: Those of the last encounter; 0 before the first.
         lengths: Of the two, how many memories their streams have since that conversation.
-        finished: Whether the last day is over.
     """
 
     day: int

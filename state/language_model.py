@@ -167,7 +167,6 @@ class GenerationRequest:
 
     Attributes:
         prompt: The prompt; its `reply_prefix` is a beginning of the reply.
-        fields: The fields of the reply, in order.
         generators: A keyed generator for each row; a row draws from nothing else.
         temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
         no_repeat_from: Earlier utterances, as tokens; speech does not repeat them.
@@ -207,8 +206,6 @@ class ModelTraits:
 
     Attributes:
         context_window: Tokens of prompt and reply together; `None` if unlimited.
-        layout: The prompt layout that suits the model.
-        judge: The judge that suits the model.
         likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
@@ -218,7 +215,6 @@ class ModelTraits:
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the one that has most to do with the context should be taken.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
-        lengths: How much it may write.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
         languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
@@ -415,7 +411,6 @@ class KeptVectors(Protocol):
 
         Args:
             embedder: What the last digit of a vector depends on: the embedder, its libraries, and how they compute.
-            texts: The texts.
         """
 
     def add(self, embedder: str, vectors: "Mapping[str, NDArray[np.float32]]") -> None:

@@ -73,8 +73,6 @@ class Stream(Record):
     """A memory stream in a simulation, as it was at some time.
 
     Attributes:
-        simulation: The id of the simulation.
-        agent: The name of the agent who remembers.
         length: The number of memories that it had; later ones are not seen.
         embedder: The id of the embedder of its memories.
         without: Ids of memories that are passed over.

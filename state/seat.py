@@ -22,7 +22,6 @@ class Invitation(Record):
     """The invitation to a person to say something.
 
     Attributes:
-        agent: Whose seat it is.
         turn, round: The turn that is under way.
         sim_time_s: Simulated seconds since the conversation began.
         may_pass: Whether they may stay silent: where several race for the floor.

@@ -52,7 +52,6 @@ class Dependents:
 
     Attributes:
         forks: Ids of its forks, of their forks and so on, the oldest first.
-        simulation: The id of the simulation that it is a conversation of, if it is one.
     """
 
     forks: tuple[str, ...] = ()
@@ -126,15 +125,7 @@ class RunStore(Protocol):
         limit: int | None = None,
         experiment: str | None = None,
     ) -> list[RunRecord]:
-        """Return the runs that match all that is given, newest first.
-
-        Args:
-            scenario: The name of their scenario.
-            status: Their status.
-            label: Their label.
-            limit: Return the newest so many.
-            experiment: The experiment that they are trials of.
-        """
+        """Return the runs that match all that is given, newest first."""
 
     def start(self, run: str) -> Start:
         """Return the case, or the meeting, that a run starts from.
@@ -171,7 +162,6 @@ class RunStore(Protocol):
         """Delete a run with all that belongs to it alone, and return the ids of the runs that are gone.
 
         Args:
-            run: The id of the run.
             with_forks: Whether its forks, of all generations, are deleted too.
 
         Raises:
@@ -195,13 +185,7 @@ class TurnStore(Protocol):
         """Return the candidates of a turn's utterance, or of a part of it, in the order of their attempts."""
 
     def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
-        """Store a turn with how it came about, in one transaction; a turn that is stored already stays as it is.
-
-        Args:
-            run: The run.
-            record: The turn, and how its utterance came about.
-            parts: The further utterances by part, and how each came about.
-        """
+        """Store a turn with how it came about, in one transaction; a turn that is stored already stays as it is."""
 
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
         """Return the further utterances of a turn by part, and how each came about, in the order of their names."""
@@ -231,9 +215,7 @@ class CognitionStore(Protocol):
         """Store the result of a step of an agent's cognition, in place of what was stored under its key.
 
         Args:
-            run, round, node: The key, with `agent`.
             agent: The agent; empty for a step of the whole group's.
-            record: The result.
 
         Raises:
             ValueError, TypeError: The record holds what JSON can't, such as NaN.
@@ -254,9 +236,6 @@ class CognitionStore(Protocol):
         """Return the results of a step in the rounds `first` to `last`, by round and agent, in their order.
 
         Args:
-            run: The run.
-            node: The step.
-            kind: The class of its results.
             first: The first round; 0 is what is before the first.
             last: The last round (inclusive); `None` for the last that there is.
             agent: The only agent whose results are returned; `None` for everybody's.
@@ -285,8 +264,6 @@ class CallStore(Protocol):
         """Return the calls of a run, in the order in which they were stored.
 
         Args:
-            run: The run.
-            round: The round; `None` for all of them.
             without_shared: Whether those are passed over that a fork shares with its parent.
         """
 
@@ -298,9 +275,7 @@ class StreamStore(Protocol):
         """Return what of a stream is worth a closer look; a long one is not searched whole.
 
         Args:
-            stream: The stream.
             points: Focal points, `P` vectors of unit length.
-            parameters: What counts how much.
         """
 
     def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:

@@ -16,8 +16,6 @@ class BlockLength(Record):
     """The length that a block shall have.
 
     Attributes:
-        count: The number of units.
-        unit: What is counted.
         exact: Whether the length must be met exactly, or only as nearly as whole items allow.
     """
 

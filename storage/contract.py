@@ -29,12 +29,7 @@ class RunDrivers(Protocol):
 
 
 class Database(Protocol):
-    """The connection of one user of a store: rows out, writes in transactions; used in one thread.
-
-    Attributes:
-        dialect: Its SQL, where databases differ.
-        path: Where it is, for messages.
-    """
+    """The connection of one user of a store: rows out, writes in transactions; used in one thread."""
 
     dialect: Dialect
     path: StoreAddress | str
@@ -59,9 +54,6 @@ class Database(Protocol):
         """Insert rows; inside a transaction.
 
         Args:
-            table: The table.
-            columns: The columns that the rows have.
-            rows: The rows.
             replace: Whether they take the place of those with their keys; if not, there must be none.
         """
 

@@ -58,7 +58,6 @@ def delete_unused(file: Database, pointed: Pointed) -> None:
     """Delete those of some texts, prompts, units and pictures that nothing points to any more; inside a transaction.
 
     Args:
-        file: The store file.
         pointed: What deleted runs pointed to. Others stay even if nothing points to them: their run may come.
     """
     dialect = file.dialect

@@ -42,9 +42,6 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: Its name.
-        kind: What it holds.
-        nullable: Whether it may hold NULL.
         references: The table and the column that it points to, if it does.
     """
 
@@ -68,11 +65,8 @@ class TableSchema:
     """A table.
 
     Attributes:
-        name: Its name.
         declared: Its columns; those that its checksum covers stand in the checksum's order.
-        key: The columns of its primary key.
         unique: Columns that are unique together, beside the key.
-        indexes: Other indexes, by name.
         has_checksum: Whether each row ends with a checksum over all columns but `id`; texts, units and prompts are
             covered by the hashes of what they say, and pictures by theirs.
         without_rowid: Whether rows lie in the tree of their key, as SQLite's `WITHOUT ROWID` has it.

@@ -32,18 +32,10 @@ class SqlStore(Turns, Journal, Streams, Pictures):
 
     Attributes:
         path: The file, or the address of the server, as the user named it.
-        file: The database, for plain SQL.
-        simulations: Days of towns.
-        experiments: Experiments, and calibrations of λ.
     """
 
     def __init__(self, file: Database, path: StoreAddress | str) -> None:
-        """Wrap an open database; see `open`.
-
-        Args:
-            file: The open database.
-            path: What messages name.
-        """
+        """Wrap an open database; see `open`."""
         self._use(file, path)
 
     def _use(self, file: Database, path: StoreAddress | str) -> None:

@@ -47,9 +47,7 @@ class Table:
         """Change columns of a row that was selected.
 
         Args:
-            row: The row as it is.
             key: The column that tells it from all others.
-            changes: The new values.
         """
         columns = ", ".join(f"{column} = ?" for column in (*changes, CHECKSUM))
         sql = f"UPDATE {self._name} SET {columns} WHERE {key} = ?"
@@ -78,7 +76,6 @@ class Table:
 
         Args:
             rest: SQL that follows `FROM` and the table's name.
-            values: The values of its question marks.
             also: More columns, of tables that are joined.
 
         Raises:

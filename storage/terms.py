@@ -23,7 +23,6 @@ class Term:
     """A word, or several in their order.
 
     Attributes:
-        text: As it was given.
         is_prefix: Whether its last word is the beginning of one.
     """
 

@@ -89,7 +89,6 @@ def record_of(kind: type[AnyRecord], row: Mapping[str, Any], **fields: Any) -> A
     """Return the record of a row.
 
     Args:
-        kind: Its class.
         row: The row; columns that are no fields are passed over.
         fields: The fields that no column holds as they are.
     """

@@ -28,8 +28,6 @@ class View:
     """A view.
 
     Attributes:
-        name: Its name.
-        fields: Its columns.
         source: SQL that follows them: where the rows come from, and in which order.
         tables: The tables with checksums that it is made of.
         texts: The column whose texts have hashes, if there is one.

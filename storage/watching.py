@@ -17,7 +17,6 @@ class RunProgress:
 
     Attributes:
         status: As it is stored; a run whose process was killed is still stored as running.
-        turns: How many turns it has.
         is_driven: Whether a process drives it; looked at only where it is stored as running.
     """
 
@@ -31,7 +30,6 @@ class StoreProgress:
     """How far all runs are.
 
     Attributes:
-        runs: By id, newest first.
         digest: A number that differs when any run or simulation of the store does.
     """
 

@@ -55,7 +55,6 @@ class ListedCase:
     """A case and its number.
 
     Attributes:
-        number: From 0 in order of time.
         case: The case, or the meeting; its `scenario` resolves to it again.
         memory_counts: By name, the number of records from strictly before the case, withheld records included.
     """
@@ -82,7 +81,6 @@ def resolve(
     """Return the case, meeting or population that a scenario names; its `scenario` field is what was given.
 
     Args:
-        scenario: What the user named.
         mechanisms: Names of the known mechanisms; a meeting that names none has them all. With `None`, any name is
             accepted.
         parameters: Of the run; a population has its villagers and pictures from them.
@@ -116,7 +114,6 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
     """Return the cases of a source, or the single case that it names. A meeting or a population counts as a case.
 
     Args:
-        source: A shipped name, a scenario file or a run.
         mechanisms: As for `resolve`.
 
     Raises:
@@ -210,7 +207,6 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
     Those of a meeting are `GROUP_CHAT` with what its file sets over it; those of a population are `ALBUM_CHAT`.
 
     Args:
-        scenario: What the user named.
         mechanisms: As for `resolve`.
 
     Raises:

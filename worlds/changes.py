@@ -31,7 +31,6 @@ def with_person(start: Start, path: str, value: str) -> Start:
     """Return the start of a run with a field of a participant changed; of a villager, with a property.
 
     Args:
-        start: The case, the meeting, or the population.
         path: `NAME.FIELD`, or `NAME.weights.PART`; `NAME.PROPERTY` of a villager.
         value: The new value, in YAML.
 
@@ -68,8 +67,6 @@ def _changed_fields(person: MeetingPerson | DialoguePerson, field: str, particip
 
     Args:
         person: The person as a file with that field alone would have them.
-        field: The field of the file.
-        participant: The record before the change.
     """
     persona: dict[str, Any] = {}
     if field in ("traits", "character"):
@@ -101,9 +98,6 @@ def without_memory(
     """Return the start of a run without a memory of a participant.
 
     Args:
-        start: The case or the meeting.
-        name: The participant.
-        memory: Its id.
         remembered: Returns the memories of a stream, for a participant of a simulation.
 
     Raises:

@@ -46,7 +46,6 @@ class StreamRecord:
     """A record of a memory stream.
 
     Attributes:
-        memory: What is remembered.
         subject, predicate, object: The record as a triple; the subject of an event at an object is its address.
         evidence: Ids of the records from which a thought was drawn.
         utterances: The lines of a chat that has a text.
@@ -100,7 +99,6 @@ class RunFiles:
     """A run folder.
 
     Attributes:
-        people: By name.
         rooms: The rooms of a building as far as anybody in the run knows, by `world:building`.
         notes: What the folder lacks, in words for people.
     """

@@ -35,7 +35,6 @@ class LoggedDialogue:
     Attributes:
         time: The earliest time at which either of the two recorded it.
         pair: Their names, sorted.
-        utterances: Its lines.
         summaries: The log's descriptions of it, each with the time from which memories hold it; the movement file
             has them earlier.
     """
@@ -61,7 +60,6 @@ class Log:
     """A run that has been read.
 
     Attributes:
-        files: What its folder holds.
         dialogues: Its distinct dialogues in order of time; the index of a dialogue is the number of its case.
         skipped: How many chat records make no case, by reason.
     """
@@ -72,10 +70,6 @@ class Log:
 
     def case(self, number: int, scenario: str) -> Case:
         """Return a case.
-
-        Args:
-            number: Its number, from 0 in order of time.
-            scenario: The name under which it is found again.
 
         Raises:
             NotFoundError: There is no case of that number.

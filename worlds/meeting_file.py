@@ -259,7 +259,6 @@ class MeetingScenario(Composed):
         """Return the meeting that the file describes.
 
         Args:
-            scenario: The name under which it is found again.
             mechanisms: The mechanisms of a meeting whose file names none.
         """
         return Meeting(
@@ -394,10 +393,6 @@ class MeetingScenario(Composed):
 
 def check_weights(meeting: Meeting, threshold: float) -> None:
     """Check that the willingness of somebody can reach a threshold.
-
-    Args:
-        meeting: The meeting.
-        threshold: θ, as the run has it.
 
     Raises:
         ScenarioError: Nobody could ever speak.

@@ -76,9 +76,7 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
     metadata: neither place nor camera travels with a run. Of an animation it is the first frame.
 
     Args:
-        folder: The folder of the pictures.
         name: The file, relative to it.
-        copies: The copies by their hash.
 
     Raises:
         NotFoundError: There is no such file.
@@ -113,7 +111,6 @@ def check_pixels(folder: Path, names: Iterable[str]) -> None:
     """Refuse pictures that take too long to decode together; only their headers are read.
 
     Args:
-        folder: The folder.
         names: The files, relative to it; what can't be read is told where it is read.
 
     Raises:
@@ -190,10 +187,6 @@ def _named_like_pictures(folder: Path) -> list[str]:
 
 def read_captions(folder: Path, names: list[str]) -> dict[str, tuple[str, str | None]]:
     """Return a caption, and perhaps a variant, for each picture: of the folder's `captions.yaml`, or of its name.
-
-    Args:
-        folder: The folder.
-        names: The pictures.
 
     Raises:
         ScenarioError: The file can't be read, or captions what is not there.

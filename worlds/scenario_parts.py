@@ -24,10 +24,6 @@ _YEARS = range(2, 9999)
 def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
     """Parse a time of a scenario file.
 
-    Args:
-        value: What the file has.
-        like: The example in the message.
-
     Raises:
         ValueError: It is not a local time; the message shows the example.
     """
@@ -167,12 +163,7 @@ def without_aliases(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with the parameters of a file.
-
-    Args:
-        parameters: As they stand under `parameters`.
-        base: Settings that they override.
-    """
+    """Yield what is wrong with the parameters of a file."""
     seen: set[str] = set()
     for key in parameters:
         name = ALIASES.get(key, key)

@@ -89,7 +89,6 @@ def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[E
     """Return the encounters of a day, in order of time.
 
     Args:
-        town: The town.
         day: From 1.
         seed: Of the case: who meets when is the same in all trials of a town.
         count: How many are drawn; `None` for those of the log.

@@ -40,7 +40,6 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
     """Return who takes part in an album chat, with the pictures of their albums.
 
     Args:
-        scenario: The name under which it is found again.
         parameters: Which villagers, how many, and which pictures; those of a run have them too.
         copies: Gets the copies of the pictures that are to be stored, by their hash.
 

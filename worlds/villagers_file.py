@@ -70,8 +70,6 @@ class VillagersFile:
     """A file of villagers.
 
     Attributes:
-        path: The file.
-        roles: The villagers in the order of the file.
         is_public: Whether it is of the public format, whose pictures need not be there.
         title, time, place: Of the whole; `None` where the file does not say.
     """

@@ -21,10 +21,7 @@ def belongings_after(
     """Return what somebody has after an exchange, and the id of the picture that left their album for a new one.
 
     Args:
-        belongings: What they had.
-        turn: The exchange.
         received: The id of the picture that passes into their album; nothing changes where they have it already.
-        parameters: The lengths of the queues.
     """
     history = [*belongings["history"], turn]
     album, dropped = belongings["album"], None

@@ -48,7 +48,6 @@ def end_of_round_s(exchanges: Iterable[tuple[Turn, Turn]], rate_wpm: float) -> f
     """Return when the longest exchange of a round is over, in seconds since the first round began.
 
     Args:
-        exchanges: The questions and answers of the round.
         rate_wpm: How fast everybody speaks, in words per minute.
     """
     return max(

@@ -192,8 +192,6 @@ class Source:
 
     Attributes:
         name: The file (.py), or the entry point.
-        path: The file.
-        content: Its bytes.
     """
 
     name: str

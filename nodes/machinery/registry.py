@@ -99,7 +99,6 @@ class Registry:
     """The nodes and mechanisms that a run can have, by name: all shipped ones, and those of its extensions.
 
     Attributes:
-        own_nodes, own_mechanisms: Those of extensions.
         origins: By name of each of those, the extension that it is from.
         extensions: The extensions, as they are recorded with a run.
     """

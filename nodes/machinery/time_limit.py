@@ -15,10 +15,6 @@ from tertulia.state.language_model import LanguageModel
 async def time_limit(limit_s: float | None, context: Context) -> AsyncIterator[Context]:
     """Limit the time of what runs inside.
 
-    Args:
-        limit_s: Seconds; `None` for no limit.
-        context: The runtime context.
-
     Yields:
         The context to use inside, through which the clock stops during calls of models.
 

@@ -41,10 +41,6 @@ def turns_heard(
     """Return what a participant has heard of the last turns.
 
     Args:
-        context: The run.
-        name: Who heard it.
-        turn: The turn that is under way.
-        window: The number of last turns.
         now_s: The present moment, in seconds since the beginning.
         hearing: Which turns; `None`: as the run's parameters say.
     """

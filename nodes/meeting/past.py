@@ -70,11 +70,6 @@ def recall_in_meeting(view: View, query: str, parameters: Parameters) -> list[Me
 
     They are those that `nodes.memory.retrieve_memories` chooses from all of them. Turns that are still in the agent's
     working memory are passed over.
-
-    Args:
-        view: The agent's view of the round.
-        query: The focal point.
-        parameters: Weights, decay and limits.
     """
     past, memories = Past.of(view), [memory for memory in view.agent.memories if may_be_recalled(memory)]
     rows, importance_of_rows = past.noticed(view)

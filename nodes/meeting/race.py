@@ -41,7 +41,6 @@ def run_race(
     the first word would come after `silence_s`, or nobody becomes willing.
 
     Args:
-        contenders: Who is there.
         silence_s: Seconds since the last word, when the round begins.
         parameters: θ, Δt, the length of a silence, what counts as a tie, and how long others wait for an answer.
         draw: From a bid, a name and the number of the look to the bid with its latency.

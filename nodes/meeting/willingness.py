@@ -101,12 +101,10 @@ class Reach:
     """When a participant reaches θ of willingness.
 
     Attributes:
-        agent: Their name.
         highest: W with every part at 1.
         asked: W at least, when they are asked by name, whatever they feel and however far the matter is from them.
         rounds: After how many rounds without a word of theirs W reaches θ, whatever they feel and whatever the matter;
             `None` where that is not certain.
-        threshold: θ.
     """
 
     agent: str

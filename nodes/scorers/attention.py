@@ -96,9 +96,6 @@ async def scores_by_reading(
 
     Args:
         reader: The model that reads them, and shows its attention.
-        prompt: The prompt.
-        replies: The replies to it.
-        options: How attention is reduced.
     """
     totals = dict.fromkeys((unit.id for unit in prompt.units), 0.0)
     for reply in replies:

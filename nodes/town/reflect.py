@@ -53,10 +53,7 @@ def gathered(town: TownContext, name: str, length: int, threshold: float) -> flo
     threshold was followed by a reflection.
 
     Args:
-        town: The town.
-        name: The resident.
         length: How many memories of the stream count; the last are those of the latest conversation.
-        threshold: The sum at which they reflect.
     """
     known, total = town.gathered.get(name, (0, 0.0))
     if known < length:
@@ -74,9 +71,6 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
 
     Args:
         context: That of the run of the conversation before it.
-        encounter: The encounter of that conversation.
-        stream: The agent's memory stream.
-        round: The round under which the model is asked.
     """
     name = stream.agent
     thinking = context.of(name, "think")

@@ -29,9 +29,7 @@ class StoredCheckpoint:
     """A checkpoint of a run, or what a task wrote beside one.
 
     Attributes:
-        table: `checkpoints` or `writes`.
         key: The columns that are plain, by name.
-        value: The state, or what was written.
     """
 
     table: str

@@ -110,8 +110,6 @@ def _check_traces(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]], 
     the last round of a run that goes on without its traces.
 
     Args:
-        file: The store of the rows.
-        rows: The rows of some turns, by table.
         going_on: The last round of each run that is not finished.
 
     Raises:

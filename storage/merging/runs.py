@@ -30,7 +30,6 @@ class RunMerger:
     """Merges runs of a source into a target, inside one transaction of that.
 
     Attributes:
-        added, continued, unchanged: The runs with which that was done.
         refused: Those of which nothing was written, and why.
         differing: Those of them of which the target has another copy, so that they will be refused again.
     """

@@ -60,8 +60,6 @@ def merge(
     """Copy runs, with all that belongs to them, from one store into another.
 
     Args:
-        source: The store that they are read from.
-        target: The store that they are written to.
         runs: The ids of the runs; their ancestors come with them. `None` for all that the source has.
         joined: Joins the definitions of an experiment that both stores have; without it, two that differ are refused.
         agreed: Is asked before an experiment of the target changes, while nobody waits for the target; without it, any

@@ -97,10 +97,6 @@ class Cognition(Contents, CognitionStore):
     def check_turn(self, run: str, turn: int) -> None:
         """Check that no row of a turn is missing. A row whose key was altered is missing.
 
-        Args:
-            run: The run that wrote the turn.
-            turn: The turn.
-
         Raises:
             StorageError: One is missing.
         """
@@ -149,10 +145,7 @@ def check_turns(store: Contents, which: str, values: Sequence[Value], tables: Se
     """Check that turns that were executed are stored, with all their rows in some tables.
 
     Args:
-        store: The store.
         which: SQL that follows `FROM traces`: the turns.
-        values: Of its question marks.
-        tables: The tables.
 
     Raises:
         StorageError: One is not, or not whole.

@@ -46,7 +46,6 @@ class Contents(ContentStore):
         """Take an open file.
 
         Args:
-            file: The open file.
             path: The file that messages name, if it is not that one.
         """
         self.file, self.path = file, path or file.path

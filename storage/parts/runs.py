@@ -137,11 +137,6 @@ class Runs(Contents, RunStore):
     def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
         """Insert the row of a run with its lineage and what is searched of its start; inside a transaction.
 
-        Args:
-            row: The row, whose start is stored.
-            run: Its record.
-            start: Its start.
-
         Returns:
             Whether there was none of its id.
         """

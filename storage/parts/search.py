@@ -56,11 +56,8 @@ def search(
     """Return the passages that hold all words of a query, the newest runs first, in the order of turns.
 
     Args:
-        file: The store file.
         query: Words, and "several words" in quotes; a word that ends in `*` is the beginning of one.
         run: The id of a run; `None` for all runs, each with what is its own.
-        kinds: What is looked through.
-        limit: At most so many.
 
     Raises:
         StorageError: What is looked through was altered, or does not agree with its index.

@@ -28,13 +28,7 @@ class Simulations(Streams, TownStore):
     # --- simulations ------------------------------------------------------------------------------------------------
 
     def create(self, simulation: Simulation, town: Town, streams: Memories) -> None:
-        """Store a new simulation with what everybody remembers at its beginning, all of it or nothing.
-
-        Args:
-            simulation: The simulation.
-            town: The town.
-            streams: By resident, memories and their embeddings.
-        """
+        """Store a new simulation with what everybody remembers at its beginning, all of it or nothing."""
         row = {
             **simulation.model_dump(exclude={"seed", "parameters", "created"}),
             "seed": str(simulation.seed),
@@ -186,7 +180,6 @@ class Simulations(Streams, TownStore):
         """Return by day how many memories were formed, and how often somebody reflected.
 
         Args:
-            simulation: The simulation.
             encounters: All its encounters, in their order.
 
         Raises:

@@ -38,7 +38,6 @@ class TurnSummary:
 
     Attributes:
         by_hand: Whether somebody wrote it: it has words and no prompt.
-        rollbacks: How often it was rolled back.
         removal_factor: λ as it was in force; `None` where nothing was scored, or an older version stored it.
         removable: The removable items of its prompt; `None` where nothing was scored.
         removed: How many of them were removed; `None` where nothing was scored.
@@ -100,7 +99,6 @@ class Turns(Runs, Cognition, TurnStore):
         Args:
             table: `turns` or `parts`.
             row: What the two tables do not have in common.
-            record: The utterance.
         """
         part = row.get("part", "")
         row |= record.model_dump(exclude={"turn", "scores", "removed"})
@@ -167,13 +165,7 @@ class Turns(Runs, Cognition, TurnStore):
             return self._record_of(row, record_of(Turn, row))
 
     def summaries(self, run: str, first: int = 1, last: int | None = None) -> dict[int, TurnSummary]:
-        """Return how turns came about, in figures, by turn: a few queries for all of them.
-
-        Args:
-            run: The run.
-            first: The first turn.
-            last: The last turn (inclusive); `None` for the last that there is.
-        """
+        """Return how turns came about, in figures, by turn: a few queries for all of them."""
         key = (run, first, NO_LIMIT if last is None else last)
         self.check_run(*key, ("unit_scores",))
         rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
@@ -198,7 +190,6 @@ class Turns(Runs, Cognition, TurnStore):
         """Return by scorer the first run that scored a prompt in a turn of this number.
 
         Args:
-            prompt: Content hash of the full prompt.
             turn: The number of the turn: forks and trials that share a prompt have it at the same place.
             part: The part of the turn; empty for the turn's own utterance.
         """

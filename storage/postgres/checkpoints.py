@@ -30,7 +30,6 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
         """Take a store.
 
         Args:
-            database: The store.
             connection: What they are written over, if not over the second one.
         """
         super().__init__(connection or database.second, serde=PlainSerializer(database.path))

@@ -60,7 +60,6 @@ def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None"
 
     Args:
         address: The database, and with `?schema=NAME` the schema in it.
-        create: Whether a missing store is made.
 
     Raises:
         StorageError: The server, the database or the store can't be opened, or what is there is no store.

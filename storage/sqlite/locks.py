@@ -27,10 +27,6 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     The lock is the kernel's, on a small file beside the store that holds the driver's process id and is gone
     afterwards. A driver that was killed leaves the file, but not the lock; the next one takes it over.
 
-    Args:
-        store: The store file.
-        run: The id of the run.
-
     Raises:
         StorageError: Another driver has the run (the message names its process), or no file can be made there.
     """

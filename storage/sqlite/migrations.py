@@ -52,10 +52,6 @@ MIGRATIONS = _VersionedMigrations("tertulia")
 def migrate(connection: sqlite3.Connection, path: str) -> None:
     """Bring a new or an older store to this version, all of it or nothing.
 
-    Args:
-        connection: An open connection without a transaction.
-        path: The file, for the message.
-
     Raises:
         StorageError: The file is not a store, or a newer Tertulia wrote it; it was not touched.
     """
@@ -202,8 +198,6 @@ def _convert(
     """Make bytes of the text in some columns of a table, row by row, and renew the checksums of its rows.
 
     Args:
-        db: The store.
-        table: The table.
         columns: The columns that its checksum covered, in its order.
         conversions: What makes bytes of a column's text.
         added: How many new columns, all of them NULL, the checksum covers behind those.
@@ -264,7 +258,6 @@ def _add_part(db: Database, table: str, columns: str) -> None:
     """Fill a table with the rows of the former one, whose utterances are the turns' own, and drop that one.
 
     Args:
-        db: The store.
         table: The table; the column `part` of it stands third.
         columns: The columns of the former one that its checksum covered, in its order.
     """

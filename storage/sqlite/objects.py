@@ -109,9 +109,7 @@ def check_objects(rows: Iterable[Row], version: int, path: str, views: Mapping[s
     """Refuse a store with objects that neither Tertulia nor LangGraph made.
 
     Args:
-        rows: Its objects.
         version: The version of its tables, as it says itself.
-        path: The file, for the message.
         views: The query of each view of this version.
 
     Raises:

@@ -40,7 +40,6 @@ def open_connection(
 
     Args:
         path: The file, or `:memory:`.
-        create: Whether the file is made if it is missing.
         isolation_level: As in `sqlite3.connect`: whether writing begins a transaction by itself.
 
     Raises:

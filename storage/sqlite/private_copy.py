@@ -84,7 +84,6 @@ def copy_store(path: Path, copy: Path) -> None:
     somebody is writing to it, page by page as SQLite sees it.
 
     Args:
-        path: The file.
         copy: Where the copy is made; there must be none.
 
     Raises:
@@ -122,8 +121,6 @@ def check_room(size: int, name: str, folder: Path) -> None:
 
     Args:
         size: Its size in bytes, with its log.
-        name: What messages call it.
-        folder: Where the copy is to lie.
 
     Raises:
         StorageError: It is.
