@@ -174,7 +174,6 @@ def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...],
 
 
 def _recent_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the latest lines of the dialogue as tokens, oldest first."""
     lines = [unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
     return tuple(tuple(tokenizer.encode(line)) for line in lines[-_RECENT_LINES:])
 

@@ -105,7 +105,6 @@ def in_places(memories: Sequence[Memory], shown: Sequence[str]) -> list[Memory]:
 
 
 def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
-    """Return the speaker's inner life in the round, as the steps of their cognition stored it."""
     store, run, round, speaker = context.store, context.run, state["round"], state["speaker"]
     need = store.step(run, round, speaker, "choose_mechanisms", InformationNeed)
     assessment = store.step(run, round, speaker, "assess", Assessment)

@@ -80,7 +80,6 @@ def is_persons(name: str, context: Context) -> bool:
 
 
 def _answer(context: Context, name: str, turn: int, round: int, now_s: float, may_pass: bool) -> Answer:
-    """Return a person's answer; where there is none yet, the graph is interrupted."""
     answer = answer_of(context, round, name)
     if answer is None:
         asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}

@@ -107,7 +107,6 @@ def _parts(material: CallMaterial, layout: Layout, block: str) -> Iterable[Part]
 
 
 def _shown(material: CallMaterial) -> str:
-    """Return the picture as the speaker is asked about it."""
     if material.picture is None or material.is_seen:
         return _fill(material, "shown.seen")
     return _fill(material, "shown.told", picture=material.picture.caption)

@@ -154,7 +154,6 @@ def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
 
 
 def _character(material: UtteranceMaterial) -> Iterable[Part]:
-    """Yield the basic information of a participant in a meeting beside the persona."""
     if material.inner_life is None or isinstance(material.start, Case):
         return
     attendee, character = material.start.participant(material.speaker), material.inner_life.character
@@ -251,8 +250,6 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[Part]:
 
 
 def _meeting(material: UtteranceMaterial, meeting: Meeting) -> Iterable[Part]:
-    """Yield the environment of a meeting beside its place: `FIXED_UNITS`."""
-
     def item(id: str, entry: str = "", **variables: object) -> Part:
         return Part("item", _fill(material, f"environment.{entry or id}", "single_message", **variables), id)
 

@@ -48,5 +48,4 @@ def examples(language: str = DEFAULT) -> dict[str, Any]:
 
 
 def _of_language(question: str, language: str) -> Any:
-    """Return the examples of a question, in English where a language has none."""
     return examples(language).get(question) or examples()[question]

@@ -8,11 +8,7 @@ from tertulia.state.languages import DEFAULT
 
 @dataclass(frozen=True)
 class _Joints:
-    """What stands in the lists of a language.
-
-    Attributes:
-        last_name, last_quality: Before the last of several names, and of several adjectives.
-    """
+    """What stands in the lists of a language."""
 
     between: str
     last_name: str

@@ -73,7 +73,6 @@ class Setpoint(Record):
 
     @model_validator(mode="after")
     def _check(self) -> "Setpoint":
-        """Refuse curves of different lengths, and one that is not monotone."""
         of_lambda = {len(curve) for curve in (self.removal_factors, self.diversity, self.low, self.high)}
         if len(of_lambda) > 1 or len(self.running) != len(self.gains):
             raise ValueError("curves of a setpoint have one figure for each λ, and for each utterance")

@@ -132,7 +132,6 @@ def _read(path: StoreAddress | str, run: Runs, view: View) -> list[dict[str, Any
 
 
 def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
-    """Check what the rows of a view were made of."""
     given = store.file.dialect.given_texts
     with_ancestors = f"(SELECT ancestor FROM lineage WHERE run IN {given})"
     for table in view.tables:
@@ -149,7 +148,6 @@ def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list
 
 
 def _value(value: Any, kind: Kind) -> Any:
-    """Return a value of a view as it is in a frame."""
     if value is None:
         return None
     if kind == "json":
@@ -165,7 +163,6 @@ def _value(value: Any, kind: Kind) -> Any:
 
 
 def _spread(parameters: Iterable[Mapping[str, Any]]) -> "DataFrame":
-    """Return a column for each parameter that a run has."""
     import pandas
 
     rows = [dict(_flattened(values)) for values in parameters]

@@ -85,7 +85,6 @@ def delete_unused(file: Database, pointed: Pointed) -> None:
 
 
 def _pointing_to(target: str) -> Iterator[tuple[str, str]]:
-    """Yield every table and column that points to a table."""
     for table in TABLES.values():
         for column in table.columns:
             if column.references is not None and column.references[0] == target:

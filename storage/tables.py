@@ -55,11 +55,7 @@ class Table:
         self._file.write(sql, *changes.values(), renewed, row[key])
 
     def _values(self, row: Mapping[str, Value]) -> list[Value]:
-        """Return the values of a row, in the order of its columns.
-
-        Raises:
-            StorageError: One of them is what a reader would call damage.
-        """
+        """Return the values of a row, in the order of its columns."""
         values = [row[column] for column in self._columns]
         if not (are_of_kinds(self._name, values) and all(map(_fits, values))):
             held = TABLES[self._name].column
@@ -95,7 +91,6 @@ class Table:
 
 
 def _fits(value: Value) -> bool:
-    """Return whether a value is no integer that the database has no room for."""
     return type(value) is not int or value.bit_length() < 64
 
 

@@ -81,7 +81,6 @@ def _from_json(record: str, kind: Literal["text", "number", "flag"], *paths: str
 
 
 def _removed_units(table: str, part: str) -> Sql:
-    """Return SQL that counts the units that were removed from the prompt of an utterance."""
     of_part = f"unit.run = {table}.run AND unit.turn = {table}.turn AND unit.part = {part}"
     return lambda dialect: (
         f"""(SELECT count(*) FROM unit_scores AS unit

@@ -326,7 +326,6 @@ def _is_file(scenario: str) -> bool:
 
 
 def _split_case(scenario: str) -> tuple[str, int | None]:
-    """Split a trailing `:digits` off; return the rest and the number, or `None` without it."""
     found = re.fullmatch(r"(.+):([0-9]{1,9})", scenario, re.DOTALL)
     return (found[1], int(found[2])) if found else (scenario, None)
 

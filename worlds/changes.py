@@ -63,11 +63,7 @@ def with_person(start: Start, path: str, value: str) -> Start:
 
 
 def _changed_fields(person: MeetingPerson | DialoguePerson, field: str, participant: Participant) -> dict[str, Any]:
-    """Return the fields of a participant's record that a field of a scenario file fills.
-
-    Args:
-        person: The person as a file with that field alone would have them.
-    """
+    """Return the fields of a participant's record that a field of a scenario file fills."""
     persona: dict[str, Any] = {}
     if field in ("traits", "character"):
         persona["traits"] = person.traits_text
@@ -160,7 +156,6 @@ def _with_property(start: Population, villager: Villager, path: str, property: s
 
 
 def _split(start: Start, path: str) -> tuple[str, str]:
-    """Split a path into name and field; a name may contain dots."""
     for name in sorted(start.names, key=len, reverse=True):
         if path.casefold().startswith(f"{name}.".casefold()):
             return name, path[len(name) + 1 :]

@@ -94,7 +94,6 @@ def _draw_shape(canvas: ImageDraw.ImageDraw, kind: str, paint: str, numbers: lis
 
 
 def _box(points: list[float]) -> list[float]:
-    """Return the box around an ellipse that is given by its centre and its radii."""
     x, y, rx, ry = points[:4]
     return [x - rx, y - ry, x + rx, y + ry]
 

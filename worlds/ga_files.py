@@ -141,11 +141,6 @@ def read_run(folder: Path) -> RunFiles:
 
 
 def _refuse_link(file: Path, folder: Path) -> None:
-    """Refuse a file that a run can't do without, where a link leads out to it.
-
-    Raises:
-        ScenarioError: One does.
-    """
     if _is_led_to(file, folder):
         raise ScenarioError(f"{file}: {NOT_FOLLOWED}")
 
@@ -335,7 +330,6 @@ def _steps(movement: dict[str, dict[str, _Step]], file: Path) -> Iterator[tuple[
 
 
 def _is_there(file: Path, folder: Path) -> bool:
-    """Return whether a file is in a folder of a run, and no link leads there."""
     return file.exists() and not _is_led_to(file, folder)
 
 

@@ -403,7 +403,6 @@ def check_weights(meeting: Meeting, threshold: float) -> None:
 
 
 def _out_of_reach(weights: Mapping[str, WillingnessWeights], threshold: float) -> str | None:
-    """Return why nobody can ever speak; `None` where somebody can."""
     highest = max(weights, key=lambda name: weights[name].total)
     if weights[highest].total + _ROUNDING >= threshold:
         return None
@@ -427,7 +426,6 @@ def _duplicate_names(names: Iterable[str]) -> Iterator[Problem]:
 
 
 def _duplicate_traits(poles: Iterable[str], person: int) -> Iterator[Problem]:
-    """Yield the poles of dimensions that have a pole already."""
     seen: dict[str, str] = {}
     for index, pole in enumerate(poles):
         dimension = next(dimension for dimension, both in BIG_FIVE.items() if pole in both)

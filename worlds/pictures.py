@@ -272,7 +272,6 @@ def _decoded(content: bytes) -> tuple[int, int, Image.Image]:
 
 
 def _encoded(image: Image.Image) -> bytes:
-    """Return a picture as the smaller of a PNG and a JPEG."""
     flat = Image.new("RGB", image.size, "white")  # a new one has no metadata
     flat.paste(image, mask=image.getchannel("A") if image.mode == "RGBA" else None)
     files = [BytesIO(), BytesIO()]

@@ -164,7 +164,6 @@ class _Pairs:
         return self._names[pair[0]], self._names[pair[1]]
 
     def _wake(self, minute: int) -> bool:
-        """Note who sleeps at a minute; return whether anybody's sleep has begun or ended."""
         changed = False
         while self._changes and self._changes[0][0] <= minute:
             _, place, asleep = self._changes.popleft()
@@ -185,7 +184,6 @@ class _Pairs:
         return first * (2 * len(self._awake) - first - 1) // 2 + second - first - 1
 
     def _pair(self, rank: int) -> tuple[int, int]:
-        """Return the places of the pair of a rank."""
         count = len(self._awake)
         first = bisect_right(range(count - 1), rank, key=lambda index: self._rank(index, index + 1)) - 1
         second = rank - self._rank(first, first + 1) + first + 1
@@ -206,7 +204,6 @@ def _step(count: int) -> int:
 
 
 def _habit(town: Town, name: str, day: int, minute: int) -> Habit | None:
-    """Return what the log shows a resident doing at a time of day."""
     habits = _habits(town.resident(name), day)
     return next((habit for habit in reversed(habits) if habit.minute <= minute), None)
 

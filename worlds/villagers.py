@@ -159,7 +159,6 @@ def _picture(
     present: set[str] | None,
     copies: MutableMapping[str, bytes],
 ) -> Picture:
-    """Return a picture with its file; without it where `present` does not have it."""
     file = entry.file if present is None or entry.file in present else None
     caption, variant = entry.caption, entry.variant
     if caption is None:

@@ -151,7 +151,6 @@ def check_objects(
 
 
 def _check_object(extension: Extension, declared: Node | Mechanism | None, accept_changed: bool) -> Node | Mechanism:
-    """Return an object after checking that it was handed over again, and that it is the recorded one."""
     name = extension.source.removeprefix(PREFIX)
     if declared is None:
         raise ExtensionError(
@@ -300,7 +299,6 @@ def _import_failure(source: str, path: str, error: BaseException) -> ExtensionEr
 
 
 def _declared(source: str, module: ModuleType) -> tuple[tuple[Node, ...], tuple[Mechanism, ...]]:
-    """Return the nodes and the mechanisms that a module declares."""
     nodes, mechanisms = getattr(module, "NODES", ()), getattr(module, "MECHANISMS", ())
     for field, values, kind in (("NODES", nodes, Node), ("MECHANISMS", mechanisms, Mechanism)):
         if not isinstance(values, tuple | list):

@@ -28,8 +28,6 @@ async def time_limit(limit_s: float | None, context: Context) -> AsyncIterator[C
 
 
 class _PatientBroker:
-    """A broker that stops a clock during calls of models."""
-
     def __init__(self, broker: Broker, deadline: asyncio.Timeout) -> None:
         self._broker, self._deadline = broker, deadline
         self._waiting = 0
@@ -63,8 +61,6 @@ class _PatientBroker:
 
 
 class _PatientModel:
-    """A model whose calls stop a clock. Implements `state.language_model.LanguageModel`."""
-
     def __init__(self, model: LanguageModel, broker: _PatientBroker) -> None:
         self._model, self._broker = model, broker
 

@@ -31,7 +31,6 @@ async def count_speech(view: View) -> Finding:
 
 
 def _counts(view: View) -> dict[str, int]:
-    """Return by name how often somebody has spoken since the agent came."""
     before: Counter[str | None] = Counter()
     opening = view.meeting.opening
     if came_s(view.meeting, view.name) > 0 and view.context.parameters.hearing != "all":

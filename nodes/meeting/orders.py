@@ -126,12 +126,10 @@ def _drawn_order(state: GroupState, context: Context, first: str | None = None) 
 
 
 def _named_in(turns: Sequence[Turn], speaker: str, candidates: Sequence[str]) -> str | None:
-    """Return the first candidate that a speaker's last line names; `None` if it names none of them."""
     last_line = next((turn.text for turn in reversed(turns) if turn.speaker == speaker), "")
     return next((name for name in candidates if is_named(name, last_line)), None)
 
 
 def _named(reply: Reply, candidates: Sequence[str]) -> str | None:
-    """Return the candidate that a reply names, in any case; `None` if it names none of them."""
     named = text_of(reply, "next").casefold()
     return next((name for name in candidates if name.casefold() == named), None)

@@ -82,5 +82,4 @@ def run_race(
 
 
 def _yielding(bid: Bid, yield_s: float) -> Bid:
-    """Return the bid of an agent who waits for somebody else to answer."""
     return bid.model_copy(update={"yielded_s": yield_s, "latency_s": (bid.latency_s or 0.0) + yield_s})

@@ -149,7 +149,6 @@ class View:
         )
 
     def _turn(self, number: int) -> Turn:
-        """Return a turn from before this round."""
         turn = self._read_once(("turn", number), lambda: self.context.store.turns(self.context.run, number, number)[0])
         assert turn is not None
         return turn

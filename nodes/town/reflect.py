@@ -108,7 +108,6 @@ async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
 async def _insight(
     context: Context, name: str, question: str, memories: Sequence[Memory], round: int
 ) -> tuple[str, tuple[str, ...]]:
-    """Return an insight, and the ids of the memories that are its evidence."""
     fields = [ReplyField("insight", "text", max_tokens=_TOKENS)]
     fields += [ReplyField(field, "integer", minimum=1, maximum=len(memories)) for field in EVIDENCE]
     language = context.parameters.language

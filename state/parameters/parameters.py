@@ -187,11 +187,7 @@ class Parameters(
         return PRESETS.get(str(chosen), {})  # an unknown one is refused by its type
 
     def _steered(self) -> "Parameters":
-        """Return these parameters, where a diversity is asked for with the λ at which the conversation begins.
-
-        Raises:
-            SettingError: λ is not calibrated for it, does not reach it, or does not act in every turn.
-        """
+        """Return these parameters, where a diversity is asked for with the λ at which the conversation begins."""
         if self.diversity is None:
             return self
         if self.setpoint is None:
@@ -213,11 +209,7 @@ class Parameters(
                 raise SettingError(name, value, problem)
 
     def _check_blocks(self) -> None:
-        """Refuse what asks for items of a block that is not there, or that stays.
-
-        Raises:
-            SettingError: `block_lengths` or `retain_block` has such a block.
-        """
+        """Refuse what asks for items of a block that is not there, or that stays."""
         if missing := next((letter for letter in self.lengths if letter in self.removed_blocks), None):
             problem = f": {missing} is a block that removed_blocks={self.removed_blocks} takes out"
             raise SettingError("block_lengths", self.block_lengths, problem)
@@ -261,7 +253,6 @@ def _read_scalar(value: Any, current: Any) -> Any:
 
 
 def _setting_error(error: ValidationError) -> SettingError:
-    """Return the error for the first value that was refused."""
     problem, *others = error.errors()
     place = problem["loc"]
     # What a union refuses has an error for each of its types, whose name stands behind the field's.

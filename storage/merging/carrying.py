@@ -177,7 +177,6 @@ class Carrier:
         return f'{{"layout":{layout},"speaker":{speaker},"units":[{units}]}}'
 
     def _carry_units(self, ids: Collection[int]) -> None:
-        """Insert units of the source, named by their rows, with their texts and pictures."""
         new = sorted(set(ids).difference(self._units))
         rows = [row for chunk in in_chunks(new) for row in self._source_units(chunk)]
         if len(rows) != len(new):

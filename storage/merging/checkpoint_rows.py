@@ -108,7 +108,6 @@ def _on_server(file: Database) -> "ServerDatabase":
 
 
 def _check(file: Database, table: str, row: dict[str, Any], value: Any) -> None:
-    """Refuse a row that LangGraph could not read."""
     texts = [value for name, value in row.items() if name not in ("idx", "parent_checkpoint_id")]
     is_readable = all(isinstance(text, str) for text in texts)
     if is_readable and table == "checkpoints":

@@ -95,7 +95,6 @@ class _Copies:
         return bool(file.rows("SELECT 1 FROM traces WHERE run = ? AND turn = ?", self._run, turn))
 
     def _first_of_round(self, turn: int) -> int:
-        """Return the first turn of the round of a turn."""
         of_round = "round = (SELECT round FROM turns WHERE run = ? AND turn = ?)"
         first = f"SELECT min(turn) AS first FROM turns WHERE run = ? AND {of_round}"
         return int(self._target.rows(first, self._run, self._run, turn)[0]["first"])
@@ -126,7 +125,6 @@ class _Copies:
         return _ahead(*ranks)
 
     def _rows(self, table: str, first: int, last: int) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
-        """Return the rows of both copies by key."""
         with reading():
             given = by_hash(self._source, table, rows_of(self._source, table, [self._run], first, last))
         known = by_hash(self._target, table, rows_of(self._target, table, [self._run], first, last))
@@ -134,7 +132,6 @@ class _Copies:
 
 
 def _ahead(given: Any, known: Any) -> Literal["source", "target"] | None:
-    """Return which of two is more."""
     return None if given == known else "source" if given > known else "target"
 
 

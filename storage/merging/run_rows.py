@@ -108,12 +108,6 @@ def _check_traces(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]], 
 
     Versions that stored no traces stored no parameters of calls either, and earlier ones that were killed may have left
     the last round of a run that goes on without its traces.
-
-    Args:
-        going_on: The last round of each run that is not finished.
-
-    Raises:
-        StorageError: One is missing.
     """
     traced: dict[str, list[int]] = {}
     for run, turn in sorted((row["run"], row["turn"]) for row in rows["traces"]):

@@ -83,7 +83,6 @@ class RunMerger:
         return None
 
     def _is_conversation(self, run: str) -> bool:
-        """Return whether a run is a conversation of a simulation, of which the rows were merged before."""
         return bool(self._target.file.rows("SELECT 1 FROM encounters WHERE run = ?", run))
 
     # --- runs that the target has -----------------------------------------------------------------------------------
@@ -128,7 +127,6 @@ class RunMerger:
     # --- runs that it lacks -----------------------------------------------------------------------------------------
 
     def _add(self, rows: Sequence[Row]) -> None:
-        """Insert runs with all that belongs to them."""
         runs = [row["run"] for row in rows]
         for row, carried in zip(rows, self._carrier.carried("runs", rows), strict=True):
             with reading():
@@ -140,11 +138,7 @@ class RunMerger:
         self.added += runs
 
     def _check(self, row: Row, start: Start) -> None:
-        """Check that all is there that the run of a row builds on.
-
-        Raises:
-            SourceError: It is not.
-        """
+        """Check that all is there that the run of a row builds on."""
         run, file = row["run"], self._source.file
         if isinstance(start, Population):
             self._carrier.carry_pictures({picture.file.hash for picture in start.pictures if picture.file is not None})
@@ -197,7 +191,6 @@ def _key_of(row: Row) -> tuple[Any, ...]:
 
 
 def _by_name(store: SqlStore, column: str, table: str, names: Sequence[str]) -> dict[str, Row]:
-    """Return the rows of runs or simulations by their ids."""
     rows = (
         row
         for chunk in in_chunks(names)

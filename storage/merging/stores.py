@@ -73,8 +73,6 @@ def merge(
 
 
 class _Merge:
-    """One merge; see `merge`."""
-
     def __init__(self, source: SqlStore, target: SqlStore, joined: Joined | None, agreed: Agreed | None = None) -> None:
         self._source, self._target, self._joined, self._agreed = source, target, joined, agreed
         self._outcomes: dict[str, str] = {}
@@ -138,7 +136,6 @@ class _Merge:
         return {town: runs for town, runs in towns.items() if not set(runs).isdisjoint(chosen)}
 
     def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
-        """Merge a simulation with its conversations, all of it or nothing."""
         merger = RunMerger(self._source, self._target, self._refused)
         try:
             with self._target.transaction():
@@ -176,7 +173,6 @@ class _Merge:
                     table.insert(row, replace=True)
 
     def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
-        """Yield runs in the lists that are merged together."""
         with reading():
             counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
         turns = {row["run"]: row["turns"] for row in counted}

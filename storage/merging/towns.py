@@ -82,11 +82,7 @@ class TownMerger:
     # --- rows that both may have ------------------------------------------------------------------------------------
 
     def _is_further(self, given: Row, known: Row) -> bool:
-        """Return whether the source has more of the simulation than the target, which has a beginning of it.
-
-        Raises:
-            DifferError: Neither is a beginning of the other.
-        """
+        """Return whether the source has more of the simulation than the target, which has a beginning of it."""
         with reading():
             (head,) = by_hash(self._source.file, "simulations", [given])
         (known_head,) = by_hash(self._target.file, "simulations", [known])
@@ -101,7 +97,6 @@ class TownMerger:
         return "source" in more or ("target" not in more and ranks[0] > ranks[1])
 
     def _has_more(self, table: str, agent: str) -> Literal["source", "target"] | None:
-        """Return which store has more encounters, or more memories of somebody."""
         with reading():
             given = self._by_key(self._source, table, agent)
         known = self._by_key(self._target, table, agent)
@@ -118,7 +113,6 @@ class TownMerger:
         return {tuple(row[column] for column in key): row for row in by_hash(store.file, table, rows)}
 
     def _lengths(self, store: SqlStore) -> dict[str, int]:
-        """Return how many memories everybody has."""
         counted = "SELECT agent, max(number) AS length FROM memories WHERE simulation = ? GROUP BY agent"
         return {row["agent"]: row["length"] for row in store.file.rows(counted, self._name)}
 
@@ -135,7 +129,6 @@ class TownMerger:
             Table(self._target.file, "encounters").insert(row)
 
     def _memories(self) -> Iterator[list[Row]]:
-        """Yield the memories of the source in the order in which they were stored."""
         after = 0
         while True:
             with reading():

@@ -114,7 +114,6 @@ class Cognition(Contents, CognitionStore):
             return [(table, count) for table, count in _COUNTS.validate_python(parsed(stored)).items()]
 
     def _stored(self, run: str, turn: int) -> dict[str, int]:
-        """Return how many rows of each table belong to a turn."""
         counts = ", ".join(
             f"(SELECT count(*) FROM {table} WHERE run = :run AND {number} = :turn) AS {table}"
             for table, number in _OF_A_TURN.items()

@@ -57,7 +57,6 @@ class Experiments(Contents):
         raise NotFoundError(f"no experiment {name!r} in {self.path}{hint}; `tertulia lab list` lists them")
 
     def _lost(self) -> list[str]:
-        """Return the experiments that trials name and that are not there."""
         named = "SELECT DISTINCT experiment FROM runs WHERE experiment IS NOT NULL"
         rows = self.file.rows(f"{named} AND experiment NOT IN (SELECT experiment FROM experiments)")
         return [row["experiment"] for row in rows]

@@ -66,7 +66,6 @@ def _start_of(text: str) -> Start:
 
 
 def _trial_row(trial: Trial | None) -> dict[str, Value]:
-    """Return the columns that say which trial a run is."""
     if trial is None:
         return dict.fromkeys(("experiment", "setting", "trial_case", "trial", "cohort"))
     return {"trial_case" if name == "case" else name: value for name, value in trial.model_dump().items()}
@@ -308,7 +307,6 @@ class Runs(Contents, RunStore):
         return False
 
     def _run_ids(self) -> list[str]:
-        """Return all run ids, newest first."""
         return [row["run"] for row in self.file.rows("SELECT run FROM runs ORDER BY id DESC")]
 
     def _check_lineage(self, run: str, parent: str | None) -> None:

@@ -241,7 +241,6 @@ def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[s
 
 
 def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
-    """Return an utterance of a turn as it stands in `parts`."""
     return turn.model_copy(update={"speaker": row["speaker"], "text": row["text"]})
 
 

@@ -77,7 +77,6 @@ def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None"
 
 
 def _conninfo(address: ServerAddress) -> tuple[dict[str, Any], str]:
-    """Return what psycopg connects with, and the name of the schema."""
     parts = urlsplit(address.url)
     if "@" in parts.netloc.rpartition("@")[0] or ("@" in address.url and "@" not in parts.netloc + parts.query):
         with connection_faults(address):  # a password with such a sign: what is left of it would pass for a host
@@ -250,7 +249,6 @@ class ServerDatabase(Database):
         return f"{indexed} OR {looked_through}", {"held": held, **{name: term.text for name, term in worded.items()}}
 
     def _holding(self, terms: Sequence[Term]) -> list[int]:
-        """Return the ids of the passages with signs of scripts without spaces that hold terms, by their words."""
         rows = self.rows(f"SELECT id, text FROM passages WHERE {HAS_UNSPACED}")
         return [row["id"] for row in rows if holds_terms(row["text"], terms)]
 
@@ -276,7 +274,6 @@ class ServerDatabase(Database):
                 self.second.execute("SELECT pg_advisory_unlock(%s)", (key,))
 
     def _driver(self, key: int) -> str:
-        """Return which process holds a lock, as far as the server knows."""
         rows = self.rows(
             f"SELECT application_name AS name FROM {_HOLDERS} JOIN pg_stat_activity USING (pid)", *_halves(key)
         )
@@ -380,13 +377,11 @@ def _query(name: str, term: Term) -> str:
 
 @lru_cache(maxsize=512)
 def _numbered(sql: str) -> str:
-    """Return SQL with psycopg's marks for parameters instead of question marks."""
     return sql.replace("%", "%%").replace("?", "%s")
 
 
 @lru_cache(maxsize=512)
 def _named(sql: str) -> str:
-    """Return SQL with psycopg's marks for parameters that have names."""
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", sql.replace("%", "%%"))
 
 
@@ -395,11 +390,6 @@ def _plain_insert(table: str, columns: Sequence[str]) -> str:
 
 
 def _bound(value: Value) -> Value:
-    """Return a value as it is written.
-
-    Raises:
-        StorageError: It is larger than what any store holds.
-    """
     if isinstance(value, str):
         value = encoded(value)
     elif not isinstance(value, bytes):

@@ -230,7 +230,6 @@ class StoreFile(Database):
             self.write(f"DELETE FROM {table} WHERE thread_id IN {SQLITE.given_texts}", json.dumps([*threads]))
 
     def _made(self, *tables: str) -> list[str]:
-        """Return those of some tables that there are."""
         given = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name IN {SQLITE.given_texts}"
         return [row["name"] for row in self.rows(given, json.dumps(tables))]
 

@@ -65,7 +65,6 @@ def _path_of(store: Path, run: str) -> Path:
 
 
 def _locked(path: Path, run: str) -> int:
-    """Return the descriptor of the locked file."""
     waited = 0
     while True:
         # Not through a link, and not blocked by a pipe: what lies there may have been sent together with the store.

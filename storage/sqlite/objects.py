@@ -162,14 +162,12 @@ def _tokens(sql: str) -> Tokens:
 
 @cache
 def _expected(version: int) -> frozenset[Tokens]:
-    """Return the objects that are known to the last token."""
     full_text = FULL_TEXT_OBJECTS if version > 5 else _FORMER_FULL_TEXT_OBJECTS if version > 2 else ()
     return frozenset(map(_tokens, (*full_text, *CHECKPOINT_TABLES, *_STATISTICS)))
 
 
 @cache
 def _tables(version: int) -> frozenset[str]:
-    """Return the names of the tables of a version."""
     if version == SCHEMA_VERSION:
         return frozenset(TABLES)
     tables = set()
@@ -184,7 +182,6 @@ def _tables(version: int) -> frozenset[str]:
 
 @cache
 def _table_words(version: int) -> frozenset[str]:
-    """Return all tokens that the SQL of a version's tables may hold."""
     columns = {column.name for table in TABLES.values() for column in table.columns}
     before = {token for tokens in _released(min(version, SCHEMA_VERSION - 1)) for token in tokens}
     return _TABLE_WORDS | columns | frozenset(TABLES) | before

@@ -135,11 +135,7 @@ def check_room(size: int, name: str, folder: Path) -> None:
 
 
 def _check_size(path: Path) -> None:
-    """Refuse a file that is larger than what is in it: a store is read only after its copy, which may take minutes.
-
-    Raises:
-        StorageError: It has holes, or is longer than its header says.
-    """
+    """Refuse a file that is larger than what is in it: a store is read only after its copy, which may take minutes."""
     status = path.stat()
     with open(path, "rb") as file:
         header = file.read(_HEADER_BYTES)
@@ -174,7 +170,6 @@ def _file_faults(path: Path) -> Iterator[None]:
 
 
 def _changes(path: Path) -> list[tuple[int, int]]:
-    """Return when the files of a store were changed last, and how long they are."""
     found = [os.stat(f"{path}{ending}") for ending in _FILES if os.path.exists(f"{path}{ending}")]
     return [(file.st_mtime_ns, file.st_size) for file in found]
 
