@@ -69,7 +69,7 @@ def delete_unused(file: Database, pointed: Pointed) -> None:
     file.write(f"DELETE FROM prompts WHERE hash IN {texts}", json.dumps([row["hash"] for row in prompts]))
     units = file.rows(
         f"""SELECT id, content_id, picture FROM units WHERE id IN {counts}
-        AND id NOT IN (SELECT place.value FROM prompts{dialect.joined_counts("unit_ids", "place")})""",
+        AND id NOT IN (SELECT place.value FROM prompts{dialect.joined_counts("unit_ids")})""",
         unit_ids,
     )
     file.write(f"DELETE FROM units WHERE id IN {counts}", json.dumps([row["id"] for row in units]))

@@ -82,11 +82,9 @@ class Table:
         for row in rows:
             held = [row[column] for column in self._columns]
             if row.pop(CHECKSUM) != checksum(held):
-                cause = f"a row of {self._name} does not match its checksum"
-                raise damaged(self._file.path, cause)
+                raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
             if not are_of_kinds(self._name, held):
-                cause = f"a row of {self._name} holds what can't be in it"
-                raise damaged(self._file.path, cause)
+                raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
         return rows
 
 

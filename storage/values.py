@@ -6,13 +6,14 @@ So bytes in a column of text are text; those of the columns that are declared to
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
 from tertulia.state.text import first_line
+from tertulia.storage.schema import BINARY, IDENTIFIERS
 
 Value = str | int | float | bytes | None
 
@@ -66,6 +67,18 @@ def read(value: Value) -> Value:
 def decoded(text: bytes) -> str:
     """Return a text as SQLite gives it out; its JSON functions make half a surrogate pair of an escape."""
     return text.decode("utf-8", "surrogatepass")
+
+
+def rows_by_name(
+    names: Sequence[str], rows: Iterable[Sequence[Any]], reader: Callable[[Value], Value]
+) -> list[dict[str, Any]]:
+    """Return rows by column name: ids are checked, and values of columns without bytes are read by the reader."""
+    readers = [_as_it_is if name in BINARY else identifier if name in IDENTIFIERS else reader for name in names]
+    return [{name: read(value) for name, read, value in zip(names, readers, row, strict=True)} for row in rows]
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
 
 
 def json_text(value: object) -> str:

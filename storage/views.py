@@ -94,7 +94,7 @@ def _orders(dialect: Dialect) -> str:
 
 def _source_of_units(dialect: Dialect) -> str:
     return f"""FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
-        JOIN prompts ON prompts.hash = turns.prompt{dialect.joined_counts("prompts.unit_ids", "place")}
+        JOIN prompts ON prompts.hash = turns.prompt{dialect.joined_counts("prompts.unit_ids")}
         JOIN units ON units.id = place.value JOIN contents ON contents.id = units.content_id
         LEFT JOIN unit_scores ON unit_scores.run = turns.run AND unit_scores.turn = turns.turn
             AND unit_scores.part = '' AND unit_scores.unit = units.unit

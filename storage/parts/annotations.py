@@ -37,5 +37,4 @@ class Annotations:
         try:
             return record_of(Annotation, row, answers=parsed(row["answers"]))
         except (ValueError, TypeError) as error:
-            cause = f"an annotation does not read: {first_line(error)}"
-            raise damaged(self._file.path, cause) from error
+            raise damaged(self._file.path, f"an annotation does not read: {first_line(error)}") from error

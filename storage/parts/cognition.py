@@ -105,8 +105,7 @@ class Cognition(Contents, CognitionStore):
             # Read, not counted: the rest of a key may have been altered too, by which a row is found.
             found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
             if found < count:
-                cause = f"turn {turn} of run {run} has {found} of {count} rows in {table}"
-                raise damaged(self.path, cause)
+                raise damaged(self.path, f"turn {turn} of run {run} has {found} of {count} rows in {table}")
 
     def _counts(self, stored: str) -> list[tuple[str, int]]:
         """Return how many rows of each table were noted; those of a table that can't be are passed over."""
@@ -126,8 +125,7 @@ class Cognition(Contents, CognitionStore):
         rows = Table(self.file, "traces").select(f"{of_turn} ORDER BY depth LIMIT 1", run, turn)
         if not rows:  # a run may have none; but a damaged index hides one that is there
             if self.file.rows(f"SELECT 1 FROM traces {self.file.dialect.unindexed} {of_turn} LIMIT 1", run, turn):
-                cause = f"the index of traces lacks turn {turn} of run {run}"
-                raise damaged(self.path, cause)
+                raise damaged(self.path, f"the index of traces lacks turn {turn} of run {run}")
             return None
         try:
             text = unpacked(rows[0]["trace"])
@@ -161,5 +159,4 @@ def check_turns(store: Contents, which: str, values: Sequence[Value], tables: Se
         *values,
     )
     if broken:
-        cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
-        raise damaged(store.path, cause)
+        raise damaged(store.path, "turn {turn} of run {run} is not whole".format_map(broken[0]))

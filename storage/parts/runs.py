@@ -360,5 +360,4 @@ def check_nothing_is_lost(file: Database) -> None:
         ("traces WHERE (run, turn) NOT IN (SELECT run, turn FROM turns)", "turn {turn} of run {run}"),
     ):
         if found := file.rows(f"SELECT * FROM {lost} LIMIT 1"):
-            cause = f"{what.format_map(found[0])} is missing"
-            raise damaged(file.path, cause)
+            raise damaged(file.path, f"{what.format_map(found[0])} is missing")

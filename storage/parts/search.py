@@ -90,8 +90,7 @@ def _check_what_was_said(file: Database) -> None:
                 = (said.run, said.turn, said.agent, said.kind)) LIMIT 1"""
     )
     if missing:
-        cause = "what is searched of turn {turn} of run {run} is missing".format_map(missing[0])
-        raise damaged(file.path, cause)
+        raise damaged(file.path, "what is searched of turn {turn} of run {run} is missing".format_map(missing[0]))
 
 
 def _check_memories(file: Database) -> None:

@@ -47,8 +47,7 @@ class Simulations(Streams, TownStore):
         """Return all simulations, newest first."""
         lost = "SELECT simulation FROM encounters WHERE simulation NOT IN (SELECT simulation FROM simulations) LIMIT 1"
         if found := self.file.rows(lost):
-            cause = "the record of simulation {simulation} is missing".format_map(found[0])
-            raise damaged(self.path, cause)
+            raise damaged(self.path, "the record of simulation {simulation} is missing".format_map(found[0]))
         return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
 
     def get(self, simulation: str) -> Simulation:
@@ -82,8 +81,7 @@ class Simulations(Streams, TownStore):
             LIMIT 1"""
         )
         if lost:
-            cause = "the encounter of conversation {run} is missing".format_map(lost[0])
-            raise damaged(self.path, cause)
+            raise damaged(self.path, "the encounter of conversation {run} is missing".format_map(lost[0]))
 
     def town(self, simulation: str) -> Town:
         """Return the town as a simulation found it."""

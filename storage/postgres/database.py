@@ -10,7 +10,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from hashlib import blake2b
@@ -33,9 +33,8 @@ from tertulia.storage.faults import BUSY_TIMEOUT_S
 from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
 from tertulia.storage.postgres.text import decoded, encoded
-from tertulia.storage.schema import BINARY, IDENTIFIERS
 from tertulia.storage.terms import Term, holds_terms
-from tertulia.storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier
+from tertulia.storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier, rows_by_name
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
 DEFAULT_SCHEMA = "tertulia"
@@ -167,11 +166,7 @@ class ServerDatabase(Database):
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
-            names = [column.name for column in cursor.description or ()]
-            readers = [_READERS.get(name, _read) for name in names]
-            return [
-                {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
-            ]
+            return rows_by_name([column.name for column in cursor.description or ()], cursor, _read)
 
     @override
     def write(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
@@ -186,7 +181,9 @@ class ServerDatabase(Database):
     @override
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
         if records := [[_bound(value) for value in row] for row in rows]:
-            sql = POSTGRES.insert(table, tuple(columns), replace) if replace else _plain_insert(table, columns)
+            marks = ", ".join("?" * len(columns))
+            plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+            sql = POSTGRES.insert(table, tuple(columns), replace) if replace else plain
             with self._writing(), self._connection.cursor() as cursor:
                 cursor.executemany(_numbered(sql), records)
 
@@ -385,10 +382,6 @@ def _named(sql: str) -> str:
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", sql.replace("%", "%%"))
 
 
-def _plain_insert(table: str, columns: Sequence[str]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
 def _bound(value: Value) -> Value:
     if isinstance(value, str):
         value = encoded(value)
@@ -401,14 +394,3 @@ def _bound(value: Value) -> Value:
 
 def _read(value: Value) -> Value:
     return decoded(value) if isinstance(value, str) else value
-
-
-def _as_it_is(value: Value) -> Value:
-    return value
-
-
-#: How the values of columns are read, by name; those of all others as `_read`.
-_READERS: Mapping[str, Callable[[Value], Value]] = {
-    **dict.fromkeys(BINARY, _as_it_is),
-    **dict.fromkeys(IDENTIFIERS, identifier),
-}
