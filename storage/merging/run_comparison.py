@@ -68,7 +68,8 @@ class _Copies:
         self._compare_heads(given, known)
         last_given, last_known = self._last(self._source), self._last(self._target)
         turns, ahead = min(last_given, last_known), _ahead(last_given, last_known)
-        traced = _ahead(*(self._is_traced(file, turns) for file in (self._source, self._target)))
+        is_traced = "SELECT 1 FROM traces WHERE run = ? AND turn = ?"
+        traced = _ahead(*(bool(file.rows(is_traced, self._run, turns)) for file in (self._source, self._target)))
         is_begun = traced is not None and ahead in (None, traced)
         begun = self._first_of_round(turns) if is_begun else NO_LIMIT
         if turns:
@@ -90,9 +91,6 @@ class _Copies:
 
     def _last(self, file: Database) -> int:
         return int(file.rows("SELECT coalesce(max(turn), 0) AS last FROM turns WHERE run = ?", self._run)[0]["last"])
-
-    def _is_traced(self, file: Database, turn: int) -> bool:
-        return bool(file.rows("SELECT 1 FROM traces WHERE run = ? AND turn = ?", self._run, turn))
 
     def _first_of_round(self, turn: int) -> int:
         of_round = "round = (SELECT round FROM turns WHERE run = ? AND turn = ?)"

@@ -144,19 +144,16 @@ class _Merge:
                     merger.merge(batch)
                 if refused := [run for run in merger.refused if town_of(run) == simulation]:
                     raise DifferError(f"its conversation {refused[0]} was refused: {merger.refused[refused[0]]}")
-                self._check_town(simulation)
+                try:
+                    self._target.simulations.encounters(simulation)
+                except StorageError:
+                    raise DifferError("other runs have the ids of its conversations") from None
         except (SourceError, DifferError) as error:
             self._refused[f"simulation {simulation}"] = str(error)
             reason = f"it is a conversation of simulation {simulation}, which was refused"
             self._refused |= {row["run"]: reason for row in rows}
         else:
             self._done(merger)
-
-    def _check_town(self, simulation: str) -> None:
-        try:
-            self._target.simulations.encounters(simulation)
-        except StorageError:
-            raise DifferError("other runs have the ids of its conversations") from None
 
     def _merge_calibrations(self) -> None:
         """Take the calibrations that the target lacks; of two with one digest, the later."""
@@ -233,14 +230,11 @@ class _Merge:
                 self._joined(given.definition, given.definition)  # one that is none would break every list of them
             return given.definition, given.created
         older, later = sorted((known, given), key=lambda record: record.created)
-        return self._joined_definition(older.definition, later.definition), older.created
-
-    def _joined_definition(self, known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-        if known == given:
-            return known
+        if older.definition == later.definition:
+            return older.definition, older.created
         if self._joined is None:
             raise UsageError(f"{self._target.path} has another experiment of this name")
-        return self._joined(known, given)
+        return self._joined(older.definition, later.definition), older.created
 
     def _merge_batch(self, rows: Sequence[Row]) -> None:
         """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""

@@ -13,11 +13,10 @@ from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, by_hash, damaged, reading
 from tertulia.storage.merging.checkpoint_rows import read_checkpoints, write_checkpoints
 from tertulia.storage.merging.run_comparison import RANKS, DifferError
+from tertulia.storage.merging.runs import Row
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed
-
-Row = dict[str, Any]
 
 #: What may change in the row of a simulation while it goes on.
 _MAY_CHANGE = {"id", "status", "error", "days"}

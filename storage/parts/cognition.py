@@ -20,9 +20,8 @@ _OF_A_TURN = {
     **{table: f"{table}.round" for table in ("steps", "calls")},
 }
 
-_COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int]] = TypeAdapter(
-    dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int], config=ConfigDict(defer_build=True)
-)
+_Counts = dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int]
+_COUNTS: TypeAdapter[_Counts] = TypeAdapter(_Counts, config=ConfigDict(defer_build=True))
 
 #: Past all turns and rounds.
 NO_LIMIT = 2**62

@@ -17,6 +17,9 @@ from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, checksum, parsed, searchable
 
+#: SQL that joins the texts of rows with a `content_id`.
+WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
+
 
 def content_hash(text: str) -> str:
     """Return the hash under which a text is stored: blake2b, 16 bytes, in hexadecimal."""

@@ -34,9 +34,12 @@ RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _RESERVED_LENGTH = 6
 
 #: Fields of a run's record that are columns as they are.
-_PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
-    "label"
+_PLAIN_FIELDS = {
+    *("run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error", "label"),
 }
+
+#: By field of a trial, its column.
+_TRIAL_COLUMNS = {field: "trial_case" if field == "case" else field for field in Trial.model_fields}
 
 #: A case or a meeting, distinguished by their fields.
 _START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=True))
@@ -66,16 +69,15 @@ def _start_of(text: str) -> Start:
 
 
 def _trial_row(trial: Trial | None) -> dict[str, Value]:
-    if trial is None:
-        return dict.fromkeys(("experiment", "setting", "trial_case", "trial", "cohort"))
-    return {"trial_case" if name == "case" else name: value for name, value in trial.model_dump().items()}
+    return {column: None if trial is None else getattr(trial, field) for field, column in _TRIAL_COLUMNS.items()}
 
 
 def _trial_of(row: dict[str, Any]) -> dict[str, Any] | None:
-    if row["experiment"] is None:
-        return None
-    columns = {"experiment": "experiment", "setting": "setting", "case": "trial_case", "trial": "trial"}
-    return {name: row[column] for name, column in {**columns, "cohort": "cohort"}.items()}
+    return None if row["experiment"] is None else {field: row[column] for field, column in _TRIAL_COLUMNS.items()}
+
+
+def _random_id(length: int) -> str:
+    return "".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(length))
 
 
 class Runs(Contents, RunStore):
@@ -84,15 +86,14 @@ class Runs(Contents, RunStore):
     def new_run_id(self) -> str:
         """Return an id that no run has: four characters, more when those become few."""
         taken = self._taken_ids()
-        names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
+        names = (_random_id(4 + attempt // 8) for attempt in itertools.count())
         return next(name for name in names if name not in taken)
 
     def new_run_ids(self, number: int) -> list[str]:
         """Return ids that no run has, for runs that are made in other stores: long, as others may do the same now."""
         taken, found = self._taken_ids(), dict[str, None]()
         while len(found) < number:
-            name = "".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(_RESERVED_LENGTH))
-            if name not in taken:
+            if (name := _random_id(_RESERVED_LENGTH)) not in taken:
                 found[name] = None
         return list(found)
 
@@ -181,9 +182,8 @@ class Runs(Contents, RunStore):
         rows = Table(self.file, "runs").select("WHERE run = ?", name, also=also)
         if not rows:
             raise damaged(self.path, f"run {name} is not found by its id")
-        Table(self.file, "turns").select(
-            "WHERE run = ? AND turn = ?", name, rows[0]["turns"]
-        )  # by which all are counted
+        # This turn's number is the count of all.
+        Table(self.file, "turns").select("WHERE run = ? AND turn = ?", name, rows[0]["turns"])
         if (rows[0]["traced"] or 0) > rows[0]["turns"]:
             raise damaged(self.path, f"turn {rows[0]['traced']} of run {name} is missing")
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
@@ -253,18 +253,17 @@ class Runs(Contents, RunStore):
 
     @override
     def dependents_of(self, run: str) -> Dependents:
-        join = "lineage JOIN runs ON runs.run = lineage.run"
-        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth > 0 ORDER BY id", run)
         simulations = self.file.rows("SELECT simulation FROM encounters WHERE run = ?", run)
-        return Dependents(
-            forks=tuple(row["run"] for row in forks), simulation=simulations[0]["simulation"] if simulations else None
-        )
+        return Dependents(self._forks(run, "depth > 0"), simulations[0]["simulation"] if simulations else None)
 
     def forks_of(self, run: str) -> tuple[str, ...]:
         """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
         self.check_all_rows("lineage")
+        return self._forks(run, "depth = 1")
+
+    def _forks(self, run: str, which: str) -> tuple[str, ...]:
         join = "lineage JOIN runs ON runs.run = lineage.run"
-        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth = 1 ORDER BY id", run)
+        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND {which} ORDER BY id", run)
         return tuple(row["run"] for row in forks)
 
     @override
@@ -314,9 +313,8 @@ class Runs(Contents, RunStore):
         rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
         own = {row["run"] for row in rows if row["run"] == row["ancestor"]}
         expected = self.file.rows("SELECT run FROM runs WHERE run IN (?, ?)", run, parent)
-        if (
-            own != {row["run"] for row in expected} or 2 * sum(row["run"] == run for row in rows) != len(rows) + 1
-        ):  # one more than its parent
+        has_one_more = 2 * sum(row["run"] == run for row in rows) == len(rows) + 1  # than its parent
+        if own != {row["run"] for row in expected} or not has_one_more:
             raise damaged(self.path, f"the lineage of run {run} is incomplete")
 
     def run_record(self, row: dict[str, Any]) -> RunRecord:

@@ -22,6 +22,10 @@ from tertulia.storage.values import Value, json_text, parsed, record_of
 Memories = Mapping[str, tuple[Sequence[Remembered], Sequence[Sequence[float]]]]
 
 
+#: SQL that tells memories that were formed in the simulation.
+_IS_FORMED = f"substr(memory, 1, {len(FORMED)}) = '{FORMED}'"
+
+
 class Simulations(Streams, TownStore):
     """Simulations of a store file; every row has a deterministic key."""
 
@@ -161,9 +165,9 @@ class Simulations(Streams, TownStore):
 
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
         """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
-        join = "JOIN encounters ON encounters.run = calls.run WHERE simulation = ?"
-        of_simulation = "JOIN encounters ON encounters.run = traces.run WHERE simulation = ?"
-        check_turns(self, of_simulation, (simulation,), ("calls",))
+        of_simulation = "JOIN encounters ON encounters.run = {}.run WHERE simulation = ?"
+        check_turns(self, of_simulation.format("traces"), (simulation,), ("calls",))
+        join = of_simulation.format("calls")
         if self.file.is_checked:
             Table(self.file, "calls").select(join, simulation)
         rows = self.file.rows(
@@ -185,9 +189,7 @@ class Simulations(Streams, TownStore):
         """
         name = simulation.simulation
         self._check_streams(name)
-        formed = Table(self.file, "memories").select(
-            f"WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}'", name
-        )
+        formed = Table(self.file, "memories").select(f"WHERE simulation = ? AND {_IS_FORMED}", name)
         for agent in {name for encounter in encounters for name in encounter.pair}:
             kept = {row["memory"] for row in formed if row["agent"] == agent}
             self._check_seen(simulation, encounters, agent, kept)
@@ -203,12 +205,11 @@ class Simulations(Streams, TownStore):
 
     def _check_streams(self, simulation: str) -> None:
         """Check that the memories of each resident are numbered from 1 on, those that were formed at the end."""
-        is_formed = f"substr(memory, 1, {len(FORMED)}) = '{FORMED}'"
         broken = self.file.rows(
             f"""SELECT agent FROM memories WHERE simulation = ? GROUP BY agent
             HAVING count(*) <> max(number) OR min(number) <> 1
-            OR sum(CASE WHEN {is_formed} THEN 1 ELSE 0 END)
-                <> max(number) + 1 - coalesce(min(CASE WHEN {is_formed} THEN number END), max(number) + 1) LIMIT 1""",
+            OR sum(CASE WHEN {_IS_FORMED} THEN 1 ELSE 0 END)
+                <> max(number) + 1 - coalesce(min(CASE WHEN {_IS_FORMED} THEN number END), max(number) + 1) LIMIT 1""",
             simulation,
         )
         if broken:

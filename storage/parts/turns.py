@@ -11,19 +11,13 @@ from tertulia.state.records import Candidate, Reply, Turn, TurnRecord
 from tertulia.state.store import TurnStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
+from tertulia.storage.parts.contents import WITH_TEXT
 from tertulia.storage.parts.runs import Runs
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, parsed, plain_json, record_of
 
-_WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
-
-#: The rows that a run has, its ancestors' among them; of one of the tables whose rows belong to a turn.
-_OF_A_RUN = f"{_WITH_TEXT} JOIN lineage ON ancestor = {{0}}.run AND {{0}}.turn <= lineage.turns WHERE lineage.run = ?"
-
-#: The same for a table without texts.
-_OF_SCORED_RUN = (
-    "JOIN lineage ON ancestor = unit_scores.run AND unit_scores.turn <= lineage.turns WHERE lineage.run = ?"
-)
+#: The rows of a run, with those of its ancestors, in a table whose rows belong to a turn.
+_OF_A_RUN = "JOIN lineage ON ancestor = {0}.run AND {0}.turn <= lineage.turns WHERE lineage.run = ?"
 
 #: Fields of a candidate that stand in the JSON of its reply.
 _STORED_WITH_REPLY = {"origin", "rewritable"}
@@ -72,7 +66,7 @@ class Turns(Runs, Cognition, TurnStore):
     def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
         rows = Table(self.file, "candidates").select(
             # BETWEEN: with `=`, SQLite reads all turns up to the last that the lineage allows.
-            f"{_OF_A_RUN.format('candidates')} AND turn BETWEEN ? AND ? AND part = ? ORDER BY attempt",
+            f"{WITH_TEXT} {_OF_A_RUN.format('candidates')} AND turn BETWEEN ? AND ? AND part = ? ORDER BY attempt",
             *(run, turn, turn, part),
             also="hash, text",
         )
@@ -120,7 +114,7 @@ class Turns(Runs, Cognition, TurnStore):
         if record.prompt is not None:
             order = {unit: place for place, unit in enumerate(self.unit_names(record.prompt))}
             units.sort(key=lambda unit: order.get(unit, len(order)))
-        rows = [
+        Table(self.file, "unit_scores").insert_all(
             {
                 **utterance,
                 "position": position,
@@ -129,8 +123,7 @@ class Turns(Runs, Cognition, TurnStore):
                 "removed": removal_order.get(unit, 0),
             }
             for position, unit in enumerate(units)
-        ]
-        Table(self.file, "unit_scores").insert_all(rows)
+        )
 
     @override
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
@@ -155,7 +148,7 @@ class Turns(Runs, Cognition, TurnStore):
     def _utterances(self, table: str, run: str, first: int, last: int | None) -> list[dict[str, Any]]:
         # BETWEEN: an OR with NULL would have every later turn read.
         past_all = NO_LIMIT if last is None else last
-        of_run = f"{_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn"
+        of_run = f"{WITH_TEXT} {_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn"
         return self.verified_texts(Table(self.file, table).select(of_run, run, first, past_all, also="hash, text"))
 
     @override
@@ -164,13 +157,13 @@ class Turns(Runs, Cognition, TurnStore):
         with record_faults(self.path):
             return self._record_of(row, record_of(Turn, row))
 
-    def summaries(self, run: str, first: int = 1, last: int | None = None) -> dict[int, TurnSummary]:
-        """Return how turns came about, in figures, by turn: a few queries for all of them."""
-        key = (run, first, NO_LIMIT if last is None else last)
+    def summaries(self, run: str, first: int = 1) -> dict[int, TurnSummary]:
+        """Return how the turns from `first` on came about, in figures, by turn: a few queries for all of them."""
+        key = (run, first, NO_LIMIT)
         self.check_run(*key, ("unit_scores",))
         rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
         removed: dict[int, set[str]] = {}
-        of_run = f"{_OF_SCORED_RUN} AND turn BETWEEN ? AND ? AND part = '' AND removed > 0"
+        of_run = f"{_OF_A_RUN.format('unit_scores')} AND turn BETWEEN ? AND ? AND part = '' AND removed > 0"
         for unit in Table(self.file, "unit_scores").select(of_run, *key):
             removed.setdefault(unit["turn"], set()).add(unit["unit"])
         names = self.removable_units({row["prompt"] for row in rows if row["scored"] and row["prompt"]})
@@ -180,7 +173,7 @@ class Turns(Runs, Cognition, TurnStore):
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
         whole = self._whole_turn(run, turn)
         rows = Table(self.file, "parts").select(
-            f"{_WITH_TEXT} WHERE run = ? AND turn = ? ORDER BY part", whole["run"], turn, also="hash, text"
+            f"{WITH_TEXT} WHERE run = ? AND turn = ? ORDER BY part", whole["run"], turn, also="hash, text"
         )
         with record_faults(self.path):
             own = record_of(Turn, whole)

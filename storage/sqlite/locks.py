@@ -34,13 +34,10 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     try:
         lock = _locked(path, run)
     except OSError as error:
+        problem = f"can't be made ({error.strerror}); the folder of the store must be writable"
         if path.is_symlink():
-            raise StorageError(
-                f"{path} is a link, so it can't be the lock of the run; remove it, then try again"
-            ) from error
-        raise StorageError(
-            f"{path} can't be made ({error.strerror}); the folder of the store must be writable"
-        ) from error
+            problem = "is a link, so it can't be the lock of the run; remove it, then try again"
+        raise StorageError(f"{path} {problem}") from error
     try:
         yield
     finally:

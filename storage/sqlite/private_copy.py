@@ -103,7 +103,8 @@ def copy_store(path: Path, copy: Path) -> None:
         _check_size(path)
         before = _changes(path)
         check_room(sum(size for _, size in before), str(path), copy.parent)
-        if not _is_in_use(path) or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
+        is_open = os.path.exists(f"{path}-shm")  # or was open in a process that was killed
+        if not is_open or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
             for ending in _FILES:
                 if os.path.exists(f"{path}{ending}"):
                     shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
@@ -172,8 +173,3 @@ def _file_faults(path: Path) -> Iterator[None]:
 def _changes(path: Path) -> list[tuple[int, int]]:
     found = [os.stat(f"{path}{ending}") for ending in _FILES if os.path.exists(f"{path}{ending}")]
     return [(file.st_mtime_ns, file.st_size) for file in found]
-
-
-def _is_in_use(path: Path) -> bool:
-    """Return whether somebody has the store open, or was killed while they had: by the file that they share."""
-    return os.path.exists(f"{path}-shm")
