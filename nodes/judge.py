@@ -55,18 +55,13 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         judgement = await judge_by_likelihood(state, context, prompt, removed, candidate)
     else:
         judgement = await judge_by_rating(state, context, prompt, None if baseline else removed, candidate)
-    context.store.save_candidate(
-        context.run,
-        state["turn"],
-        candidate.model_copy(
-            update={
-                "inconsistency": judgement.inconsistency,
-                "inconsistency_runs": judgement.runs,
-                "comment": judgement.comment,
-            }
-        ),
-        state.get("part", ""),
-    )
+    figures = {
+        "inconsistency": judgement.inconsistency,
+        "inconsistency_runs": judgement.runs,
+        "comment": judgement.comment,
+    }
+    judged = candidate.model_copy(update=figures)
+    context.store.save_candidate(context.run, state["turn"], judged, state.get("part", ""))
     conflicts = not baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
     may_revise = len(state["inconsistency"]) < parameters.revisions_max and has_revision(state, context)
     return {
@@ -160,11 +155,8 @@ async def judge_by_likelihood(
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
     prompt, in nats per token: positive where the removed facts make the utterance less likely.
     """
-    model, reply_prefix = (
-        context.asked_by(state["speaker"], state["turn"], step_of(state, "judge")),
-        reply_prefix_of(prompt),
-    )
-    reply = candidate.reply
+    model = context.asked_by(state["speaker"], state["turn"], step_of(state, "judge"))
+    reply_prefix, reply = reply_prefix_of(prompt), candidate.reply
     if "judge" in context.roles:  # another model may have written it
         reply = retokenized(model.tokenizer, reply, reply_prefix)
     full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), reply)

@@ -5,9 +5,7 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.hearing import (
-    turns_heard,
-)
+from tertulia.nodes.meeting.hearing import turns_heard
 from tertulia.nodes.meeting.view import character_of
 from tertulia.nodes.memory import recall
 from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt

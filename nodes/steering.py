@@ -86,7 +86,8 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
         if not factors:
             continue
         factor = sum(factors) / len(factors)
-        deviation = _deviation(setpoint, count, observed[count - 1].running, factor)
+        running = observed[count - 1].running
+        deviation = None if running is None else running - setpoint.expected_running(count, factor)
         estimated = setpoint.gain(count) * (deviation or 0.0)
         for_diversity = worth * (setpoint.removal_factor_for(target - estimated) - calibrated)
         for_consistency = -_excess(setpoint, recent, factor) * _CAUTION
@@ -101,10 +102,6 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
             for_consistency=for_consistency,
         )
     return steering
-
-
-def _deviation(setpoint: Setpoint, count: int, running: float | None, factor: float) -> float | None:
-    return None if running is None else running - setpoint.expected_running(count, factor)
 
 
 def _excess(setpoint: Setpoint, recent: Sequence[Observation], factor: float) -> float:

@@ -23,7 +23,7 @@ from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, near
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import ALBUM_CHAT
 from tertulia.state.parameters.album import AlbumParameters
-from tertulia.state.records import Utterance
+from tertulia.state.records import Case, Utterance
 from tertulia.worlds.generative_agents import Log, read_log
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.scenario_file import TwoPartyScenario, read_scenario_file
@@ -140,8 +140,7 @@ def logged_cases(source: str) -> dict[str, tuple[Utterance, ...]]:
         source: A shipped town, or `ga:FOLDER`; with `:N` only what was said in its case N.
 
     Raises:
-        NotFoundError: The folder does not exist, or there is no case of that number.
-        ScenarioError: It can't be read, or it is no log.
+        NotFoundError, ScenarioError: As `logged_case`.
     """
     log, number = _open_log(source)
     if number is not None:
@@ -175,27 +174,16 @@ def describe(listing: Listing) -> dict[str, Any]:
 def _row(listed: ListedCase) -> dict[str, Any]:
     case = listed.case
     if isinstance(case, Meeting | Population):
-        return {
-            "case": listed.number,
-            "scenario": case.scenario,
-            "time": f"{case.time:%Y-%m-%d %H:%M:%S}",
-            "title": case.title,
-            "participants": list(case.names),
-            "initiator": None,
-            "partner": None,
-            "memories": dict(listed.memory_counts),
-            "previous_dialogues": 0,
-            "place": case.place,
-            "left_out": list(case.withheld),
-        }
+        people = {"title": case.title, "participants": list(case.names), "initiator": None, "partner": None}
+    else:
+        people = {"initiator": case.initiator.persona.name, "partner": case.partner.persona.name}
     return {
         "case": listed.number,
         "scenario": case.scenario,
         "time": f"{case.time:%Y-%m-%d %H:%M:%S}",
-        "initiator": case.initiator.persona.name,
-        "partner": case.partner.persona.name,
+        **people,
         "memories": dict(listed.memory_counts),
-        "previous_dialogues": len(case.previous_dialogues),
+        "previous_dialogues": len(case.previous_dialogues) if isinstance(case, Case) else 0,
         "place": case.place,
         "left_out": list(case.withheld),
     }

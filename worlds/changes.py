@@ -48,7 +48,10 @@ def with_person(start: Start, path: str, value: str) -> Start:
     if head not in kind.model_fields or (part and head != "weights"):
         raise UsageError(f"{path}: unknown field{nearest_hint(field, set(kind.model_fields) - set(_FIXED))}")
     participant = start.participant(name)
-    parsed = _parse(path, value)
+    try:
+        parsed = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError):
+        raise UsageError(f"{path}={value}: not YAML; put quotes around it") from None
     if part:
         assert isinstance(participant, Attendee)
         parsed = {**participant.weights.model_dump(), part: parsed}
@@ -174,10 +177,3 @@ def _participant_name(start: Start, typed: str) -> str:
 
 def _no_participant(name: str, start: Start) -> str:
     return f"nobody named {name!r} takes part{nearest_hint(name, start.names)}"
-
-
-def _parse(path: str, value: str) -> Any:
-    try:
-        return yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError, LookupError, RecursionError):
-        raise UsageError(f"{path}={value}: not YAML; put quotes around it") from None

@@ -14,8 +14,6 @@ line each, on a square of 100 by 100 whose origin is the upper left corner.
 | `pie COLOUR x y rx ry from to` | a sector of an ellipse |
 """
 
-from pathlib import Path
-
 from PIL import Image, ImageDraw
 
 from tertulia.worlds.villagers import PICTURES
@@ -98,9 +96,9 @@ def _box(points: list[float]) -> list[float]:
     return [x - rx, y - ry, x + rx, y + ry]
 
 
-def drawings(folder: Path = PICTURES) -> dict[str, str]:
+def drawings() -> dict[str, str]:
     """Return the shapes of all pictures by the names of their files."""
-    shapes: dict[str, str] = YamlFile.read(folder / "drawings.yaml").values
+    shapes: dict[str, str] = YamlFile.read(PICTURES / "drawings.yaml").values
     return shapes
 
 

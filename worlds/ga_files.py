@@ -130,19 +130,14 @@ def read_run(folder: Path) -> RunFiles:
         linked = f" ({NOT_FOLLOWED})" if links else ""
         raise ScenarioError(f"{folder / 'personas'} is empty{linked}; a run has one folder per person there")
     actions, notes = _read_movement(folder)
-    for home in homes:
-        links += [file for file in (home / MEMORY / "spatial_memory.json",) if _is_led_to(file, folder)]
-    links += [file for file in (folder / name for name in (_MOVEMENT_FILE, _META_FILE)) if _is_led_to(file, folder)]
+    optional = [home / MEMORY / "spatial_memory.json" for home in homes]
+    optional += [folder / _MOVEMENT_FILE, folder / _META_FILE]
+    links += [file for file in optional if _is_led_to(file, folder)]
     return RunFiles(
         people={home.name: _read_person(home, actions.get(home.name, [])) for home in homes},
         rooms=_read_rooms(homes),
         notes=(*notes, *links_noted([str(link.relative_to(folder)) for link in links], folder)),
     )
-
-
-def _refuse_link(file: Path, folder: Path) -> None:
-    if _is_led_to(file, folder):
-        raise ScenarioError(f"{file}: {NOT_FOLLOWED}")
 
 
 def address_in_words(address: str) -> str | None:
@@ -215,27 +210,27 @@ _TREE = TypeAdapter(dict[str, dict[str, dict[str, Any]]])
 def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
     memory = home / MEMORY
     for needed in (memory / "associative_memory" / "nodes.json", memory / "scratch.json"):
-        _refuse_link(needed, home)
+        if _is_led_to(needed, home):
+            raise ScenarioError(f"{needed}: {NOT_FOLLOWED}")
         if not needed.exists():
             raise ScenarioError(f"{needed} is missing; every person of a run needs nodes.json and scratch.json")
     file = memory / "scratch.json"
     scratch = _checked(TypeAdapter(_Scratch), _load(file), file)
     if scratch.name not in (None, home.name):
         raise ScenarioError(f"{file}: name: {scratch.name!r} is not the name of the folder, {home.name!r}")
-    persona = Persona(
-        name=home.name,
-        home=address_in_words(scratch.living_area or ""),
-        age=scratch.age,
-        traits=scratch.innate,
-        background=scratch.learned,
-        lifestyle=scratch.lifestyle,
-    )
     rest = scratch.model_extra or {}
     end_of_run = [field for field in END_OF_RUN_FIELDS if rest.get(field)]
     if _is_there(memory / "spatial_memory.json", home):
         end_of_run.append("spatial_memory.json")
     return PersonFiles(
-        persona=persona,
+        persona=Persona(
+            name=home.name,
+            home=address_in_words(scratch.living_area or ""),
+            age=scratch.age,
+            traits=scratch.innate,
+            background=scratch.learned,
+            lifestyle=scratch.lifestyle,
+        ),
         stream=_read_stream(memory / "associative_memory" / "nodes.json"),
         actions=tuple(actions),
         end_of_run=tuple(end_of_run),

@@ -70,19 +70,17 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
         withheld=log.files.notes,
     )
     leaking = _leaking_records(log, known_until)
-    return OpenedTown(
-        town,
-        {
-            name: tuple(
-                Remembered(**record.memory.model_dump(), evidence=record.evidence)
-                for record in person.stream
-                if record.memory.created < known_until
-                and not record.is_idle
-                and record.memory.id not in leaking.get(name, ())
-            )
-            for name, person in people.items()
-        },
-    )
+    memories = {
+        name: tuple(
+            Remembered(**record.memory.model_dump(), evidence=record.evidence)
+            for record in person.stream
+            if record.memory.created < known_until
+            and not record.is_idle
+            and record.memory.id not in leaking.get(name, ())
+        )
+        for name, person in people.items()
+    }
+    return OpenedTown(town, memories)
 
 
 def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[Encounter, ...]:
@@ -195,12 +193,8 @@ def _minutes(generator: Random, count: int) -> list[int]:
     length = 60 * (_LAST_HOUR - _FIRST_HOUR)
     if count > length:
         return sorted(generator.choices(range(length), k=count))
-    return sorted(generator.sample(range(0, length, _step(count)), count))
-
-
-def _step(count: int) -> int:
-    """Return the minutes between two times of a day at which an encounter may begin, so that all fit."""
-    return max(1, min(_LEAST_GAP_MIN, 60 * (_LAST_HOUR - _FIRST_HOUR) // count))
+    gap = max(1, min(_LEAST_GAP_MIN, length // count))
+    return sorted(generator.sample(range(0, length, gap), count))
 
 
 def _habit(town: Town, name: str, day: int, minute: int) -> Habit | None:
@@ -245,9 +239,8 @@ def _past(log: Log) -> tuple[PastDialogue, ...]:
     for logged in log.dialogues:
         past = PastDialogue(pair=logged.pair, dialogue=Dialogue(time=logged.time, utterances=logged.utterances))
         kept[logged.pair] = [*kept.get(logged.pair, []), past][-PAST_KEPT:]
-    return tuple(
-        sorted((past for dialogues in kept.values() for past in dialogues), key=lambda past: past.dialogue.time)
-    )
+    everything = (past for dialogues in kept.values() for past in dialogues)
+    return tuple(sorted(everything, key=lambda past: past.dialogue.time))
 
 
 def _logged(log: Log, name: str) -> tuple[tuple[Encounter, ...], ...]:

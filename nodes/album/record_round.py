@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.album.album_prompts import forget_exchanges, keep_exchange
-from tertulia.nodes.limits import Progress, album_chat_is_over
+from tertulia.nodes.limits import limit_is_reached
 from tertulia.nodes.turns import speaking_time_s, spoken_turn
 from tertulia.state.album import Exchange
 from tertulia.state.context import Context, RecordedTurn
@@ -26,14 +26,13 @@ async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumSta
     shared = shared_exchanges(context, state["turn"] + 1, state["turn"] + state["kept"])
     now_s = end_of_round_s([*shared, *spoken], context.parameters.speaking_rate_wpm)
     forget_exchanges(context, last + 1 - 2 * (context.parameters.history_records + 1) * len(state["pairs"]))
-    progress = Progress(state["round"], now_s, context.start, context.parameters)
     return {
         "turn": last,
         "kept": 0,
         "sim_time_s": now_s,
         "exchanges": {},
         "pairs": [],
-        "finished": album_chat_is_over(progress),
+        "finished": limit_is_reached(state["round"], now_s, context.parameters),
     }
 
 

@@ -70,9 +70,7 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
         picked = _named(reply, candidates)
         if picked is not None:
             return _give_floor_to(state, context, _drawn_order(state, context, picked), text_of(reply, "reason"))
-    return _give_floor_to(
-        state, context, _drawn_order(state, context), "the moderator named nobody who is there: drawn"
-    )
+    return _give_floor_to(state, context, _drawn_order(state, context), _NAMED_NOBODY.format("the moderator"))
 
 
 async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState:
