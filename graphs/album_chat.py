@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.album.draw_pairs import draw_pairs
 from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
@@ -68,7 +68,7 @@ def build_album_chat_graph(
     graph.add_edge(START, "draw_pairs")
     graph.add_conditional_edges("draw_pairs", answered_in_loop(each_pair), ["exchange"])
     graph.add_edge("exchange", "record_round")
-    graph.add_conditional_edges("record_round", answered_in_loop(is_over), {True: END, False: "draw_pairs"})
+    graph.add_conditional_edges("record_round", answered_in_loop(is_finished), {True: END, False: "draw_pairs"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=["record_round"] if checkpointer else None)
 
 
@@ -89,8 +89,3 @@ def each_pair(state: AlbumState) -> list[Send]:
         )
         for turn, (asker, answerer) in pairs
     ]
-
-
-def is_over(state: AlbumState) -> bool:
-    """Whether the last round is over."""
-    return state["finished"]

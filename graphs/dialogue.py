@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.seat import is_persons, speak_by_hand
@@ -46,8 +46,3 @@ def build_dialogue_graph(
 def is_persons_turn(state: DialogueState, runtime: Runtime[Context]) -> bool:
     """Whether the speaker is a person."""
     return is_persons(state["speaker"], runtime.context)
-
-
-def is_finished(state: DialogueState) -> bool:
-    """Whether the conversation is over."""
-    return state["finished"]

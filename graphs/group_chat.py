@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from tertulia.graphs.cognition import build_cognition_graph
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.orders import centralised, designated, random_order, rule_based
@@ -85,7 +85,7 @@ def build_group_chat_graph(
     graph.add_edge("utterance", "record_speech")
     graph.add_edge("speak_by_hand", "record_speech")
     for last in _LAST_OF_A_ROUND:
-        graph.add_conditional_edges(last, answered_in_loop(is_over), {True: END, False: "open_round"})
+        graph.add_conditional_edges(last, answered_in_loop(is_finished), {True: END, False: "open_round"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=_LAST_OF_A_ROUND if checkpointer else None)
 
 
@@ -110,8 +110,3 @@ def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["
     if not state["speaker"]:
         return "nobody"
     return "person" if is_persons(state["speaker"], runtime.context) else "agent"
-
-
-def is_over(state: GroupState) -> bool:
-    """Whether the meeting is over."""
-    return state["finished"]

@@ -74,12 +74,8 @@ def assemble_call(material: CallMaterial, layout: Layout, parameters: Parameters
 
 
 def _fill(material: CallMaterial, entry: str, **variables: object) -> str:
-    known = {
-        "speaker": material.name,
-        "partner": material.partner,
-        "asker": material.asker,
-        "answerer": material.answerer,
-    }
+    known = {"speaker": material.name, "partner": material.partner}
+    known |= {"asker": material.asker, "answerer": material.answerer}
     return template("album", material.language).fill(entry, known | variables)
 
 
@@ -131,18 +127,8 @@ def _role(material: CallMaterial) -> Iterable[Part]:
 
 def _history(material: CallMaterial) -> Iterable[Part]:
     for past in material.history:
-        yield Part(
-            "item",
-            _fill(
-                material,
-                "previous_dialogues.item",
-                asker=past.asker,
-                answerer=past.answerer,
-                picture=past.picture.described,
-                question=past.question,
-                answer=past.answer,
-            ),
-        )
+        shown = {**vars(past), "picture": past.picture.described}
+        yield Part("item", _fill(material, "previous_dialogues.item", **shown))
 
 
 def _album(material: CallMaterial) -> Iterable[Part]:

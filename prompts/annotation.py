@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, takewhile
 
 from tertulia.prompts.templates import template
-from tertulia.state.records import Prompt, Turn, Unit
+from tertulia.state.records import Prompt, Turn, Unit, UnitKind
 
 #: The block that prompts about the same part of a conversation have in common, at their beginning.
 _CONVERSATION = "conversation"
+
+_Part = tuple[str, UnitKind, str]
 
 
 def inventory_items() -> dict[int, str]:
@@ -40,7 +42,7 @@ def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterabl
     """
     texts = template("speech_acts")
     lines = [texts.fill("numbered", {"number": turn.turn, "name": turn.speaker, "text": turn.text}) for turn in turns]
-    asked = [
+    asked: list[_Part] = [
         ("lines", "text", texts.fill("these", {})),
         *(("lines", "item", line) for line in lines),
         *(("acts", "item", texts.fill(f"acts.{act}", {})) for act in (*acts, "none")),
@@ -55,20 +57,18 @@ def shared_units(prompt: Prompt) -> int:
     return sum(unit.block == _CONVERSATION for unit in prompt.units)
 
 
-def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[tuple[str, str, str]], form: Mapping[str, str]) -> Prompt:
+def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[_Part], form: Mapping[str, str]) -> Prompt:
     texts = template(name)
-    lines = [
-        texts.fill("silence", {})
-        if turn.speaker is None
-        else texts.fill("line", {"name": turn.speaker, "text": turn.text})
-        for turn in turns
-    ]
-    conversation = [("text", texts.fill("lead", {})), *(("item", line) for line in lines)] if lines else []
+    parts: list[_Part] = []
+    for turn in turns:
+        line = "silence" if turn.speaker is None else "line"
+        parts.append((_CONVERSATION, "item", texts.fill(line, {"name": turn.speaker, "text": turn.text})))
+    if parts:
+        parts.insert(0, (_CONVERSATION, "text", texts.fill("lead", {})))
     output = texts.fill("form", {"form": json.dumps(form, ensure_ascii=False)})
-    shown = ((_CONVERSATION, kind, text) for kind, text in conversation)
-    parts = [*shown, *asked, ("output_instruction", "text", output)]
-    units = tuple(
-        Unit(id=f"{block}.{index}", block=block, kind="item" if kind == "item" else "text", text=text)
+    parts += [*asked, ("output_instruction", "text", output)]
+    units = (
+        Unit(id=f"{block}.{index}", block=block, kind=kind, text=text)
         for index, (block, kind, text) in enumerate(parts)
     )
-    return Prompt(units=units, speaker="", layout="single_message")
+    return Prompt(units=tuple(units), speaker="", layout="single_message")

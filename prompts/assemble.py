@@ -174,28 +174,22 @@ def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     needs = material.human_needs
     if needs is None:
         return []
-    sentences = [
-        _fill(
-            material,
-            "human_needs.need_with_modifier" if modifier else "human_needs.need",
-            modifier=word(modifier, material.language),
-            adjective=word(adjective, material.language),
-        )
-        for modifier, adjective in needs.unsatisfied
-    ]
+    language = material.language
+    sentences = []
+    for modifier, adjective in needs.unsatisfied:
+        entry = "human_needs.need_with_modifier" if modifier else "human_needs.need"
+        modifier, adjective = word(modifier, language), word(adjective, language)
+        sentences.append(_fill(material, entry, modifier=modifier, adjective=adjective))
     if needs.emotion is not None:
-        sentences.append(_fill(material, "human_needs.emotion", emotion=word(needs.emotion, material.language)))
-    closeness = word(needs.closeness, material.language)
-    sentences.append(_fill(material, "human_needs.closeness", closeness=closeness))
+        sentences.append(_fill(material, "human_needs.emotion", emotion=word(needs.emotion, language)))
+    sentences.append(_fill(material, "human_needs.closeness", closeness=word(needs.closeness, language)))
     return _with_lead(material, "human_needs", (Part("item", sentence) for sentence in sentences))
 
 
 def _memory(material: UtteranceMaterial, layout: Layout) -> list[Part]:
-    return _with_lead(
-        material,
-        "memory",
-        (Part("item", _fill(material, "memory.item", memory=memory.text), memory.id) for memory in material.memories),
-    )
+    memories = material.memories
+    items = (Part("item", _fill(material, "memory.item", memory=memory.text), memory.id) for memory in memories)
+    return _with_lead(material, "memory", items)
 
 
 def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[Part]:
@@ -203,21 +197,14 @@ def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[Par
         return []
     shown = material.start.previous_dialogues
     shown = shown[max(0, len(shown) - material.previous_dialogues_max) :]
-    items = [
-        Part(
-            "item",
-            _fill(
-                material,
-                "previous_dialogues.item",
-                date=_date(material, dialogue.time),
-                lines="\n".join(
-                    _fill(material, "previous_dialogues.line", name=line.speaker, text=line.text)
-                    for line in dialogue.utterances
-                ),
-            ),
+    items = []
+    for dialogue in shown:
+        lines = (
+            _fill(material, "previous_dialogues.line", name=line.speaker, text=line.text)
+            for line in dialogue.utterances
         )
-        for dialogue in shown
-    ]
+        date = _date(material, dialogue.time)
+        items.append(Part("item", _fill(material, "previous_dialogues.item", date=date, lines="\n".join(lines))))
     parts = _with_lead(material, "previous_dialogues", items)
     return [*parts, Part("text", _fill(material, "previous_dialogues.tail"))] if parts else []
 
@@ -231,22 +218,16 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[Part]:
         return [*parts, *_meeting(material, case)]
     first, second = case.initiator, case.partner
     known = first.activity is not None and second.activity is not None
-    parts.append(
-        Part(
-            "item",
-            _fill(
-                material,
-                "environment.both_active" if known else "environment.meeting",
-                layout,
-                first=first.persona.name,
-                second=second.persona.name,
-                activity=first.activity,
-                listener_activity=second.activity,
-            ),
-            "context",
-        )
+    context = _fill(
+        material,
+        "environment.both_active" if known else "environment.meeting",
+        layout,
+        first=first.persona.name,
+        second=second.persona.name,
+        activity=first.activity,
+        listener_activity=second.activity,
     )
-    return parts
+    return [*parts, Part("item", context, "context")]
 
 
 def _meeting(material: UtteranceMaterial, meeting: Meeting) -> Iterable[Part]:

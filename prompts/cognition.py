@@ -16,7 +16,7 @@ from tertulia.state.cognition import Character
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting
 from tertulia.state.parameters import Layout
-from tertulia.state.records import Prompt, Turn, Unit
+from tertulia.state.records import Prompt, Turn, Unit, UnitKind
 
 #: The block that stays the same for a whole meeting: every prompt to the agent begins with it.
 _SELF = "self"
@@ -115,7 +115,7 @@ def clock(time: datetime) -> str:
     return f"{time:%H:%M}"
 
 
-_Part = tuple[str, str, str]
+_Part = tuple[str, UnitKind, str]
 
 
 def _self(situation: AgentSituation) -> Iterable[_Part]:
@@ -175,12 +175,7 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
 
 
 def _prompt(
-    speaker: str,
-    self_: Sequence[_Part],
-    moment: Sequence[_Part],
-    question: Question,
-    layout: Layout,
-    language: str,
+    speaker: str, self_: Sequence[_Part], moment: Sequence[_Part], question: Question, layout: Layout, language: str
 ) -> Prompt:
     texts = template(question.source, language)
     task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
@@ -206,9 +201,7 @@ def _units(parts: Iterable[_Part]) -> list[Unit]:
     units = []
     for block, kind, text in parts:
         counts[block] = counts.get(block, 0) + 1
-        units.append(
-            Unit(id=f"{block}.{counts[block]}", block=block, kind="item" if kind == "item" else "text", text=text)
-        )
+        units.append(Unit(id=f"{block}.{counts[block]}", block=block, kind=kind, text=text))
     return units
 
 

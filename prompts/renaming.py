@@ -136,16 +136,11 @@ def check_names(people: Sequence[str], parameters: Parameters) -> None:
 
 def renamed(prompt: Prompt, renaming: Renaming) -> Prompt:
     """Return the prompt with the new names, in the texts of all units and as speakers."""
-    units = tuple(
-        unit.model_copy(
-            update={
-                "text": renaming.rename(unit.text),
-                "speaker": None if unit.speaker is None else renaming.name_of(unit.speaker),
-            }
-        )
-        for unit in prompt.units
-    )
-    return prompt.model_copy(update={"units": units, "speaker": renaming.name_of(prompt.speaker)})
+    units = []
+    for unit in prompt.units:
+        speaker = None if unit.speaker is None else renaming.name_of(unit.speaker)
+        units.append(unit.model_copy(update={"text": renaming.rename(unit.text), "speaker": speaker}))
+    return prompt.model_copy(update={"units": tuple(units), "speaker": renaming.name_of(prompt.speaker)})
 
 
 def first_name(name: str) -> str:
@@ -172,9 +167,8 @@ def _forms(names: Mapping[str, str], people: Sequence[str]) -> dict[str, str]:
     All other full names stand for themselves, so that no part of them is taken for a person's name. A first name
     becomes the new first name, or the full new name where several people have that first name.
     """
-    firsts, new_firsts = (
-        Counter(map(first_name, called)) for called in (people, [names.get(person, person) for person in people])
-    )
+    firsts = Counter(map(first_name, people))
+    new_firsts = Counter(first_name(names.get(person, person)) for person in people)
     forms = {}
     for old, new in names.items():
         first, new_first = first_name(old), first_name(new)

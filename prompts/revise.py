@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from tertulia.prompts.templates import template
 from tertulia.state.languages import DEFAULT
@@ -44,7 +43,7 @@ def assemble_choice(conflict: Conflict) -> Prompt:
     return _prompt(conflict, "choose")
 
 
-def _prompt(conflict: Conflict, question: Literal["rewrite", "choose"], value: str = "") -> Prompt:
+def _prompt(conflict: Conflict, question: str, value: str = "") -> Prompt:
     return Prompt(units=tuple(_units(conflict, question, value)), speaker=conflict.speaker, layout="single_message")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tertulia.state.parameters import Layout
-from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
+from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit, UnitKind
 
 #: Items that λ may never remove, nor a length of their block drop or copy: what a meeting is about, who is there, what
 #: time it is, and with that its end and the speaker's departure. Only meetings have units of these ids.
@@ -21,7 +21,7 @@ class Part:
         picture: Content hash of the picture that a model is shown in its place.
     """
 
-    kind: str
+    kind: UnitKind
     text: str
     id: str | None = None
     speaker: str | None = None
@@ -63,7 +63,7 @@ def prompt_of(
                 Unit(
                     id=id,
                     block=block,
-                    kind="item" if part.kind == "item" else "text",
+                    kind=part.kind,
                     text=part.text,
                     removable=part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS,
                     speaker=part.speaker,
