@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.meeting.hearing import latest_turns as latest_turns  # extensions import it from here
 from tertulia.nodes.meeting.hearing import turns_heard
 from tertulia.nodes.meeting.view import character_of
 from tertulia.nodes.memory import recall
