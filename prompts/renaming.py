@@ -104,11 +104,7 @@ def names_in_words(people: Sequence[str], parameters: Parameters) -> Renaming:
 
 
 def check_known(people: Sequence[str], choice: str) -> None:
-    """Refuse other names for somebody who is none of the people.
-
-    Raises:
-        UsageError: Nobody is called A of `A=B`, or more than one is.
-    """
+    """Raise `UsageError` if the A of a pair `A=B` is the name of nobody here, or of more than one person."""
     known = _known_as(people)
     for old in read_names(choice) if choice not in NAME_CHOICES else ():
         if old not in known:

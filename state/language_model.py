@@ -99,11 +99,7 @@ class SeeingTokenizer(Tokenizer, Protocol):
     """The tokenizer of a model that sees: a picture is tokens that no text can have."""
 
     def encode_picture(self, content: str) -> list[int]:
-        """Return the tokens in the place of the picture of that content hash.
-
-        Raises:
-            ModelError: It can't be read.
-        """
+        """Return the tokens that stand for a picture, by its content hash; `ModelError` if it can't be read."""
 
 
 @dataclass(frozen=True)
@@ -382,11 +378,7 @@ class PictureFinder(Protocol):
         """The name under which the finder is chosen again."""
 
     def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
-        """Return the similarity of each picture to a text, a cosine.
-
-        Raises:
-            ModelError: A picture can't be read.
-        """
+        """Return the cosine similarity of each picture to a text; `ModelError` if a picture can't be read."""
 
 
 class Embedder(Protocol):

@@ -103,11 +103,7 @@ class Setpoint(Record):
         return min(self.diversity), max(self.diversity)
 
     def check_reachable(self, diversity: float) -> None:
-        """Refuse a figure that no λ gives.
-
-        Raises:
-            SettingError: It is beyond the range, which the message has.
-        """
+        """Raise `SettingError`, with the reachable range, for a figure that no λ gives."""
         least, most = self.reachable
         measured = f"{self.metric} over {self.trials} dialogues of {self.rounds} utterances"
         if most - least < LEAST_RANGE:

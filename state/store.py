@@ -65,21 +65,13 @@ class ContentStore(Protocol):
         """Store a text once and return its content hash."""
 
     def text(self, content: str) -> str:
-        """Return the text of that content hash.
-
-        Raises:
-            StorageError: There is none, or it was damaged.
-        """
+        """Return the text of a content hash; `StorageError` if it is missing or damaged."""
 
     def save_prompt(self, prompt: Prompt) -> str:
         """Store a prompt, each unit's text once, and return its content hash."""
 
     def prompt(self, content: str) -> Prompt:
-        """Return the prompt of that content hash.
-
-        Raises:
-            StorageError: There is none, or it was damaged.
-        """
+        """Return the prompt of a content hash; `StorageError` if it is missing or damaged."""
 
 
 class PictureStore(Protocol):
@@ -89,22 +81,14 @@ class PictureStore(Protocol):
         """Store the bytes of a picture's file once and return their content hash."""
 
     def picture(self, content: str) -> bytes:
-        """Return the bytes of the picture of that content hash.
-
-        Raises:
-            StorageError: There is none, or it was damaged.
-        """
+        """Return the bytes of the picture of a content hash; `StorageError` if it is missing or damaged."""
 
 
 class RunStore(Protocol):
     """Runs, and what they start from."""
 
     def create_run(self, run: RunRecord, start: Start) -> None:
-        """Store a new run and what it starts from.
-
-        Raises:
-            StorageError: Another run has taken the id meanwhile.
-        """
+        """Store a new run and its start; `StorageError` if another run has taken its id in the meantime."""
 
     def run(self, run: str) -> RunRecord:
         """Return a run.
@@ -128,32 +112,16 @@ class RunStore(Protocol):
         """Return the runs that match all that is given, newest first."""
 
     def start(self, run: str) -> Start:
-        """Return the case, or the meeting, that a run starts from.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Return the start of a run; `NotFoundError` if there is no such run."""
 
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
-        """Set the status of a run, and why it failed.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Set the status of a run and why it failed; `NotFoundError` if there is no such run."""
 
     def set_label(self, run: str, label: str | None) -> None:
-        """Set the label of a run; `None` for none.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Set the label of a run, `None` for no label; `NotFoundError` if there is no such run."""
 
     def set_extensions(self, run: str, extensions: Sequence[Extension]) -> None:
-        """Set the extensions of a run as they are from now on.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Replace the extensions of a run; `NotFoundError` if there is no such run."""
 
     def dependents_of(self, run: str) -> Dependents:
         """Return what would be incomplete without a run."""
@@ -201,11 +169,7 @@ class TurnStore(Protocol):
         """
 
     def turn_record(self, run: str, turn: int) -> TurnRecord:
-        """Return how a turn came about.
-
-        Raises:
-            NotFoundError: There is no such turn.
-        """
+        """Return how a turn came about; `NotFoundError` if there is no such turn."""
 
 
 class CognitionStore(Protocol):

@@ -61,21 +61,13 @@ class Database(Protocol):
         """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
 
     def check_full_text(self) -> None:
-        """Check that what finds passages agrees with them, where that is cheap.
-
-        Raises:
-            StorageError: It does not.
-        """
+        """Check the full-text index against the passages where that is cheap; `StorageError` if they differ."""
 
     def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
         """Return the condition that a passage holds terms, and the values of its named parameters."""
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
-        """Hold the lock of a run: only one process drives it.
-
-        Raises:
-            StorageError: Another driver has it; the message names its process.
-        """
+        """Hold the lock by which one process drives a run; `StorageError` names a process that holds it already."""
 
     def clear_locks(self) -> None:
         """Remove what locks have left that nobody holds."""

@@ -413,11 +413,7 @@ IDENTIFIERS = frozenset({"run", "ancestor", "parent_run", "simulation"})
 
 
 def schema_version(connection: sqlite3.Connection, path: str) -> int:
-    """Return the version of a store's tables, 0 if it has none.
-
-    Raises:
-        StorageError: The file is not a store, or a newer Tertulia wrote it.
-    """
+    """Return the version of a store, 0 for an empty file; `StorageError` for no store or one from a newer Tertulia."""
     # One statement sees one moment: another process may be making the tables.
     tables, application, version = connection.execute(
         """SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version

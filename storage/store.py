@@ -80,11 +80,7 @@ class SqlStore(Turns, Journal, Streams, Pictures):
         return self.file.path == MEMORY != self.path
 
     def make_file(self) -> None:
-        """Make the store that was missing when it was opened.
-
-        Raises:
-            StorageError: It can't be made.
-        """
+        """Make the store that was missing when it was opened; `StorageError` if it can't be made."""
         if self.is_missing:
             self.file.close()
             self._use(_opened(self.path, create=True), self.path)

@@ -49,11 +49,7 @@ def bound(value: Value) -> Value:
 
 
 def bound_number(value: Value) -> Value:
-    """Return a value that is no text as it is.
-
-    Raises:
-        ValueError: It is NaN.
-    """
+    """Return a value that is no text as it is; `ValueError` for NaN."""
     if isinstance(value, float) and value != value:
         raise ValueError("NaN can't be stored: SQLite would make it no value at all")
     return value
@@ -82,11 +78,7 @@ def _as_it_is(value: Value) -> Value:
 
 
 def json_text(value: object) -> str:
-    """Return JSON that SQLite's functions read too: half a surrogate pair is escaped.
-
-    Raises:
-        ValueError, TypeError: The value holds what JSON can't, such as NaN.
-    """
+    """Return JSON that SQLite reads, surrogates escaped; `ValueError` or `TypeError` for what JSON lacks, as NaN."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if isinstance(bound(text), bytes):
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
@@ -124,11 +116,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def packed(text: str) -> bytes:
-    """Return a text compressed.
-
-    Raises:
-        StorageError: It is larger than what is unpacked again.
-    """
+    """Return a text compressed; `StorageError` if it is larger than what is unpacked again."""
     plain = text.encode()
     if len(plain) > LARGEST_UNPACKED_BYTES:
         raise StorageError(f"a record of {len(plain) / 1e6:.0f} MB is too large to be stored; let fewer take part")
@@ -136,11 +124,7 @@ def packed(text: str) -> bytes:
 
 
 def unpacked(value: bytes) -> str:
-    """Return a text that was packed.
-
-    Raises:
-        DamagedValueError: It was not, or would be larger than anything that Tertulia writes.
-    """
+    """Return a packed text; `DamagedValueError` if it is damaged, or larger than anything that Tertulia writes."""
     unpacking = zlib.decompressobj()
     try:
         plain = unpacking.decompress(value, LARGEST_UNPACKED_BYTES)
@@ -155,11 +139,7 @@ def unpacked(value: bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def identifier(value: Value) -> Value:
-    """Return the id of a run or a simulation, or NULL, as it is.
-
-    Raises:
-        DamagedValueError: It is nothing that can be an id.
-    """
+    """Return the id of a run or a simulation, or NULL, as it is; `DamagedValueError` for what can't be an id."""
     if value is None or (isinstance(value, str) and _ID.fullmatch(value)):
         return value
     raise DamagedValueError(f"{value!a:.60} is no id")

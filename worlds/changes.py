@@ -116,11 +116,7 @@ def without_memory(
 
 
 def with_mechanisms(start: Start, names: Sequence[str], available: Sequence[str]) -> Start:
-    """Return a meeting whose participants may switch on these mechanisms.
-
-    Raises:
-        UsageError: It is a dialogue, or there is no such mechanism.
-    """
+    """Return a meeting with these mechanisms; `UsageError` for another kind of start or an unknown mechanism."""
     if not isinstance(start, Meeting):
         kind = "an album chat" if isinstance(start, Population) else "a dialogue of two"
         raise UsageError(f"{kind} has no mechanisms; leave --mechanisms out")

@@ -69,11 +69,7 @@ class Log:
     skipped: Mapping[str, int]
 
     def case(self, number: int, scenario: str) -> Case:
-        """Return a case.
-
-        Raises:
-            NotFoundError: There is no case of that number.
-        """
+        """Return a case by its number; `NotFoundError` if there is none."""
         dialogue = self.dialogue(number)
         new_summaries = self._summaries_new_with(dialogue)
         withheld = list(self.files.notes)
@@ -116,11 +112,7 @@ class Log:
         return {name: len(self._before(dialogue, name)) for name in (dialogue.initiator, dialogue.partner)}
 
     def dialogue(self, number: int) -> LoggedDialogue:
-        """Return what was said in a case.
-
-        Raises:
-            NotFoundError: There is no case of that number.
-        """
+        """Return the dialogue of a case; `NotFoundError` if there is none."""
         if not 0 <= number < len(self.dialogues):
             raise NotFoundError(
                 f"there is no case {number}: the run has {len(self.dialogues)}, numbered from 0 to "

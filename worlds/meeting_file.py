@@ -385,11 +385,7 @@ class MeetingScenario(Composed):
 
 
 def check_weights(meeting: Meeting, threshold: float) -> None:
-    """Check that the willingness of somebody can reach a threshold.
-
-    Raises:
-        ScenarioError: Nobody could ever speak.
-    """
+    """Raise `ScenarioError` if nobody's weights can reach a threshold of willingness."""
     weights = {attendee.persona.name: attendee.weights for attendee in meeting.participants}
     if problem := _out_of_reach(weights, threshold):
         raise ScenarioError(f"{meeting.scenario}: {problem}")

@@ -224,11 +224,7 @@ def split_caption(text: str) -> tuple[str, str | None]:
 
 
 def checked_text(value: Any) -> str:
-    """Return a text of a file without white space around it.
-
-    Raises:
-        PydanticCustomError: It is no text, or one that can't be shown on a line; a `ValueError`.
-    """
+    """Return a stripped text; a `ValueError` (`PydanticCustomError`) if it is none, or can't be shown on one line."""
     if not isinstance(value, str):
         raise complete_problem(f"takes a text; if this is one, put it in quotes: {shown(value)}")
     text = value.strip()

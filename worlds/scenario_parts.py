@@ -22,11 +22,7 @@ _YEARS = range(2, 9999)
 
 
 def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
-    """Parse a time of a scenario file.
-
-    Raises:
-        ValueError: It is not a local time; the message shows the example.
-    """
+    """Parse a local time; `ValueError`, with the example `like`, if it is none."""
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):

@@ -119,11 +119,7 @@ class Registry:
         return {**MECHANISMS, **self.own_mechanisms}
 
     def including(self, extension: Extension, nodes: Iterable[Node], mechanisms: Iterable[Mechanism]) -> "Registry":
-        """Return a registry that has the nodes and mechanisms of a further extension.
-
-        Raises:
-            ExtensionError: A name is there already.
-        """
+        """Return a registry with a further extension; `ExtensionError` if one of its names is taken."""
         new_nodes, new_mechanisms, origins = dict(self.own_nodes), dict(self.own_mechanisms), dict(self.origins)
         added: list[Node | Mechanism] = [*nodes, *mechanisms]
         for declared in added:

@@ -198,11 +198,7 @@ class Parameters(
         return self.model_copy(update={"removal_factor": self.setpoint.removal_factor_for(self.diversity)})
 
     def check_steerable(self) -> None:
-        """Refuse what does not have λ act in every turn.
-
-        Raises:
-            SettingError: `retain` or `pruning` is set.
-        """
+        """Raise `SettingError` if `retain` or `pruning` keeps λ from acting in every turn."""
         for name, value in (("retain", self.retain), ("pruning", self.pruning if self.pruning != "every" else None)):
             if value is not None:
                 problem = ": where a diversity is asked for, λ is steered in every turn; leave one of the two out"

@@ -55,11 +55,7 @@ def make_tables(file: Database) -> None:
 
 
 def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoint]:
-    """Return the checkpoints of runs.
-
-    Raises:
-        StorageError: One is damaged, or was not written by Tertulia.
-    """
+    """Return the checkpoints of runs; `StorageError` if one is damaged, or was not written by Tertulia."""
     if isinstance(file.path, ServerAddress):
         from tertulia.storage.postgres.checkpoints import read_rows
 

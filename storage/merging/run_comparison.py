@@ -49,11 +49,7 @@ class Comparison:
 
 
 def compare(source: Database, target: Database, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
-    """Return how far the copies of a run are, whose rows in `runs` are given.
-
-    Raises:
-        DifferError: They are different runs, or went on differently.
-    """
+    """Compare two copies of a run, given their rows in `runs`; `DifferError` if they are or became different runs."""
     return _Copies(source, target, str(given["run"])).compared(given, known)
 
 

@@ -46,11 +46,7 @@ class RunMerger:
         self.refused: dict[str, str] = {}
 
     def merge(self, rows: Sequence[Row]) -> None:
-        """Merge runs, each after its parent.
-
-        Raises:
-            SourceError: One of them does not read; the transaction is to be undone.
-        """
+        """Merge runs, each after its parent; undo the transaction after a `SourceError`, for one that does not read."""
         names = [row["run"] for row in rows]
         known = _by_name(self._target, "run", "runs", names)
         simulations = _by_name(self._target, "simulation", "simulations", [*names, *filter(None, map(town_of, names))])

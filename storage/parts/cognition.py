@@ -94,11 +94,7 @@ class Cognition(Contents, CognitionStore):
         check_turns(self, f"{lineage} AND traces.turn BETWEEN ? AND ?", (run, first, last), tables)
 
     def check_turn(self, run: str, turn: int) -> None:
-        """Check that no row of a turn is missing. A row whose key was altered is missing.
-
-        Raises:
-            StorageError: One is missing.
-        """
+        """Raise `StorageError` if a row of a turn is missing; a row with an altered key is missing."""
         rows = Table(self.file, "traces").select("WHERE run = ? AND turn = ?", run, turn)
         for table, count in self._counts(rows[0]["stored"]) if rows else ():
             # Read, not counted: the rest of a key may have been altered too, by which a row is found.

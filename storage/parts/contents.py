@@ -27,11 +27,7 @@ def content_hash(text: str) -> str:
 
 
 def verified(text: str, content: str, path: StoreAddress | str) -> str:
-    """Return the text after comparing it with its content hash.
-
-    Raises:
-        StorageError: They differ: the file was changed behind the store's back.
-    """
+    """Return a text; `StorageError` if it does not match its content hash."""
     if content_hash(text) != content:
         raise damaged(path, f"the text {content} does not match its hash")
     return text
@@ -200,11 +196,7 @@ class Contents(ContentStore):
         return {tuple(row.values())[:-1]: row["row"] for row in rows}
 
     def verified_texts(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows, each with a text and its hash, after comparing the two.
-
-        Raises:
-            StorageError: A text is missing, or was damaged.
-        """
+        """Return rows with texts and their hashes; `StorageError` if a text is missing or does not match its hash."""
         for row in rows:
             if not isinstance(row["hash"], str) or not isinstance(row["text"], str):
                 raise damaged(self.path, "a text is missing")

@@ -31,20 +31,12 @@ class Experiments(Contents):
             return [record_of(ExperimentRecord, row, definition=parsed(row["definition"])) for row in rows]
 
     def check_whole(self) -> None:
-        """Check that there is the experiment of every trial; a worker's shard has trials alone.
-
-        Raises:
-            StorageError: One is missing.
-        """
+        """Raise `StorageError` if a trial's experiment is missing; a worker's shard has trials without experiments."""
         for lost in self._lost():
             raise damaged(self.path, f"experiment {lost!r}, of which there are trials, is missing")
 
     def get(self, name: str) -> ExperimentRecord:
-        """Return an experiment.
-
-        Raises:
-            NotFoundError: There is none of that name.
-        """
+        """Return an experiment by name; `NotFoundError` if there is none."""
         known = {record.experiment: record for record in self.all()}
         if name in known:
             return known[name]

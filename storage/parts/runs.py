@@ -46,11 +46,7 @@ _START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=Tr
 
 
 def checked_parameters(text: str) -> dict[str, Any]:
-    """Return the parameters of a run as they are stored; those of other versions may be among them.
-
-    Raises:
-        ValueError, KeyError: They are not such as a run can have.
-    """
+    """Return stored parameters, unknown names included; `ValueError` or `KeyError` if no run can have them."""
     _check_parameters(text)
     parameters: dict[str, Any] = parsed(text)
     return parameters
@@ -102,11 +98,7 @@ class Runs(Contents, RunStore):
         return {row["id"] for row in self.file.rows(ids)}
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
-        """Hold the lock of a run: only one process drives it.
-
-        Raises:
-            StorageError: Another driver has it; the message names its process.
-        """
+        """Hold the lock by which one process drives a run; `StorageError` names a process that holds it already."""
         return self.file.drive_lock(run)
 
     def clear_locks(self) -> None:
@@ -347,11 +339,7 @@ class Runs(Contents, RunStore):
 
 
 def check_nothing_is_lost(file: Database) -> None:
-    """Check that every run has its record and its lineage, and every turn that was executed its row.
-
-    Raises:
-        StorageError: One is missing.
-    """
+    """Raise `StorageError` if a run lacks its record or its lineage, or an executed turn its row."""
     for lost, what in (
         ("lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)", "the record of run {run}"),
         ("runs WHERE run NOT IN (SELECT run FROM lineage WHERE run = ancestor)", "the lineage of run {run}"),

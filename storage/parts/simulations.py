@@ -120,11 +120,7 @@ class Simulations(Streams, TownStore):
             Table(self.file, "encounters").insert(row)
 
     def encounters(self, simulation: str) -> list[Encounter]:
-        """Return the encounters of a simulation in their order.
-
-        Raises:
-            StorageError: One of them is missing.
-        """
+        """Return the encounters of a simulation in their order; `StorageError` if one is missing."""
         self._check_encounters()
         found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
         self._check_whole(self.get(simulation), [(encounter.day, encounter.number) for encounter in found])
@@ -230,11 +226,7 @@ class Simulations(Streams, TownStore):
             self.insert_memories(simulation, agent, after, memories, vectors)
 
     def memories_of(self, simulation: Simulation, agent: str) -> list[Remembered]:
-        """Return all that a resident remembers, in its order.
-
-        Raises:
-            StorageError: Memories are missing, or were altered.
-        """
+        """Return all memories of a resident in order; `StorageError` if some are missing or were altered."""
         memories = self.remembered(self.stream(simulation, agent))
         found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation.simulation)
         self._check_seen(simulation, found, agent, {memory.id for memory in memories})

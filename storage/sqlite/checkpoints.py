@@ -154,22 +154,14 @@ class PlainSerializer(SerializerProtocol):
         self._path = path
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return an object as bytes, with the name of their format.
-
-        Raises:
-            TypeError: It holds something that a checkpoint must not hold, such as a record: state is plain data.
-        """
+        """Return an object as bytes, after their format; `TypeError` if it holds more than plain data, such as a record."""
         if obj is None:
             return "null", b""
         packed = ormsgpack.packb(obj, default=_pack, option=_OPTIONS)
         return _CHECKED, packed + _crc(packed)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return the object of these bytes.
-
-        Raises:
-            StorageError: They are damaged, or were not written by `dumps_typed`.
-        """
+        """Return the object of bytes; `StorageError` if they are damaged, or `dumps_typed` did not write them."""
         kind, packed = data
         if kind == "null":
             return None

@@ -87,11 +87,7 @@ def _make_private(path: Path) -> None:
 
 
 def refuse_lost_log(path: Path) -> None:
-    """Refuse a missing store whose last changes still lie where it was.
-
-    Raises:
-        StorageError: They do.
-    """
+    """Raise `StorageError` if a store is missing and its log, with the last changes, is not."""
     log = Path(f"{path}-wal")
     if os.path.isfile(log) and log.stat().st_size:
         raise StorageError(
@@ -200,11 +196,7 @@ def _hear_signals() -> int:
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse a store of this version whose schema is not as Tertulia makes it.
-
-    Raises:
-        StorageError: Something in it is missing, was changed, or is of somebody else.
-    """
+    """Raise `StorageError` if the schema of a store of this version was altered."""
     rows = objects(connection)
     if not is_known(rows):
         check_objects(rows, SCHEMA_VERSION, path, QUERIES)
