@@ -26,11 +26,7 @@ AlbumGraph = CompiledStateGraph[AlbumState, Context, AlbumState, AlbumState]
 
 
 def build_exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> ExchangeGraph:
-    """Return the graph of an exchange: plan → find the picture that it means → question → answer → remember.
-
-    Args:
-        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
-    """
+    """Return the graph of an exchange: plan → find the picture that it means → question → answer → remember."""
     utterance = build_utterance_graph(chosen, has_prompt=True)
     graph = StateGraph(ExchangeState, context_schema=Context, input_schema=ExchangeInput, output_schema=ExchangeOutput)
     graph.add_node("meet", meet)
@@ -55,11 +51,7 @@ def build_exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> Ex
 def build_album_chat_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
 ) -> AlbumGraph:
-    """Return the album-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
-
-    Args:
-        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
-    """
+    """Return the album-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
     graph = StateGraph(AlbumState, context_schema=Context)
     graph.add_node("draw_pairs", draw_pairs)
     graph.add_node("exchange", build_exchange_graph(chosen))

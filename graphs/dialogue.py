@@ -22,11 +22,7 @@ DialogueGraph = CompiledStateGraph[DialogueState, Context, DialogueState, Dialog
 def build_dialogue_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
 ) -> DialogueGraph:
-    """Return the dialogue graph; with a checkpointer it pauses after every turn, for a checkpoint per turn.
-
-    Args:
-        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
-    """
+    """Return the dialogue graph; with a checkpointer it pauses after every turn, to store a checkpoint."""
     graph = StateGraph(DialogueState, context_schema=Context)
     graph.add_node("take_turn", take_turn)
     graph.add_node("utterance", build_utterance_graph(chosen))

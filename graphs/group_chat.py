@@ -54,11 +54,7 @@ def build_group_chat_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     chosen: Mapping[str, NodeFunction] | None = None,
 ) -> GroupGraph:
-    """Return the group-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
-
-    Args:
-        chosen: By place, nodes that stand in its graphs instead of the shipped ones.
-    """
+    """Return the group-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
     nodes = chosen or {}
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupState, context_schema=Context)

@@ -184,11 +184,7 @@ def utterance_of(reply: Reply, speaker: str) -> str:
 
 
 def written_reply(prompt: Prompt, text: str, ended: object, context: Context) -> Reply:
-    """Return the reply to the prompt that would hold this utterance.
-
-    Args:
-        ended: Whether it ends the conversation; `None` where replies do not say.
-    """
+    """Return the reply that would hold this utterance; `ended` is `None` where replies do not say."""
     ending = None if ended is None else ended is True
     fields: dict[str, str | bool | int] = {prompt.speaker: text}
     if ending is not None:
@@ -201,11 +197,7 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
 def save_candidate(
     state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
 ) -> None:
-    """Store a candidate, with the utterance in people's original names, or all in those of the prompt.
-
-    Args:
-        speaker: The speaker's name in the prompt.
-    """
+    """Store a candidate with its text in original names, or in those of the prompt if they are not put back."""
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)
     called = renaming.put_back if context.parameters.names_put_back else renaming.rename

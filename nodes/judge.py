@@ -28,11 +28,7 @@ from tertulia.state.records import Candidate, Prompt, Reply
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of a candidate.
-
-    Attributes:
-        runs: The figure of each scoring run; their mean is the inconsistency.
-    """
+    """The judgement of a candidate: the figure of each scoring run, and the judge's comment, if any."""
 
     runs: tuple[float, ...]
     comment: str | None = None

@@ -23,11 +23,7 @@ def recall(
     store: Store,
     parameters: Parameters,
 ) -> list[Memory]:
-    """Return the memories that a participant recalls: of those they came with, and in a simulation of their stream.
-
-    Args:
-        points: Focal points, at least one.
-    """
+    """Return what a participant recalls for one or more focal points, from their memories and their stream."""
     stream, memories = participant.stream, participant.memories
     if stream is None:
         return retrieve_memories(memories, points, now, embedder, parameters)
@@ -84,11 +80,7 @@ def best_of_stream(
 
 
 def best_of(found: Recollection, parameters: Parameters) -> list[int]:
-    """Return the numbers of the memories that `retrieve_memories` would choose among these, ascending.
-
-    Args:
-        found: The memories to choose from; each part of a score is scaled over the whole stream.
-    """
+    """Return the numbers that `retrieve_memories` would choose of these; scores are scaled over the whole stream."""
     oldest, newest = found.created_span_s
     # Scaled to [0, 1], recency does not depend on the moment at which it is computed.
     recent = recency(newest - np.array(found.created_s), parameters.recency_decay)

@@ -90,11 +90,7 @@ def distinct_share(utterances: Sequence[Words], n: int = _N) -> float | None:
 
 
 def removal_factor_in_force(state: UtteranceState, context: Context) -> float | None:
-    """Return the λ by which the prompt of this turn is pruned; `None` where `retain` stands in its place.
-
-    Args:
-        state: Its `turn` counts; what was said before it is read from the store.
-    """
+    """Return λ for the prompt of this turn, given what was said before; `None` where `retain` is set instead."""
     parameters = context.parameters
     if parameters.diversity is not None and parameters.setpoint is not None:
         observed = observations(parameters.setpoint, History.before(context, state["turn"]))

@@ -70,12 +70,7 @@ class Steering:
 
 
 def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) -> Steering:
-    """Return λ for the utterance that follows those observed.
-
-    Args:
-        target: The asked figure of its metric.
-        observed: Everything said so far, oldest first.
-    """
+    """Return λ for the next utterance, given the asked figure and everything observed so far, oldest first."""
     calibrated = setpoint.removal_factor_for(target)
     least, most = setpoint.reachable
     worth = (most - least) ** 2 / ((most - least) ** 2 + _RANGE_HALF**2)

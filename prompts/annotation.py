@@ -24,22 +24,14 @@ def inventory_items() -> dict[int, str]:
 
 
 def ask_inventory(turns: Iterable[Turn], name: str, items: Sequence[str]) -> Prompt:
-    """Return the prompt that asks how well descriptions fit a person. Source: ChatAgents App. E.
-
-    Args:
-        items: The descriptions; they are the keys of the answer, each with a rating from 1 to 5.
-    """
+    """Return the prompt that asks how well each item fits a person, from 1 to 5. Source: ChatAgents App. E."""
     texts = template("inventory")
     form = dict.fromkeys(items, texts.fill("rating", {}))
     return _prompt("inventory", turns, [("task", "text", texts.fill("task", {"name": name}))], form)
 
 
 def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterable[str]) -> Prompt:
-    """Return the prompt that asks what each of several lines does.
-
-    Args:
-        acts: Names of speech acts; the answer has one for each line, or `none`.
-    """
+    """Return the prompt that asks which of these acts, or `none`, each line does, after the lines before."""
     texts = template("speech_acts")
     lines = [texts.fill("numbered", {"number": turn.turn, "name": turn.speaker, "text": turn.text}) for turn in turns]
     asked: list[_Part] = [

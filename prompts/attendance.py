@@ -19,11 +19,7 @@ def lines_and_changes(turns: Sequence[Turn], changes: Iterable[AttendanceChange]
 
 
 def change_entry(change: AttendanceChange, reader: str) -> tuple[str, dict[str, str]]:
-    """Return the entry of a template for a change, and what fills it in.
-
-    Args:
-        reader: Who reads the line: that of their own coming is another.
-    """
+    """Return the entry of a template for a change, and its variables; the reader's own coming has another entry."""
     if change.joined:
         return "you_come" if change.agent == reader else "comes", {"name": change.agent}
     reason = one_line(change.reason or "").rstrip(" .。")

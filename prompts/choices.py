@@ -18,11 +18,7 @@ _NEUTRAL = ("first", "second", "third")
 
 
 def assemble_choice(situation: AgentSituation, ask: str, tokenizer: Tokenizer) -> RenderedPrompt:
-    """Return the prompt that ends where the agent chooses, after the latest lines that they noticed.
-
-    Args:
-        ask: The beginning of the sentence that an option completes.
-    """
+    """Return the prompt that ends with `ask`, the beginning of a sentence, after the latest lines the agent noticed."""
     return _rendered(situation, [_line(turn, situation.language) for turn in situation.lines[-_LINES:]], ask, tokenizer)
 
 

@@ -9,11 +9,7 @@ from tertulia.state.records import Prompt, Unit
 def assemble_ending(
     before: str | None, reply: str, tokenizer: Tokenizer, language: str = DEFAULT
 ) -> tuple[RenderedPrompt, tuple[str, str]]:
-    """Return the prompt, and its two continuations: they part, they go on talking.
-
-    Args:
-        before: The line before the reply; `None` if the reply opens the conversation.
-    """
+    """Return the prompt, with the line before the reply if any, and its two continuations: part, go on talking."""
     prompt = ending_prompt(before, reply, language)
     tokens = tuple(tokenizer.encode(prompt.units[0].text))
     rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"}, source=prompt)

@@ -83,11 +83,7 @@ class Villager(Participant):
 
 
 class Population(HasWithheld):
-    """The starting point of an album chat: who may meet whom.
-
-    Attributes:
-        scenario: The name under which a user runs it again.
-    """
+    """The starting point of an album chat: who may meet whom. A user runs `scenario` to start it again."""
 
     scenario: str
     title: str

@@ -235,11 +235,7 @@ class Visit(Record):
 
 
 class Trace(Record):
-    """Everything that was executed in a turn, in the order in which it was begun.
-
-    Attributes:
-        after: The state of the conversation after the turn.
-    """
+    """Everything that was executed in a turn, in the order in which it began, and the state `after` the turn."""
 
     visits: tuple[Visit, ...]
     after: dict[str, Any]

@@ -20,11 +20,7 @@ class UsageError(TertuliaError):
 
 
 class SettingError(UsageError):
-    """The value of one parameter is not acceptable.
-
-    Attributes:
-        problem: What follows `setting=value` in the message.
-    """
+    """The value of one parameter is not acceptable; the message is `setting=value` and the problem."""
 
     def __init__(self, setting: str, value: object, problem: str) -> None:
         super().__init__(f"{setting}={value}{problem}")

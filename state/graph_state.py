@@ -97,11 +97,7 @@ class UtteranceState(UtteranceInput, UtteranceOutput, total=False):
 
 
 class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
-    """The state of the dialogue graph: where the conversation stands, and the last utterance.
-
-    Attributes:
-        prompt: Content hash of the full prompt; `None` where a person said it.
-    """
+    """The state of the dialogue graph and its last utterance; `prompt` is `None` where a person spoke."""
 
     prompt: str | None
     finished: bool
@@ -209,11 +205,7 @@ class CognitionOutput(TypedDict, total=False):
 
 
 class CognitionState(CognitionInput, CognitionOutput, total=False):
-    """The state of the cognition graph.
-
-    Attributes:
-        active: The mechanisms that the agent has switched on.
-    """
+    """The state of the cognition graph; `active` holds the mechanisms that the agent has switched on."""
 
     active: list[str]
 
@@ -239,11 +231,7 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
 
 
 class Belongings(TypedDict):
-    """What a villager keeps from exchange to exchange: two queues of bounded length, the latest last.
-
-    Attributes:
-        history: The turns of their last exchanges.
-    """
+    """What a villager keeps: the turns of their last exchanges, and the ids of their pictures, the latest last."""
 
     history: list[int]
     album: list[str]
@@ -268,11 +256,7 @@ Exchanges = Annotated[dict[str, ExchangeOutcome], gathered]  # by turn, as text:
 
 
 class ExchangeInput(UtteranceInput, total=False):
-    """The input of an exchange.
-
-    Attributes:
-        turn: The number of the exchange; it is the turn of the three utterances, too.
-    """
+    """The input of an exchange; `turn` is the number of the exchange and of its three utterances."""
 
     asker: str
     answerer: str
@@ -280,11 +264,7 @@ class ExchangeInput(UtteranceInput, total=False):
 
 
 class ExchangeOutput(TypedDict, total=False):
-    """The output of an exchange: what the two have now, and how its utterances came about.
-
-    Attributes:
-        exchanges: By turn, what they did, and how its utterances came about.
-    """
+    """The output of an exchange: what the two have now and, by turn, how its utterances came about."""
 
     belongings: AllBelongings
     exchanges: Exchanges

@@ -41,12 +41,7 @@ class Invitation(Record):
 
 
 class Answer(Record):
-    """The answer of a person to an invitation; it is stored before it is used.
-
-    Attributes:
-        words: What they want to say, as `as_utterance` returns it; empty if they stay silent.
-        seconds: How long they took, where the clock runs; `None` where it waits. Who asks may leave it to be measured.
-    """
+    """A person's answer: words (empty: silence), and seconds where the clock runs; it is stored before it is used."""
 
     words: str
     seconds: float | None = Field(default=None, ge=0)

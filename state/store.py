@@ -48,11 +48,7 @@ class Recollection:
 
 @dataclass(frozen=True)
 class Dependents:
-    """The forks and the simulation that would be incomplete without a run.
-
-    Attributes:
-        forks: Ids of its forks, of their forks and so on, the oldest first.
-    """
+    """The forks of a run, of all generations, oldest first, and the simulation, that would be incomplete without it."""
 
     forks: tuple[str, ...] = ()
     simulation: str | None = None
@@ -225,22 +221,14 @@ class CallStore(Protocol):
         """Return the call of that key that the run itself has made; `None` if it has not."""
 
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
-        """Return the calls of a run, in the order in which they were stored.
-
-        Args:
-            without_shared: Whether those are passed over that a fork shares with its parent.
-        """
+        """Return the calls of a run in the order of storing; `without_shared` leaves out those of its parent."""
 
 
 class StreamStore(Protocol):
     """Memory streams, as those who remember read them."""
 
     def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
-        """Return what of a stream is worth a closer look; a long one is not searched whole.
-
-        Args:
-            points: Focal points, `P` vectors of unit length.
-        """
+        """Return what of a stream is worth a closer look, for `P` focal points: vectors of unit length."""
 
     def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
         """Return memories of a stream in their order: those of these numbers, or all."""

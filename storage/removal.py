@@ -55,10 +55,9 @@ def delete_runs(file: Database, runs: Sequence[str]) -> None:
 
 
 def delete_unused(file: Database, pointed: Pointed) -> None:
-    """Delete those of some texts, prompts, units and pictures that nothing points to any more; inside a transaction.
+    """Delete what deleted runs pointed to and nothing points to any more; inside a transaction.
 
-    Args:
-        pointed: What deleted runs pointed to. Others stay even if nothing points to them: their run may come.
+    Other contents stay even if nothing points to them: their run may come.
     """
     dialect = file.dialect
     texts, counts = dialect.given_texts, dialect.given_counts

@@ -39,11 +39,7 @@ CHECKSUM = "checksum"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes:
-        references: The table and the column that it points to, if it does.
-    """
+    """A column of a table; `references` is the table and the column that it points to."""
 
     name: str
     kind: Kind = "text"

@@ -28,11 +28,7 @@ from tertulia.storage.sqlite.opening import MEMORY, refuse_lost_log
 
 
 class SqlStore(Turns, Journal, Streams, Pictures):
-    """A store in an SQL database, through one connection; made and used in one thread.
-
-    Attributes:
-        path: The file, or the address of the server, as the user named it.
-    """
+    """A store in an SQL database, at the `path` that the user named; made and used in one thread."""
 
     def __init__(self, file: Database, path: StoreAddress | str) -> None:
         """Wrap an open database; see `open`."""

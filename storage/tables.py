@@ -44,11 +44,7 @@ class Table:
         self._file.insert_all(self._name, (*self._columns, CHECKSUM), records, replace)
 
     def update(self, row: Mapping[str, Value], key: str, **changes: Value) -> None:
-        """Change columns of a row that was selected.
-
-        Args:
-            key: The column that tells it from all others.
-        """
+        """Change columns of a selected row, which `key` tells from all others."""
         columns = ", ".join(f"{column} = ?" for column in (*changes, CHECKSUM))
         sql = f"UPDATE {self._name} SET {columns} WHERE {key} = ?"
         renewed = checksum(self._values({**row, **changes}))

@@ -20,11 +20,7 @@ UNSPACED = (
 
 @dataclass(frozen=True)
 class Term:
-    """A word, or several in their order.
-
-    Attributes:
-        is_prefix: Whether its last word is the beginning of one.
-    """
+    """A word, or several in their order; with `is_prefix` the last is the beginning of a word."""
 
     text: str
     is_prefix: bool

@@ -27,11 +27,7 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class StoreProgress:
-    """How far all runs are.
-
-    Attributes:
-        digest: A number that differs when any run or simulation of the store does.
-    """
+    """How far all runs are, newest first, and a digest that changes with any run or simulation of the store."""
 
     runs: Mapping[str, RunProgress] = field(default_factory=dict)
     digest: int = 0
@@ -50,11 +46,7 @@ class Watch:
         self._progress = StoreProgress()
 
     def look(self) -> StoreProgress:
-        """Return how far all runs are now; the same object as before where nothing has changed.
-
-        Raises:
-            StorageError: The store can't be read.
-        """
+        """Return how far all runs are, the same object while nothing changes; `StorageError` if that can't be read."""
         version = self._file.data_version()
         is_written = version != self._version
         if is_written:

@@ -208,12 +208,7 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
 
 
 def extensions_of(scenario: str) -> tuple[str, ...]:
-    """Return the extensions that a scenario names: absolute paths of files, and names of entry points.
-
-    Raises:
-        NotFoundError: There is no such file.
-        ScenarioError: It can't be read.
-    """
+    """Return files (absolute paths) and entry points of a scenario's extensions; errors as for `settings_of`."""
     path = _file_of(scenario)
     if path is None:
         return ()
@@ -221,12 +216,7 @@ def extensions_of(scenario: str) -> tuple[str, ...]:
 
 
 def file_of(scenario: str, folder: Path = Path()) -> Path | None:
-    """Return the file, or the folder of a log, that is read for a scenario; `None` for what is shipped.
-
-    Args:
-        scenario: What is named, `:all` behind it or not.
-        folder: The folder that a relative path starts from.
-    """
+    """Return the file or log folder of a scenario, with or without `:all`; `None` for what is shipped."""
     prefix, path, _ = _parts_of(scenario)
     at = folder / os.path.expanduser(path)
     return at if prefix or _is_file(path) or (path not in SHIPPED and at.is_file()) else None

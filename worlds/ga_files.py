@@ -109,12 +109,7 @@ class RunFiles:
 
 
 def read_run(folder: Path) -> RunFiles:
-    """Read and check a run folder.
-
-    Raises:
-        NotFoundError: There is nothing at `folder`.
-        ScenarioError: It is not a run: no folder, no people, a required file missing, broken JSON, a wrong type.
-    """
+    """Read a run folder; `NotFoundError` if there is none, `ScenarioError` for one that is incomplete or broken."""
     if not os.path.exists(folder):
         raise NotFoundError(f"{folder}: there is no such folder; give the folder of a Generative Agents run")
     if not folder.is_dir():

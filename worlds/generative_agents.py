@@ -203,12 +203,7 @@ class Log:
 
 
 def read_log(folder: Path) -> Log:
-    """Read a run folder and find its distinct dialogues.
-
-    Raises:
-        NotFoundError: There is nothing at `folder`.
-        ScenarioError: It is not a run, a file of it is broken, or nobody in it talks.
-    """
+    """Read the dialogues of a run folder; errors as for `read_run`, and `ScenarioError` if nobody talks."""
     files = read_run(folder)
     skipped: Counter[str] = Counter(without_text=0, partner_without_folder=0)
     found: dict[tuple[tuple[str, str], tuple[Utterance, ...]], list[StreamRecord]] = {}

@@ -254,11 +254,7 @@ class MeetingScenario(Composed):
     limits: Limits = Limits()
 
     def meeting(self, scenario: str, mechanisms: Collection[str] | None = None) -> Meeting:
-        """Return the meeting that the file describes.
-
-        Args:
-            mechanisms: The mechanisms of a meeting whose file names none.
-        """
+        """Return the meeting that the file describes, with the given mechanisms if the file names none."""
         return Meeting(
             scenario=scenario,
             title=self.name,

@@ -108,14 +108,7 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
 
 
 def check_pixels(folder: Path, names: Iterable[str]) -> None:
-    """Refuse pictures that take too long to decode together; only their headers are read.
-
-    Args:
-        names: The files, relative to it; what can't be read is told where it is read.
-
-    Raises:
-        ScenarioError: They have more than `MOST_PIXELS_TOGETHER`.
-    """
+    """Raise `ScenarioError` if pictures have too many pixels together; unreadable ones are refused when read."""
     pixels = 0
     for name in names:
         with (
@@ -186,11 +179,7 @@ def _named_like_pictures(folder: Path) -> list[str]:
 
 
 def read_captions(folder: Path, names: list[str]) -> dict[str, tuple[str, str | None]]:
-    """Return a caption, and perhaps a variant, for each picture: of the folder's `captions.yaml`, or of its name.
-
-    Raises:
-        ScenarioError: The file can't be read, or captions what is not there.
-    """
+    """Return captions and variants from `captions.yaml` or the pictures' names; `ScenarioError` if that file is wrong."""
     captions: dict[str, tuple[str, str | None]] = {name: (caption_of(name), None) for name in names}
     if not os.path.lexists(folder / CAPTIONS) or os.path.islink(folder / CAPTIONS):
         return captions

@@ -84,12 +84,7 @@ class Composed(Part):
 
 
 def extension_source(source: str, folder: Path) -> str:
-    """Return an extension as a run records it: a file by its absolute path, an entry point by its name.
-
-    Args:
-        source: What a user wrote: a file, which ends in `.py`, or the name of an entry point.
-        folder: The folder that a relative path starts from.
-    """
+    """Return an extension as a run records it: a `.py` file by its absolute path, an entry point by its name."""
     return os.path.abspath(folder / os.path.expanduser(source)) if source.endswith(".py") else source
 
 

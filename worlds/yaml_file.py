@@ -56,12 +56,7 @@ class YamlFile:
 
     @classmethod
     def read(cls, path: Path) -> "YamlFile":
-        """Read a file.
-
-        Raises:
-            NotFoundError: There is no such file.
-            ScenarioError: It is not YAML.
-        """
+        """Read a file; `NotFoundError` if there is none, `ScenarioError` if it is not YAML."""
         try:
             text = read_text(path, MOST_BYTES)
         except FileNotFoundError:

@@ -18,11 +18,7 @@ def first_belongings(population: Population, parameters: Parameters) -> dict[str
 def belongings_after(
     belongings: Belongings, turn: int, received: str | None, parameters: Parameters
 ) -> tuple[Belongings, str | None]:
-    """Return what somebody has after an exchange, and the id of the picture that left their album for a new one.
-
-    Args:
-        received: The id of the picture that passes into their album; nothing changes where they have it already.
-    """
+    """Return what somebody has after an exchange and a received picture, and the id of the picture dropped for it."""
     history = [*belongings["history"], turn]
     album, dropped = belongings["album"], None
     if received is not None and received not in album:

@@ -44,11 +44,7 @@ def shared_exchanges(context: Context, first: int, last: int) -> Iterator[tuple[
 
 
 def end_of_round_s(exchanges: Iterable[tuple[Turn, Turn]], rate_wpm: float) -> float:
-    """Return when the longest exchange of a round is over, in seconds since the first round began.
-
-    Args:
-        rate_wpm: How fast everybody speaks, in words per minute.
-    """
+    """Return when the longest exchange of a round is over, in seconds, at a speaking rate in words per minute."""
     return max(
         question.sim_time_s + (speaking_time_s(question.text, rate_wpm) + speaking_time_s(answer.text, rate_wpm))
         for question, answer in exchanges

@@ -136,11 +136,7 @@ class Registry:
         return Registry(new_nodes, new_mechanisms, origins, (*self.extensions, extension))
 
     def including_objects(self, nodes: Iterable[Node] = (), mechanisms: Iterable[Mechanism] = ()) -> "Registry":
-        """Return a registry that has nodes and mechanisms handed over as Python objects, each recorded with its source.
-
-        Raises:
-            ExtensionError: A name is there already, or the source of a function can't be read.
-        """
+        """Return a registry with Python objects, recorded with their source; `ExtensionError` as `including`."""
         registry = self
         for node in dict.fromkeys(nodes):
             registry = registry.including(extension_of_object(node), [node], ())

@@ -205,11 +205,7 @@ class Thoughts:
 
     @classmethod
     def of(cls, view: View) -> Numbers:
-        """Return the embeddings of the agent's thoughts since it last spoke, oldest first, that of this round last.
-
-        Returns:
-            An array `(n, D)`.
-        """
+        """Return the embeddings `(n, D)` of an agent's thoughts since it last spoke, that of this round last."""
         key, since = (cls, view.name), view.mind["spoke"]
         thoughts: Thoughts | None = view.context.kept.get(key)
         if thoughts is None or thoughts._since != since or thoughts._rounds >= view.round:

@@ -67,11 +67,7 @@ def gathered(town: TownContext, name: str, length: int, threshold: float) -> flo
 
 
 async def insights(context: Context, encounter: Encounter, stream: Stream, round: int) -> list[Remembered]:
-    """Return the insights that an agent draws from their memories.
-
-    Args:
-        context: That of the run of the conversation before it.
-    """
+    """Return the insights that an agent draws from their memories after a conversation, whose context is given."""
     name = stream.agent
     thinking = context.of(name, "think")
     parameters = thinking.parameters.model_copy(update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED})

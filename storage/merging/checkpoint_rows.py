@@ -26,11 +26,7 @@ _TABLES = ("checkpoints", "writes")
 
 @dataclass(frozen=True)
 class StoredCheckpoint:
-    """A checkpoint of a run, or what a task wrote beside one.
-
-    Attributes:
-        key: The columns that are plain, by name.
-    """
+    """A checkpoint of a run, or what a task wrote beside one: its plain columns (`key`) and its value."""
 
     table: str
     key: dict[str, Any]

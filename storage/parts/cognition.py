@@ -85,11 +85,7 @@ class Cognition(Contents, CognitionStore):
     def check_run(
         self, run: str, first: int = 1, last: int = NO_LIMIT, tables: Sequence[str] = ("steps", "parts")
     ) -> None:
-        """Check that every turn that was executed from `first` to `last` is stored, with all its rows in some tables.
-
-        Raises:
-            StorageError: One is not, or not whole.
-        """
+        """Raise `StorageError` if an executed turn from `first` to `last` lacks its row, or rows of some tables."""
         lineage = "JOIN lineage ON ancestor = traces.run AND traces.turn <= rounds WHERE lineage.run = ?"
         check_turns(self, f"{lineage} AND traces.turn BETWEEN ? AND ?", (run, first, last), tables)
 

@@ -42,11 +42,7 @@ class Contents(ContentStore):
     """
 
     def __init__(self, file: Database, path: StoreAddress | str | None = None) -> None:
-        """Take an open file.
-
-        Args:
-            path: The file that messages name, if it is not that one.
-        """
+        """Take an open file, and the path that messages name if it differs."""
         self.file, self.path = file, path or file.path
 
     @override

@@ -127,11 +127,7 @@ class Runs(Contents, RunStore):
         self.file.save_log()
 
     def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
-        """Insert the row of a run with its lineage and what is searched of its start; inside a transaction.
-
-        Returns:
-            Whether there was none of its id.
-        """
+        """Insert the row of a run, its lineage and passages, inside a transaction; return whether its id was new."""
         is_new = Table(self.file, "runs").insert(row)
         for shared in self._lineage_rows(run):
             Table(self.file, "lineage").insert(shared)
@@ -206,11 +202,7 @@ class Runs(Contents, RunStore):
         return [self.run_record(row) for row in rows]
 
     def check_all_rows(self, table: str) -> None:
-        """Check every row of a table, before some are chosen by a column that may have been altered; where it is cheap.
-
-        Raises:
-            StorageError: A row does not match its checksum.
-        """
+        """Check a whole table where that is cheap, before rows are chosen by a column that may have been altered."""
         if self.file.is_checked and self._checked.get(table) != (version := self.file.data_version()):
             Table(self.file, table).select("")
             self._checked[table] = version

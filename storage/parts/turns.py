@@ -88,12 +88,7 @@ class Turns(Runs, Cognition, TurnStore):
                     self._save_utterance("parts", {**key, "speaker": utterance.turn.speaker}, utterance)
 
     def _save_utterance(self, table: str, row: dict[str, Any], record: TurnRecord) -> bool:
-        """Insert the row of an utterance with all that belongs to it, if it is not stored; return whether it was not.
-
-        Args:
-            table: `turns` or `parts`.
-            row: What the two tables do not have in common.
-        """
+        """Insert a row of `turns` or `parts` with what belongs to it, unless it is stored; return whether it was."""
         part = row.get("part", "")
         row |= record.model_dump(exclude={"turn", "scores", "removed"})
         row |= {"content_id": self.text_id(record.turn.text), "scored": record.scores is not None}

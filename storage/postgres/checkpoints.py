@@ -27,11 +27,7 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
     """
 
     def __init__(self, database: ServerDatabase, connection: Connection[DictRow] | None = None) -> None:
-        """Take a store.
-
-        Args:
-            connection: What they are written over, if not over the second one.
-        """
+        """Take a store, and a connection other than its second one to write over."""
         super().__init__(connection or database.second, serde=PlainSerializer(database.path))
         self._address = database.path
         self.supports_pipeline = False  # a transaction instead: all of a write is stored, or nothing

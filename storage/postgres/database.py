@@ -127,11 +127,7 @@ class ServerDatabase(Database):
         return connection
 
     def is_made(self, create: bool) -> bool:
-        """Return whether the store is there; made, if it is to be and was missing.
-
-        Raises:
-            StorageError: What is there is no store of this version, or it can't be made.
-        """
+        """Return whether the store is there, made if asked; `StorageError` if the schema holds something else."""
         with server_faults(self.path):
             if not is_made(self._connection, self._schema, self.path) and create:
                 with self._outermost():  # another process may have made it meanwhile

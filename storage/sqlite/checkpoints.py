@@ -154,7 +154,7 @@ class PlainSerializer(SerializerProtocol):
         self._path = path
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return an object as bytes, after their format; `TypeError` if it holds more than plain data, such as a record."""
+        """Return the format and the bytes of an object; `TypeError` if it is not plain data, such as a record."""
         if obj is None:
             return "null", b""
         packed = ormsgpack.packb(obj, default=_pack, option=_OPTIONS)

@@ -41,11 +41,7 @@ MIGRATIONS = _VersionedMigrations("tertulia")
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Bring a new or an older store to this version, all of it or nothing.
-
-    Raises:
-        StorageError: The file is not a store, or a newer Tertulia wrote it; it was not touched.
-    """
+    """Bring a new or older store to this version, whole or not at all; `StorageError` for any other file."""
     # Not `Database.atomic`, which begins DEFERRED: two processes that open one store at once would not wait for each
     # other. Inside, each migration is a savepoint of this transaction.
     connection.execute("BEGIN IMMEDIATE")
@@ -217,11 +213,7 @@ def _convert(
 
 
 def _renewal(after: Callable[[list[Value]], list[Value]]) -> Callable[..., int]:
-    """Return a function for the new checksum of a row, of the one that is stored and the values that it covers.
-
-    Args:
-        after: What the row is changed to.
-    """
+    """Return a function for the new checksum of a row that `after` changes, of its stored checksum and its values."""
 
     def renewed(stored: int, *values: Value) -> int:
         row = [read(value) for value in values]

@@ -74,11 +74,7 @@ def open_connection(
 
 
 def _make_private(path: Path) -> None:
-    """Make the file if it is missing, for its owner alone; SQLite gives the files beside it the same permissions.
-
-    Raises:
-        StorageError: The log of a store that was moved away lies there. SQLite would delete it.
-    """
+    """Make a missing file for its owner alone; `StorageError` if the log of a store that was moved away is there."""
     if os.path.exists(path):
         return
     refuse_lost_log(path)
