@@ -179,7 +179,7 @@ def _named_like_pictures(folder: Path) -> list[str]:
 
 
 def read_captions(folder: Path, names: list[str]) -> dict[str, tuple[str, str | None]]:
-    """Return captions and variants from `captions.yaml` or the pictures' names; `ScenarioError` if that file is wrong."""
+    """Return captions and variants, from `captions.yaml` or the pictures' names; `ScenarioError` if it is wrong."""
     captions: dict[str, tuple[str, str | None]] = {name: (caption_of(name), None) for name in names}
     if not os.path.lexists(folder / CAPTIONS) or os.path.islink(folder / CAPTIONS):
         return captions

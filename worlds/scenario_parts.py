@@ -49,7 +49,6 @@ Time = Annotated[datetime, BeforeValidator(read_time, json_schema_input_type=str
 ParameterValue = Annotated[
     Any, BeforeValidator(_read_parameter, json_schema_input_type=str | int | float | bool | None)
 ]
-_NAMES_OF_PARAMETERS = {"propertyNames": {"enum": sorted(SETTABLE)}}
 
 
 class Part(BaseModel):
@@ -71,7 +70,9 @@ class Composed(Part):
     )
     language: Language | None = Field(default=None, description="what the texts are in, and the prompts shall be in")
     parameters: dict[str, ParameterValue] = Field(
-        default={}, description="any parameter of a run", json_schema_extra=_NAMES_OF_PARAMETERS
+        default={},
+        description="any parameter of a run",
+        json_schema_extra={"propertyNames": {"enum": sorted(SETTABLE)}},
     )
 
     def composition(self) -> dict[str, Any]:
