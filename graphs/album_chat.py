@@ -65,7 +65,7 @@ def build_album_chat_graph(
 
 
 def each_pair(state: AlbumState) -> list[Send]:
-    """Send an exchange for each pair whose exchange a fork does not share with its parent."""
+    """Send an exchange for each pair, except those that a fork shares with its parent."""
     pairs = list(enumerate(state["pairs"], start=state["turn"] + 1))[state["kept"] :]
     return [
         Send(

@@ -29,7 +29,7 @@ GroupGraph = CompiledStateGraph[GroupState, Context, GroupState, GroupState]
 
 
 class FloorNode(Protocol):
-    """A node that gives the floor to a participant who is there, or to nobody."""
+    """A node that gives the floor to a participant who is present, or to no one."""
 
     __name__: str
 
@@ -102,7 +102,7 @@ def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send
 
 
 def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["agent", "person", "nobody"]:
-    """Return who speaks: an agent or a person; where nobody does, the round is a silence."""
+    """Return who speaks: an agent, a person, or nobody, which makes the round a silence."""
     if not state["speaker"]:
         return "nobody"
     return "person" if is_persons(state["speaker"], runtime.context) else "agent"

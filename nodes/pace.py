@@ -103,7 +103,7 @@ def removal_factor_in_force(state: UtteranceState, context: Context) -> float | 
 
 
 def observations(setpoint: Setpoint, utterances: Sequence[PastUtterance]) -> list[Observation]:
-    """Return what stands behind each utterance, as λ is steered by it."""
+    """Return the observations after each utterance by which λ is steered."""
     running = running_measures([utterance.words for utterance in utterances], setpoint.n, setpoint.window)
     return [
         Observation(measure, utterance.removal_factor, utterance.inconsistency)
@@ -112,7 +112,7 @@ def observations(setpoint: Setpoint, utterances: Sequence[PastUtterance]) -> lis
 
 
 def running_measures(utterances: Sequence[Words], n: int, window: int) -> list[float | None]:
-    """Return dist-N behind each utterance, over so many last utterances."""
+    """Return dist-N over the last utterances, after each utterance."""
     return [distinct_share(utterances[max(0, count - window) : count], n) for count in range(1, len(utterances) + 1)]
 
 

@@ -1,4 +1,4 @@
-"""A seat for a person, who takes part in the place of an agent; no model thinks for them.
+"""A seat for a person, who replaces an agent; no model thinks for them.
 
 1. Where they may speak, the graph is interrupted, and resumed with their answer.
 2. An answer is stored like a step of an agent's cognition before the graph is resumed: after a crash they are not asked

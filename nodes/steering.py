@@ -38,7 +38,7 @@ _RANGE_HALF = 0.05
 
 @dataclass(frozen=True)
 class Observation:
-    """What stands behind an utterance.
+    """What is observed after an utterance.
 
     Attributes:
         running: dist-N over the last utterances, this one among them; `None` where there are too few words.

@@ -20,7 +20,7 @@ from tertulia.state.records import Prompt
 
 @dataclass(frozen=True)
 class PastExchange:
-    """An exchange that somebody remembers."""
+    """A remembered exchange."""
 
     asker: str
     answerer: str

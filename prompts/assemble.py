@@ -101,7 +101,7 @@ def end_question(speaker: str, language: str = DEFAULT) -> str:
 
 
 def reply_prefix_of(prompt: Prompt) -> str:
-    """Return the beginning of the reply that stands at the end of a prompt of this layout."""
+    """Return the beginning of the reply with which a prompt of this layout ends."""
     if prompt.layout != "chat_turns":
         return ""
     return f'{{{json.dumps(prompt.speaker, ensure_ascii=False)}: "'
@@ -139,7 +139,7 @@ def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[Part]]:
 
 
 def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[Part]) -> list[Part]:
-    """Return the items of a block behind its lead; nothing where there are none, as empty blocks are not rendered."""
+    """Return the lead of a block and its items; nothing without items, as empty blocks are not rendered."""
     items = list(items)
     return [Part("text", _fill(material, f"{block}.lead")), *items] if items else []
 
@@ -314,7 +314,7 @@ def _line(material: UtteranceMaterial, turn: Turn) -> str:
 
 
 def _line_as_turn(material: UtteranceMaterial, turn: Turn) -> str:
-    """Return a line as the text of a chat turn; in a group chat a line of somebody else names its speaker."""
+    """Return a line as the text of a chat turn; in a group chat other people's lines name their speakers."""
     if turn.speaker == material.speaker:
         ended = turn.ended if material.asks_ending else None
         return reply_object(material.speaker, turn.text, ended, material.language)

@@ -8,7 +8,7 @@ from tertulia.state.text import one_line
 
 
 def lines_and_changes(turns: Sequence[Turn], changes: Iterable[AttendanceChange]) -> list[Turn | AttendanceChange]:
-    """Return turns, in their order, each behind who came and who left until its first word."""
+    """Return turns in their order, each after the arrivals and departures up to its first word."""
     waiting = sorted(changes, key=lambda change: change.sim_time_s)
     events: list[Turn | AttendanceChange] = []
     for turn in turns:

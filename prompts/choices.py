@@ -37,7 +37,7 @@ def _line(turn: Turn, language: str) -> str:
 
 
 def _rendered(situation: AgentSituation, lines: Sequence[str], ask: str, tokenizer: Tokenizer) -> RenderedPrompt:
-    """Return a prompt as plain text, a unit on each line; what stands before the last one is shared by all choices."""
+    """Return a prompt as plain text, a unit on each line; all choices share everything before the last line."""
     texts, meeting = template("choices", situation.language), situation.meeting
     about = {"name": situation.name, "title": meeting.title, "description": meeting.description}
     parts = [texts.fill("person", {"value": situation.agent.persona.background or situation.name})]

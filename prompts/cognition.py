@@ -105,7 +105,7 @@ def line_of(turn: Turn, language: str = DEFAULT) -> str:
 
 
 def line_of_change(change: AttendanceChange, reader: str, language: str = DEFAULT) -> str:
-    """Return the line that says that somebody comes or leaves, as an agent reads it."""
+    """Return the line about an arrival or a departure, as an agent reads it."""
     entry, values = change_entry(change, reader)
     return template("cognition", language).fill(f"attendance.{entry}", values)
 

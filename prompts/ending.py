@@ -25,5 +25,5 @@ def ending_prompt(before: str | None, reply: str, language: str = DEFAULT) -> Pr
 
 
 def continuation(parts: bool, language: str = DEFAULT) -> str:
-    """Return what stands behind the prompt where they part, or where they go on talking."""
+    """Return the continuation of the prompt in which they part, or go on talking."""
     return template("ending", language).fill("part" if parts else "go_on", {})

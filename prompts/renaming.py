@@ -49,7 +49,7 @@ class Renaming:
         return _replaced(text, _forms(self.names, self.people)) if self.names else text
 
     def put_back(self, text: str) -> str:
-        """Return a text with the original names; new last names that stand alone are replaced, too."""
+        """Return a text with the original names; new last names that occur alone are replaced, too."""
         if not self.names:
             return text
         originals = {new: old for old, new in self.names.items()}
@@ -104,7 +104,7 @@ def names_in_words(people: Sequence[str], parameters: Parameters) -> Renaming:
 
 
 def check_known(people: Sequence[str], choice: str) -> None:
-    """Raise `UsageError` if the A of a pair `A=B` is the name of nobody here, or of more than one person."""
+    """Raise `UsageError` if the A of a pair `A=B` names no person here, or more than one."""
     known = _known_as(people)
     for old in read_names(choice) if choice not in NAME_CHOICES else ():
         if old not in known:
@@ -209,7 +209,7 @@ def _is_part_of_a_word(text: str, start: int, end: int) -> bool:
 
 
 def _is_part_of_a_name(text: str, start: int, end: int) -> bool:
-    """Whether a word with a capital letter beside it makes it somebody else's name, or a place's.
+    """Whether a capitalised neighbour makes a word part of another person's name, or of a place's.
 
     A word that begins a sentence has a capital letter anyway: there it is a name unless English sentences often begin
     with it, or it is of another language.
@@ -238,7 +238,7 @@ def _words(of: str) -> frozenset[str]:
 
 @lru_cache
 def _lists() -> dict[str, list[str]]:
-    """Return the names of `famous` and `rare`, and the words that stand beside names."""
+    """Return the names of `famous` and `rare`, and the words that occur beside names."""
     file = resources.files("tertulia.prompts").joinpath("templates", "names.yaml")
     lists: dict[str, list[str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return lists

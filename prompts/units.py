@@ -1,4 +1,4 @@
-"""From the parts of blocks to the units of a prompt, in the order in which they stand. Source: APP §2, Table 1."""
+"""From the parts of blocks to the units of a prompt, in prompt order. Source: APP §2, Table 1."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Part:
 
 
 def order_of(blocks: str, layout: Layout) -> list[str]:
-    """Return the names of all blocks in the order in which they stand in a layout.
+    """Return the names of all blocks in the order of a layout.
 
     Args:
         blocks: Initials of those that have one, in order.

@@ -13,7 +13,7 @@ _FIRST_EMOTION_STRENGTH = 0.3
 
 
 class UtteranceInput(TypedDict, total=False):
-    """The input of the utterance graph: where the conversation stands.
+    """The input of the utterance graph: the place of the utterance in the conversation.
 
     Attributes:
         round: The round, from 1.
@@ -39,7 +39,7 @@ class PromptedInput(UtteranceInput, total=False):
 
 
 def step_of(state: UtteranceInput, node: str) -> str:
-    """Return the name under which a node's calls and draws are kept: in a part of a turn, the part behind its name."""
+    """Return the name under which a node's calls and draws are kept, with the part of the turn, if any, appended."""
     part = state.get("part", "")
     return f"{node}_{part}" if part else node
 
@@ -74,7 +74,7 @@ class UtteranceOutput(UtteranceOutcome, total=False):
 
 
 def initial_outcome() -> UtteranceOutcome:
-    """Return the outcome of an utterance whose prompt was not scored, pruned or judged: every one begins so."""
+    """Return the outcome with which every utterance begins: its prompt is not scored, pruned or judged yet."""
     return {"removal_factor": None, "scores": None, "scored_by": None, "removed": [], "judged_by": None}
 
 
@@ -211,7 +211,7 @@ class CognitionState(CognitionInput, CognitionOutput, total=False):
 
 
 class GroupState(UtteranceInput, UtteranceOutcome, total=False):
-    """The state of the group chat: where the meeting stands, everybody's mind, and the last utterance.
+    """The state of the group chat: the progress of the meeting, everybody's mind, and the last utterance.
 
     Attributes:
         speaker: Who has the floor; empty in a silence.
@@ -271,7 +271,7 @@ class ExchangeOutput(TypedDict, total=False):
 
 
 class ExchangeState(ExchangeInput, ExchangeOutput, UtteranceOutput, total=False):
-    """The state of an exchange: where it stands, and its last utterance.
+    """The state of an exchange: its progress, and its last utterance.
 
     Attributes:
         picture: The id of the picture that the plan means.
@@ -309,7 +309,7 @@ class AlbumState(ExchangeOutput, total=False):
 
 
 class TownState(TypedDict, total=False):
-    """The state of a town: where its days stand.
+    """The state of a town: the progress of its days.
 
     Attributes:
         day, number: Those of the last encounter; 0 before the first.

@@ -78,7 +78,7 @@ class Tokenizer(Protocol):
     """Text to tokens and back. Text is data: nothing in it is ever read as chat markup."""
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of `text`, as they stand in the middle of a prompt; no special token among them."""
+        """Return the tokens of `text` in the middle of a prompt, without special tokens."""
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of `tokens`."""

@@ -85,7 +85,7 @@ class Setpoint(Record):
 
     @property
     def n(self) -> int:
-        """The length of the n-grams of the running measure: that of the metric, 3 beside sim."""
+        """The length of the n-grams of the running measure: that of the metric, or 3 for sim."""
         return 3 if self.metric == "sim" else int(self.metric.removeprefix("dist"))
 
     @property
@@ -139,7 +139,7 @@ class Setpoint(Record):
         return self.running[min(utterances, len(self.running)) - 1].at(removal_factor)
 
     def gain(self, utterances: int) -> float:
-        """Return how much of a deviation of the running measure, behind so many utterances, shows in diversity."""
+        """Return the share of a deviation of the running measure, after so many utterances, that shows in diversity."""
         return self.gains[min(utterances, len(self.gains)) - 1]
 
 

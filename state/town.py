@@ -113,7 +113,7 @@ class Town(HasWithheld):
 
 
 class Simulation(Record):
-    """Days of a town as they stand in the store.
+    """A simulation of days of a town, in the store.
 
     Attributes:
         encounters_per_day: How many are drawn; `None` where they are those of the log.
@@ -135,7 +135,7 @@ class Simulation(Record):
 
 
 class TownStore(Protocol):
-    """Where simulations live, beside their runs; every write has a deterministic key."""
+    """A store of simulations, beside their runs; every write has a deterministic key."""
 
     def save_encounter(self, simulation: str, encounter: Encounter) -> None:
         """Store an encounter; if it is stored already, it stays as it is."""
@@ -154,7 +154,7 @@ class TownStore(Protocol):
         memories: Sequence[Remembered],
         vectors: Sequence[Sequence[float]],
     ) -> None:
-        """Store memories behind the first `after` of a stream, all of them or none; those that are stored stay."""
+        """Store memories after the first `after` of a stream, all or none; those that are stored stay."""
 
     def stream(self, simulation: Simulation, agent: str) -> Stream:
         """Return an agent's memory stream as it is now."""

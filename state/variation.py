@@ -54,7 +54,7 @@ def read_block_lengths(text: str) -> dict[str, BlockLength]:
 
 
 def with_letters(lengths: Any) -> Any:
-    """Return the lengths of blocks with the blocks' initials in the place of their names; no text is left as it is."""
+    """Return the lengths of blocks with initials instead of names; a value that is no text is returned as it is."""
     if not isinstance(lengths, str):
         return lengths
     for letter, block in BLOCK_INITIALS.items():

@@ -42,7 +42,7 @@ class Database(Protocol):
         """Return the rows of a query, each by column name."""
 
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
-        """Return the rows of a query whose parameters have names."""
+        """Return the rows of a query with named parameters."""
 
     def write(self, sql: str, *values: Value) -> Written:
         """Execute one statement that writes."""
@@ -70,13 +70,13 @@ class Database(Protocol):
         """Hold the lock by which one process drives a run; `StorageError` names a process that holds it already."""
 
     def clear_locks(self) -> None:
-        """Remove what locks have left that nobody holds."""
+        """Remove the remains of locks without a holder."""
 
     def drivers(self) -> RunDrivers:
         """Return a look at which runs are driven."""
 
     def data_version(self) -> Hashable:
-        """Return what differs whenever somebody else has written."""
+        """Return a value that differs whenever another connection has written."""
 
     def checkpoint_sizes(self) -> dict[str, int]:
         """Return the size in bytes of the LangGraph checkpoints of each thread that has any."""

@@ -53,7 +53,7 @@ class Dialect:
         return f", json_each({json}) AS place"
 
     def true_keys(self, json: str, path: str, field: str) -> str:
-        """Return a JSON list of the keys of an object whose values have a field that is true."""
+        """Return a JSON list of the keys of an object that have a value with this field true."""
         return f"""(SELECT json_group_array(key) FROM json_each({json}, '$.{path}')
             WHERE json_extract(value, '$.{field}'))"""
 

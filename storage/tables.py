@@ -1,4 +1,4 @@
-"""Rows of the tables that have checksums: what was altered behind the store's back is not read."""
+"""Rows of the tables that have checksums; altered rows are refused when read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -52,7 +52,7 @@ def _holds(words: Sequence[str], wanted: Sequence[str], is_prefix: bool) -> bool
 
 @lru_cache(maxsize=64)
 def _words(text: str) -> list[str]:
-    """Return the words of a text as they are compared, and an empty one for what stands between two of them."""
+    """Return the words of a text in the form for comparison, with an empty one for each gap between two of them."""
     words: list[str] = []
     last = None
     for begin, end in word_spans(text):

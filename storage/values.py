@@ -86,7 +86,7 @@ def json_text(value: object) -> str:
 
 
 def plain_json(value: object) -> str:
-    """Return JSON in which half a surrogate pair stands as it is, as it may where SQLite does not search."""
+    """Return JSON with unescaped halves of surrogate pairs, for columns that SQLite does not search."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

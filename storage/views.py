@@ -45,7 +45,7 @@ class View:
         return dict(_kind(field) for field in self.fields)
 
     def query(self, dialect: Dialect) -> str:
-        """Return the query that the view stands for."""
+        """Return the query of the view."""
         fields = (
             field if isinstance(field, str) else f"{_in(dialect, field[2])} AS {field[0]}" for field in self.fields
         )

@@ -34,7 +34,7 @@ class StoreProgress:
 
 
 class Watch:
-    """A look at an open store again and again; the database says at little cost whether somebody has written to it."""
+    """A repeated look at an open store; the database says at little cost whether anything was written to it."""
 
     def __init__(self, store: SqlStore) -> None:
         """Take a store, which stays open as long as this is used."""

@@ -381,7 +381,7 @@ class MeetingScenario(Composed):
 
 
 def check_weights(meeting: Meeting, threshold: float) -> None:
-    """Raise `ScenarioError` if nobody's weights can reach a threshold of willingness."""
+    """Raise `ScenarioError` if no participant's weights can reach a threshold of willingness."""
     weights = {attendee.persona.name: attendee.weights for attendee in meeting.participants}
     if problem := _out_of_reach(weights, threshold):
         raise ScenarioError(f"{meeting.scenario}: {problem}")
@@ -398,7 +398,7 @@ def _out_of_reach(weights: Mapping[str, WillingnessWeights], threshold: float) -
 
 
 def _duplicate_names(names: Iterable[str]) -> Iterator[Problem]:
-    """Yield the names that stand twice, compared without letter case, kinds of spaces and composed letters."""
+    """Yield repeated names; letter case, kinds of spaces and composed letters make no difference."""
     seen: dict[str, str] = {}
     for number, name in enumerate(names):
         folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())

@@ -123,7 +123,7 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
 
 
 class _Pairs:
-    """The pairs of those who are awake, of which those are drawn that have met least often on a day.
+    """The pairs of waking residents, drawn among those that have met least often on a day.
 
     Nothing lists them: a town of 10,000 has fifty million. What is kept is whoever is awake, and the ranks of the pairs
     that may not be drawn; the rank of a pair is its place in `combinations(awake, 2)`.

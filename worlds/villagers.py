@@ -1,4 +1,4 @@
-"""Populations of album chats: the shipped villagers, those of a file, and whose album has which pictures.
+"""Populations of album chats: the shipped villagers, those of a file, and the pictures of their albums.
 
 The first N villagers are the same however many take part, and so are their albums.
 """

@@ -43,7 +43,7 @@ def sight_of(context: Context, picture: str | None) -> Sight:
 
 
 def past_exchanges(context: Context, belongings: Belongings) -> Sequence[PastExchange]:
-    """Return the exchanges that somebody remembers, oldest first."""
+    """Return the exchanges that a villager remembers, oldest first."""
     return [_past_exchange(context, turn) for turn in belongings["history"]]
 
 

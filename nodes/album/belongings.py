@@ -18,7 +18,7 @@ def first_belongings(population: Population, parameters: Parameters) -> dict[str
 def belongings_after(
     belongings: Belongings, turn: int, received: str | None, parameters: Parameters
 ) -> tuple[Belongings, str | None]:
-    """Return what somebody has after an exchange and a received picture, and the id of the picture dropped for it."""
+    """Return a villager's belongings after an exchange and a received picture, and the id of the dropped one."""
     history = [*belongings["history"], turn]
     album, dropped = belongings["album"], None
     if received is not None and received not in album:

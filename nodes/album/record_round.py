@@ -52,7 +52,7 @@ def end_of_round_s(exchanges: Iterable[tuple[Turn, Turn]], rate_wpm: float) -> f
 
 
 def _recorded(state: AlbumState, turn: int, context: Context) -> RecordedTurn:
-    """Return an exchange: how the question came about, and the plan before it and the answer behind it."""
+    """Return an exchange, with how its question, plan and answer came about."""
     outcome = state["exchanges"][str(turn)]
     exchange = Exchange.model_validate(outcome["exchange"])
     records: dict[str, TurnRecord] = {}

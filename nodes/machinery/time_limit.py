@@ -37,7 +37,7 @@ class _PatientBroker:
         return getattr(self._broker, name)
 
     def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> Any:
-        """Return a model as a step asks it, each call of which stops the clock."""
+        """Return a model as a step asks it; each of its calls stops the clock."""
         return _PatientModel(self._broker.asked_by(model, agent, round, node, part), self)
 
     @contextmanager

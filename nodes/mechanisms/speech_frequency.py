@@ -41,7 +41,7 @@ def _counts(view: View) -> dict[str, int]:
 
 
 def _spoken_before(view: View) -> Counter[str | None]:
-    """Return by name how often somebody had spoken before the agent came; read once."""
+    """Return by name how often everybody had spoken before the agent came; read once."""
     kept, key = view.context.kept, (_spoken_before, view.name)
     if key not in kept:
         turns = view.context.store.turns(view.context.run, 1, view.round - 1)

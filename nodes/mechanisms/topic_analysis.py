@@ -47,7 +47,7 @@ async def analyse_topics(view: View) -> Finding:
 
 
 def with_move(states: dict[str, list[str]], topic: str, move: str) -> dict[str, list[str]]:
-    """Return the states of the topics after a move; a topic has a single state, and the latest stands last."""
+    """Return the states of the topics after a move; a topic has a single state, and the latest comes last."""
     after = {
         state: [other for other in topics if other.casefold() != topic.casefold()] for state, topics in states.items()
     }

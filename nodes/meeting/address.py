@@ -199,7 +199,7 @@ def _called(sentence: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> t
 
 
 def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> tuple[str, ...]:
-    """Return whose word a question wants without calling them: `What does Jonas think?`."""
+    """Return the people whom a question asks for without calling them: `What does Jonas think?`."""
     if _OTHERS_MEANT.search(question):
         return ()
     return tuple(name for (_, end), name in mentions if not _POSSESSIVE.match(question[end:]))
@@ -285,7 +285,7 @@ def _is_cased(text: str) -> bool:
 
 
 def _is_word(form: str, found: re.Match[str], is_cased: bool) -> bool:
-    """Whether a name that is an English word as well stands there as that word."""
+    """Whether a name that is also an English word is used as that word."""
     word = form.casefold()
     if word not in _WORDS:
         return False

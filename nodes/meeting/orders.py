@@ -115,7 +115,7 @@ def _candidates(state: GroupState, context: Context) -> list[str]:
 
 
 def _drawn_order(state: GroupState, context: Context, first: str | None = None) -> list[str]:
-    """Return the candidates in a drawn order, behind the one who was chosen, if anybody was."""
+    """Return the candidates in a drawn order, after the chosen one, if any."""
     generator = keyed_generator(context.seed, round=state["round"], node="random_order")
     candidates = _candidates(state, context)
     first = generator.choice(candidates) if first is None else first

@@ -58,7 +58,7 @@ class GrowingArray:
         self._size = size
 
     def truncate(self, size: int) -> None:
-        """Remove the rows behind the first so many."""
+        """Keep only the first so many rows."""
         self._size = size
 
 
@@ -213,7 +213,7 @@ class Thoughts:
         return thoughts._until(view)
 
     def _until(self, view: View) -> Numbers:
-        """Return all up to this round, whose thought is read again in the next: only then it is settled."""
+        """Return all up to this round; its thought is read again in the next round, and settled only then."""
         context, vectors = view.context, self._vectors
         vectors.truncate(self._settled)
         for round in range(self._rounds + 1, view.round + 1):

@@ -14,7 +14,7 @@ from tertulia.state.randomness import keyed_generator
 
 
 async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Let those who are there race for the floor; the round is a silence if nobody is willing or fast enough."""
+    """Let those present race for the floor; the round is a silence if no one is willing or fast enough."""
     context, round = runtime.context, state["round"]
     outcome = run_race(
         contenders_of(state, context),

@@ -53,7 +53,7 @@ class View:
 
     @classmethod
     def of(cls, state: CognitionInput, context: Context) -> "View":
-        """Return the view of the agent whose cognition this is."""
+        """Return the view of the agent of this cognition."""
         return cls(
             context=context.of(state["agent"], "think"),
             name=state["agent"],

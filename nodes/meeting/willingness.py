@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 
 
 def moved(part: float, *shares: float) -> float:
-    """Return a part of willingness after moves, each of which closes a share in [0, 1] of what it lacks to 1."""
+    """Return a part of willingness after moves, each closing a share in [0, 1] of its distance to 1."""
     left = 1.0
     for share in shares:
         left *= 1 - share

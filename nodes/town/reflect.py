@@ -26,7 +26,7 @@ _TOKENS = 40
 
 
 async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
-    """Let those of the pair reflect whose importance counter has reached the threshold; it restarts at zero."""
+    """Let those of the pair reflect who have reached the threshold of importance; their counter restarts at zero."""
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
@@ -67,7 +67,7 @@ def gathered(town: TownContext, name: str, length: int, threshold: float) -> flo
 
 
 async def insights(context: Context, encounter: Encounter, stream: Stream, round: int) -> list[Remembered]:
-    """Return the insights that an agent draws from their memories after a conversation, whose context is given."""
+    """Return the insights that an agent draws from their memories after the conversation of this context."""
     name = stream.agent
     thinking = context.of(name, "think")
     parameters = thinking.parameters.model_copy(update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED})

@@ -67,7 +67,7 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
 
 
 async def rate_importance(context: Context, name: str, texts: Sequence[str], round: int) -> list[int]:
-    """Return the importance of memories to somebody, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
+    """Return the importance of memories to a person, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
     if not texts:
         return []
     fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]

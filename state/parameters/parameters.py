@@ -114,7 +114,7 @@ class Parameters(
 
     @property
     def drawn_max(self) -> int:
-        """The number of candidates that a turn may draw; the numbers of those that are rewritten begin behind them."""
+        """The number of candidates that a turn may draw; rewritten candidates are numbered from there on."""
         return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
 
     @property
@@ -179,7 +179,7 @@ class Parameters(
         return changed._steered() if {"diversity", "setpoint", "pruning", "retain"} & names else changed
 
     def _of_preset(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what a preset that is among the settings stands for; the defaults where none is set any more."""
+        """Return the settings of a preset among these settings, or the defaults in place of an unset preset."""
         if "preset" not in settings:
             return {}
         if (chosen := settings["preset"]) in (None, "null"):

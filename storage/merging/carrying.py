@@ -226,7 +226,7 @@ class Carrier:
 
 
 def _insert(file: Database, columns: str, rows: Sequence[Sequence[Value]]) -> None:
-    """Insert rows whose hashes or ids nobody else can have inserted: inside a transaction."""
+    """Insert rows with new hashes or ids; inside a transaction, so that no other writer can have inserted them."""
     for chunk in in_chunks(rows, max(1, _AT_ONCE // len(rows[0])) if rows else 1):
         file.write(f"INSERT INTO {columns} VALUES {_marks_of_rows(chunk)}", *(value for row in chunk for value in row))
 

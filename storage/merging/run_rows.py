@@ -49,7 +49,7 @@ def rows_of(file: Database, table: str, runs: Sequence[str], first: int, last: i
 
 
 def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield first and last turn of slices of a run; those of the last reach behind every turn."""
+    """Yield the first and last turn of each slice of a run; the last slice is open-ended."""
     for begin in range(first, last + 1, TURNS_AT_ONCE):
         end = begin + TURNS_AT_ONCE - 1
         yield begin, end if end < last else NO_LIMIT

@@ -1,4 +1,4 @@
-"""Runs of one store that become runs of another: those that it lacks, and those of which it has a beginning."""
+"""Merging runs of one store into another: runs that it lacks, and runs of which it has the beginning."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ class RunMerger:
             Table(self._target.file, "runs").update(known, "run", label=row["label"])
 
     def _continue(self, row: Row, known: Row, compared: Comparison) -> None:
-        """Replace what stands behind the last turn that both have; what was annotated and how it is labelled stays."""
+        """Replace everything after the last turn that both have; annotations and the label stay."""
         run, file = row["run"], self._target.file
         with reading():
             self._source.run_record(row)
@@ -196,6 +196,6 @@ def _by_name(store: SqlStore, column: str, table: str, names: Sequence[str]) -> 
 
 
 def town_of(run: str) -> str | None:
-    """Return the simulation of which a run is a conversation by its id."""
+    """Return the simulation to which a run belongs, by its id; `None` for other runs."""
     match = OF_SIMULATION.fullmatch(run)
     return match[1] if match else None

@@ -33,7 +33,7 @@ TURNS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did; ids of runs stand in the order of the source.
+    """What a merge did; ids of runs are in the order of the source.
 
     Attributes:
         added: The runs that the target did not have.
@@ -109,7 +109,7 @@ class _Merge:
         return Merged(added, continued, unchanged, self._refused, differing)
 
     def _with_ancestors(self, records: Mapping[str, Row], runs: Collection[str]) -> list[str]:
-        """Return runs and their ancestors, each after its parent; one whose lineage is not whole is refused."""
+        """Return runs and their ancestors, each after its parent; refuse a run with an incomplete lineage."""
         ordered: dict[str, None] = {}
         for run in runs:
             chain: list[str] = []
@@ -124,7 +124,7 @@ class _Merge:
         return [*ordered]
 
     def _towns(self, records: Mapping[str, Row], chosen: Collection[str] | None) -> dict[str, list[str]]:
-        """Return simulations with their conversations: all of them, or those of which a conversation was chosen."""
+        """Return simulations with their conversations: all of them, or those with a chosen conversation."""
         with reading():
             rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
         towns: dict[str, list[str]] = {row["simulation"]: [] for row in rows}

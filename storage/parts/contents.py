@@ -136,7 +136,7 @@ class Contents(ContentStore):
 
     @property
     def _units_of_prompt(self) -> str:
-        """The units of the prompt whose hash is the parameter, with their places."""
+        """SQL for the units of a prompt, given by its hash as a parameter, with their places."""
         return f"""(
             SELECT place.key AS position, place.value AS unit_id
             FROM prompts{self.file.dialect.joined_counts("unit_ids")} WHERE hash = ?

@@ -1,4 +1,4 @@
-"""Experiments of a store file, and calibrations of λ. Which runs an experiment has stands with the runs."""
+"""Experiments of a store file, and calibrations of λ. The runs of an experiment are stored with the runs."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ class Experiments(Contents):
     """Experiments of a store file, by name, and calibrations, by the digest of what was calibrated."""
 
     def save(self, name: str, definition: Mapping[str, Any]) -> None:
-        """Store the definition of an experiment, in the place of the one that it had."""
+        """Store the definition of an experiment, replacing an earlier one."""
         table = Table(self.file, "experiments")
         with self.file.transaction():
             known = table.select("WHERE experiment = ?", name)
@@ -54,7 +54,7 @@ class Experiments(Contents):
         return [row["experiment"] for row in rows]
 
     def save_calibration(self, calibration: str, metric: str, curve: Mapping[str, Any]) -> None:
-        """Store a calibration under the digest of what was calibrated, in the place of the one that it had."""
+        """Store a calibration under the digest of what was calibrated, replacing an earlier one."""
         row = {"calibration": calibration, "metric": metric, "curve": plain_json(curve)}
         with self.file.transaction():
             created = {"created": datetime.now(UTC).isoformat()}

@@ -278,7 +278,7 @@ class Runs(Contents, RunStore):
         return removed
 
     def _is_anything_driven(self, removed: tuple[str, ...]) -> bool:
-        """Return whether somebody drives a run, or a simulation, other than those that were removed."""
+        """Return whether a run or a simulation, other than the removed ones, is being driven."""
         running = "SELECT {0} AS run FROM {0}s WHERE status = 'running'"
         for row in self.file.rows(f"{running.format('run')} UNION {running.format('simulation')}"):
             if row["run"] not in removed:

@@ -76,7 +76,7 @@ class Simulations(Streams, TownStore):
         return {row["run"]: row["simulation"] for row in Table(self.file, "encounters").select("")}
 
     def _check_encounters(self) -> None:
-        """Check that no encounter is missing whose conversation is there; it is stored after the run is created."""
+        """Check that every finished conversation has its encounter, which is stored after the run is created."""
         lost = self.file.rows(
             """SELECT runs.run FROM simulations JOIN runs  -- named SIMULATION-DAY-NUMBER
             ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'
@@ -175,7 +175,7 @@ class Simulations(Streams, TownStore):
         return {row.pop("day"): row for row in rows}
 
     def memory_counts(self, simulation: Simulation, encounters: Sequence[Encounter]) -> dict[int, tuple[int, int]]:
-        """Return by day how many memories were formed, and how often somebody reflected.
+        """Return by day the number of memories formed, and of reflections.
 
         Args:
             encounters: All its encounters, in their order.

@@ -81,7 +81,7 @@ class Streams(Contents, StreamStore):
         memories: Sequence[Remembered],
         vectors: Sequence[Sequence[float]],
     ) -> None:
-        """Insert memories behind the first `after` of a stream, but for those that are stored; inside a transaction."""
+        """Insert memories after the first `after` of a stream, except stored ones; inside a transaction."""
         import numpy as np
 
         stored = self.stream_length(simulation, agent)

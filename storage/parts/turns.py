@@ -194,7 +194,7 @@ class Turns(Runs, Cognition, TurnStore):
         return {row["scored_by"]: row["run"] for row in rows}
 
     def _whole_turn(self, run: str, turn: int) -> dict[str, Any]:
-        """Return the row of a turn, of which no row that belongs to it is missing."""
+        """Return the row of a turn after checking that no row of the turn is missing."""
         rows = self._utterances("turns", run, turn, turn)
         if not rows:
             last = self.run(run).turns

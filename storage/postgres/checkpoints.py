@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints in a Postgres database: its own saver, over the connection of whoever drives the runs."""
+"""LangGraph's checkpoints in a Postgres database: its own saver, over the connection of the driver of the runs."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -96,7 +96,7 @@ def _program() -> str:
 
 
 def lock_key(schema: str, run: str = "") -> int:
-    """Return the key of the advisory lock of a run; of whoever writes to the schema, where no run is given."""
+    """Return the key of the advisory lock of a run, or without a run that of the writers to the schema."""
     return int.from_bytes(blake2b(f"{schema}\0{run}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
@@ -143,7 +143,7 @@ class ServerDatabase(Database):
 
     @property
     def second(self) -> Connection:
-        """The connection of whoever drives runs: for locks, and for LangGraph's checkpoints."""
+        """The connection of the driver of runs: for locks, and for LangGraph's checkpoints."""
         if self._second is None:
             self._second = self._connected()
             self._second.row_factory = dict_row
@@ -351,7 +351,7 @@ def _halves(key: int) -> tuple[int, int]:
 
 
 class ServerDrivers:
-    """Which runs of a store are driven now: those whose locks somebody holds."""
+    """The runs of a store that are driven now: their locks are held."""
 
     def __init__(self, database: ServerDatabase, schema: str) -> None:
         self._database, self._schema = database, schema

@@ -50,7 +50,7 @@ async def open_checkpoints(path: StoreAddress | str) -> AsyncIterator["Checkpoin
 
 
 class SynchronousSaver(BaseCheckpointSaver[str]):
-    """A saver whose asynchronous methods are its others: each stores all it has to before anything else happens."""
+    """A saver with asynchronous methods that call the synchronous ones, so that each stores everything at once."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names."""
@@ -89,7 +89,7 @@ class SynchronousSaver(BaseCheckpointSaver[str]):
         self.delete_thread(thread_id)
 
     def forget_behind(self, config: RunnableConfig) -> None:
-        """Delete what lies behind a checkpoint of a thread: later ones, those of subgraphs, and what tasks wrote."""
+        """Delete all that follows a checkpoint of a thread: later ones, those of subgraphs, and what tasks wrote."""
         raise NotImplementedError
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:

@@ -47,7 +47,7 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
 
 
 def clear_locks(store: Path) -> None:
-    """Remove the files of locks that nobody holds: drivers that were killed have left them."""
+    """Remove the lock files that killed drivers have left."""
     for path in store.parent.glob(f"{glob.escape(store.name)}.*.lock"):
         run = path.name.removeprefix(f"{store.name}.").removesuffix(".lock")
         with suppress(OSError, StorageError):  # held, or not ours to remove
@@ -107,7 +107,7 @@ class Drivers:
     """
 
     def __init__(self, store: Path) -> None:
-        """Note the store file whose runs are looked at."""
+        """Take the store file."""
         self._store = store
         self._free: dict[str, tuple[int, int]] = {}
 

@@ -120,7 +120,7 @@ def steps_and_calls(db: Database) -> None:
 
 @MIGRATIONS()
 def checksums_and_lineage(db: Database) -> None:
-    """A checksum for every row, lineage, traces, and what is searched. Version 6 makes its views and its index anew."""
+    """A checksum for every row, lineage, traces, and search. Version 6 makes its views and its index again."""
     db.conn.create_function("row_checksum", -1, hearing(lambda *values: checksum([read(value) for value in values])))
     db.conn.create_function("searchable", 1, hearing(lambda text: searchable(str(read(text)))))
     _execute_released(db, 3)
@@ -231,7 +231,7 @@ def _names(columns: str) -> list[str]:
 
 @MIGRATIONS()
 def pictures_and_parts(db: Database) -> None:
-    """Pictures, and the further utterances of a turn, whose candidates and scores stand beside the turn's own."""
+    """Pictures, and the further utterances of a turn, with their candidates and scores beside the turn's own."""
     _drop_views(db)
     _execute_released(db, 7)
     _add_part(db, "unit_scores", "run, turn, position, unit, score, removed")
@@ -239,7 +239,7 @@ def pictures_and_parts(db: Database) -> None:
 
 
 def _add_part(db: Database, table: str, columns: str) -> None:
-    """Fill a table with the rows of the former one, whose utterances are the turns' own, and drop that one.
+    """Fill a table from the former one, all of it utterances of the turns themselves, and drop the former one.
 
     Args:
         table: The table; the column `part` of it stands third.

@@ -1,4 +1,4 @@
-"""What may stand in the schema of a store file: what Tertulia and LangGraph make there, and nothing else.
+"""The schema of a store file: it may hold what Tertulia and LangGraph make, and nothing else.
 
 A trigger, a view, a generated column or an index on an expression is SQL that SQLite executes on its own account; in a
 store that somebody sent, it is theirs. So every object is compared with what this version, or an older one, makes:

@@ -106,7 +106,7 @@ def refuse_stump(path: Path) -> None:
 
 
 def refuse_companions(path: str) -> None:
-    """Refuse files beside a store through which SQLite would write to, or delete, a file that a stranger chose.
+    """Refuse files beside a store through which SQLite would write to, or delete, a file of a stranger's choice.
 
     SQLite follows a link that lies where its log or its journal does; and when it rolls a journal back that names a
     super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
@@ -174,7 +174,7 @@ def open_to_look(path: Path) -> sqlite3.Connection:
 
 
 def _restrict(connection: sqlite3.Connection) -> None:
-    """Let a connection trust nothing that stands in the file, read nothing huge, and hear signals in a query."""
+    """Make a connection trust nothing in the file, read nothing huge, and hear signals in a query."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_BYTES)

@@ -78,7 +78,7 @@ _QUIET_NS = 2_000_000_000
 
 
 def copy_store(path: Path, copy: Path) -> None:
-    """Copy a store as it is at this moment, with what stands in its log; others may be writing to it.
+    """Copy a store as it is at this moment, with its log; others may be writing to it.
 
     Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, where
     somebody is writing to it, page by page as SQLite sees it.

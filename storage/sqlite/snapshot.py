@@ -1,4 +1,4 @@
-"""A store file as bytes, while somebody writes to it."""
+"""A store file as bytes, while it may be written to."""
 
 import sqlite3
 from contextlib import closing
