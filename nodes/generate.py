@@ -197,7 +197,10 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
 def save_candidate(
     state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
 ) -> None:
-    """Store a candidate with its text in original names, or in those of the prompt if they are not put back."""
+    """Store a candidate with its text in original names, or in those of the prompt if they are not put back.
+
+    `speaker` is the name of the speaker in the prompt.
+    """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)
     called = renaming.put_back if context.parameters.names_put_back else renaming.rename

@@ -41,7 +41,12 @@ class Invitation(Record):
 
 
 class Answer(Record):
-    """A person's answer: words (empty: silence), and seconds where the clock runs; it is stored before it is used."""
+    """The answer of a person to an invitation; it is stored before it is used.
+
+    Attributes:
+        words: What they want to say, as `as_utterance` returns it; empty if they stay silent.
+        seconds: How long they took, where the clock runs; `None` where it waits, or to have it measured.
+    """
 
     words: str
     seconds: float | None = Field(default=None, ge=0)

@@ -18,7 +18,10 @@ def first_belongings(population: Population, parameters: Parameters) -> dict[str
 def belongings_after(
     belongings: Belongings, turn: int, received: str | None, parameters: Parameters
 ) -> tuple[Belongings, str | None]:
-    """Return a villager's belongings after an exchange and a received picture, and the id of the dropped one."""
+    """Return a villager's belongings after an exchange, and the id of the picture that a received one replaces.
+
+    A picture that they have already is not received again.
+    """
     history = [*belongings["history"], turn]
     album, dropped = belongings["album"], None
     if received is not None and received not in album:

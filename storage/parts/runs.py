@@ -202,7 +202,11 @@ class Runs(Contents, RunStore):
         return [self.run_record(row) for row in rows]
 
     def check_all_rows(self, table: str) -> None:
-        """Check a whole table where that is cheap, before rows are chosen by a column that may have been altered."""
+        """Check a whole table where that is cheap, before rows are chosen by a column that may have been altered.
+
+        Raises:
+            StorageError: A row does not match its checksum.
+        """
         if self.file.is_checked and self._checked.get(table) != (version := self.file.data_version()):
             Table(self.file, table).select("")
             self._checked[table] = version
