@@ -49,6 +49,14 @@ Time = Annotated[datetime, BeforeValidator(read_time, json_schema_input_type=str
 ParameterValue = Annotated[
     Any, BeforeValidator(_read_parameter, json_schema_input_type=str | int | float | bool | None)
 ]
+ParameterValues = Annotated[
+    dict[str, ParameterValue],
+    Field(
+        default={},
+        description="any parameter of a run",
+        json_schema_extra={"propertyNames": {"enum": sorted(SETTABLE)}},
+    ),
+]
 
 
 class Part(BaseModel):
@@ -69,11 +77,7 @@ class Composed(Part):
         default={}, alias="settings", description="by node or mechanism, its parameters"
     )
     language: Language | None = Field(default=None, description="what the texts are in, and the prompts shall be in")
-    parameters: dict[str, ParameterValue] = Field(
-        default={},
-        description="any parameter of a run",
-        json_schema_extra={"propertyNames": {"enum": sorted(SETTABLE)}},
-    )
+    parameters: ParameterValues
 
     def composition(self) -> dict[str, Any]:
         """Return the language, the nodes and their parameters, for `Parameters.with_settings`."""
