@@ -71,7 +71,7 @@ class ScenarioDialogue(Part):
 
 
 class TwoPartyScenario(Composed):
-    """A scenario file of two people; the first begins."""
+    """A scenario file of two people, of whom the first begins."""
 
     name: Text
     description: Text | None = None
