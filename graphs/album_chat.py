@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.album.draw_pairs import draw_pairs
 from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
@@ -26,11 +26,7 @@ AlbumGraph = CompiledStateGraph[AlbumState, Context, AlbumState, AlbumState]
 
 
 def build_exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> ExchangeGraph:
-    """Return the graph of an exchange: plan → find the picture that it means → question → answer → remember.
-
-    Args:
-        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
-    """
+    """Return the graph of an exchange: plan → find the picture that it means → question → answer → remember."""
     utterance = build_utterance_graph(chosen, has_prompt=True)
     graph = StateGraph(ExchangeState, context_schema=Context, input_schema=ExchangeInput, output_schema=ExchangeOutput)
     graph.add_node("meet", meet)
@@ -55,12 +51,7 @@ def build_exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> Ex
 def build_album_chat_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
 ) -> AlbumGraph:
-    """Return the album-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
-
-    Args:
-        checkpointer: Where its checkpoints go.
-        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
-    """
+    """Return the album-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
     graph = StateGraph(AlbumState, context_schema=Context)
     graph.add_node("draw_pairs", draw_pairs)
     graph.add_node("exchange", build_exchange_graph(chosen))
@@ -69,12 +60,12 @@ def build_album_chat_graph(
     graph.add_edge(START, "draw_pairs")
     graph.add_conditional_edges("draw_pairs", answered_in_loop(each_pair), ["exchange"])
     graph.add_edge("exchange", "record_round")
-    graph.add_conditional_edges("record_round", answered_in_loop(is_over), {True: END, False: "draw_pairs"})
+    graph.add_conditional_edges("record_round", answered_in_loop(is_finished), {True: END, False: "draw_pairs"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=["record_round"] if checkpointer else None)
 
 
 def each_pair(state: AlbumState) -> list[Send]:
-    """Send an exchange for each pair whose exchange a fork does not share with its parent."""
+    """Send an exchange for each pair, except those that a fork shares with its parent."""
     pairs = list(enumerate(state["pairs"], start=state["turn"] + 1))[state["kept"] :]
     return [
         Send(
@@ -90,8 +81,3 @@ def each_pair(state: AlbumState) -> list[Send]:
         )
         for turn, (asker, answerer) in pairs
     ]
-
-
-def is_over(state: AlbumState) -> bool:
-    """Whether the last round is over."""
-    return state["finished"]

@@ -21,11 +21,7 @@ CognitionGraph = CompiledStateGraph[CognitionState, Context, CognitionInput, Cog
 
 
 def build_cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> CognitionGraph:
-    """Return the cognition graph of one agent. A round runs one for each agent who is there.
-
-    Args:
-        chosen: By place, the nodes that stand there instead of the shipped ones, or after one of them.
-    """
+    """Return the cognition graph of one agent, with users' nodes by place; a round runs one for each agent present."""
     return _built(tuple(sorted((chosen or {}).items())))
 
 

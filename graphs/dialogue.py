@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.seat import is_persons, speak_by_hand
@@ -22,12 +22,7 @@ DialogueGraph = CompiledStateGraph[DialogueState, Context, DialogueState, Dialog
 def build_dialogue_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
 ) -> DialogueGraph:
-    """Return the dialogue graph; with a checkpointer it pauses after every turn, for a checkpoint per turn.
-
-    Args:
-        checkpointer: Where its checkpoints go.
-        chosen: By place, nodes that stand in the utterance graph instead of the shipped ones.
-    """
+    """Return the dialogue graph; with a checkpointer it pauses after every turn, to store a checkpoint."""
     graph = StateGraph(DialogueState, context_schema=Context)
     graph.add_node("take_turn", take_turn)
     graph.add_node("utterance", build_utterance_graph(chosen))
@@ -47,8 +42,3 @@ def build_dialogue_graph(
 def is_persons_turn(state: DialogueState, runtime: Runtime[Context]) -> bool:
     """Whether the speaker is a person."""
     return is_persons(state["speaker"], runtime.context)
-
-
-def is_finished(state: DialogueState) -> bool:
-    """Whether the conversation is over."""
-    return state["finished"]

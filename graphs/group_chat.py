@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from tertulia.graphs.cognition import build_cognition_graph
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.orders import centralised, designated, random_order, rule_based
@@ -29,7 +29,7 @@ GroupGraph = CompiledStateGraph[GroupState, Context, GroupState, GroupState]
 
 
 class FloorNode(Protocol):
-    """A node that gives the floor to a participant who is there, or to nobody."""
+    """A node that gives the floor to a participant who is present, or to no one."""
 
     __name__: str
 
@@ -54,13 +54,7 @@ def build_group_chat_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     chosen: Mapping[str, NodeFunction] | None = None,
 ) -> GroupGraph:
-    """Return the group-chat graph; with a checkpointer it pauses after every round, for a checkpoint per round.
-
-    Args:
-        order: The speaking order.
-        checkpointer: Where its checkpoints go.
-        chosen: By place, nodes that stand in its graphs instead of the shipped ones.
-    """
+    """Return the group-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
     nodes = chosen or {}
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupState, context_schema=Context)
@@ -87,7 +81,7 @@ def build_group_chat_graph(
     graph.add_edge("utterance", "record_speech")
     graph.add_edge("speak_by_hand", "record_speech")
     for last in _LAST_OF_A_ROUND:
-        graph.add_conditional_edges(last, answered_in_loop(is_over), {True: END, False: "open_round"})
+        graph.add_conditional_edges(last, answered_in_loop(is_finished), {True: END, False: "open_round"})
     return graph.compile(checkpointer=checkpointer, interrupt_after=_LAST_OF_A_ROUND if checkpointer else None)
 
 
@@ -108,12 +102,7 @@ def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send
 
 
 def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["agent", "person", "nobody"]:
-    """Return who speaks: an agent or a person; where nobody does, the round is a silence."""
+    """Return who speaks: an agent, a person, or nobody, which makes the round a silence."""
     if not state["speaker"]:
         return "nobody"
     return "person" if is_persons(state["speaker"], runtime.context) else "agent"
-
-
-def is_over(state: GroupState) -> bool:
-    """Whether the meeting is over."""
-    return state["finished"]

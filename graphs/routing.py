@@ -1,6 +1,6 @@
 """Routers of the graphs: questions about the state, answered where the graph runs."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -17,3 +17,8 @@ def answered_in_loop(question: Callable[..., Any]) -> Callable[..., Awaitable[An
         return question(*args, **kwargs)
 
     return answer
+
+
+def is_finished(state: Mapping[str, Any]) -> bool:
+    """Whether the conversation, or the last day of a town, is over."""
+    return bool(state["finished"])

@@ -6,7 +6,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.nodes.town.encounter import converse, next_encounter
 from tertulia.nodes.town.reflect import reflect
 from tertulia.nodes.town.remember import remember
@@ -17,11 +17,7 @@ TownGraph = CompiledStateGraph[TownState, TownContext, TownState, TownState]
 
 
 def build_town_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> TownGraph:
-    """Return the graph of a town; with a checkpointer it pauses after every encounter, for a checkpoint per encounter.
-
-    Args:
-        checkpointer: Where its checkpoints go.
-    """
+    """Return the graph of a town; with a checkpointer it pauses after every encounter, to store a checkpoint."""
     graph = StateGraph(TownState, context_schema=TownContext)
     graph.add_node("next_encounter", next_encounter)
     graph.add_node("converse", converse)
@@ -29,13 +25,8 @@ def build_town_graph(checkpointer: BaseCheckpointSaver[Any] | None = None) -> To
     graph.add_node("reflect", reflect)
 
     graph.add_edge(START, "next_encounter")
-    graph.add_conditional_edges("next_encounter", answered_in_loop(is_over), {True: END, False: "converse"})
+    graph.add_conditional_edges("next_encounter", answered_in_loop(is_finished), {True: END, False: "converse"})
     graph.add_edge("converse", "remember")
     graph.add_edge("remember", "reflect")
     graph.add_edge("reflect", "next_encounter")
     return graph.compile(checkpointer=checkpointer, interrupt_after=["reflect"] if checkpointer else None)
-
-
-def is_over(state: TownState) -> bool:
-    """Whether the last day is over."""
-    return state["finished"]

@@ -98,14 +98,10 @@ def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> Ut
 
 def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Literal["score", "vary", "neither"]:
     """Return whether the prompt is scored, varied or neither before it is answered."""
-    if is_varied(runtime.context):
+    context = runtime.context
+    if context.parameters.prompts_are_varied or "vary_prompt" in context.nodes:
         return "vary"
     return "score" if should_score(state, runtime) else "neither"
-
-
-def is_varied(context: Context) -> bool:
-    """Whether prompts are varied: where the run's parameters say so, or a user's node does it."""
-    return context.parameters.prompts_are_varied or "vary_prompt" in context.nodes
 
 
 def should_score(state: UtteranceState, runtime: Runtime[Context]) -> bool:

@@ -174,7 +174,6 @@ def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...],
 
 
 def _recent_lines(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the latest lines of the dialogue as tokens, oldest first."""
     lines = [unit.text for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
     return tuple(tuple(tokenizer.encode(line)) for line in lines[-_RECENT_LINES:])
 
@@ -185,14 +184,7 @@ def utterance_of(reply: Reply, speaker: str) -> str:
 
 
 def written_reply(prompt: Prompt, text: str, ended: object, context: Context) -> Reply:
-    """Return the reply to the prompt that would hold this utterance.
-
-    Args:
-        prompt: The prompt for an utterance.
-        text: The utterance.
-        ended: Whether it ends the conversation; `None` where replies do not say.
-        context: Of the speaker.
-    """
+    """Return the reply that would hold this utterance; `ended` is `None` where replies do not say."""
     ending = None if ended is None else ended is True
     fields: dict[str, str | bool | int] = {prompt.speaker: text}
     if ending is not None:
@@ -205,15 +197,9 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
 def save_candidate(
     state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
 ) -> None:
-    """Store a candidate, with the utterance in people's original names, or all in those of the prompt.
+    """Store a candidate with its text in original names, or in those of the prompt if they are not put back.
 
-    Args:
-        state: The state of the utterance graph.
-        context: Of the speaker.
-        attempt: The number of the candidate.
-        reply: The reply that holds it.
-        speaker: The speaker's name in the prompt.
-        origin: How the candidate came about.
+    `speaker` is the name of the speaker in the prompt.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)

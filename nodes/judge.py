@@ -28,12 +28,7 @@ from tertulia.state.records import Candidate, Prompt, Reply
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of a candidate.
-
-    Attributes:
-        runs: The figure of each scoring run; their mean is the inconsistency.
-        comment: The judge's comment, if it gives any.
-    """
+    """The judgement of a candidate: the figure of each scoring run, and the judge's comment, if any."""
 
     runs: tuple[float, ...]
     comment: str | None = None
@@ -56,18 +51,13 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         judgement = await judge_by_likelihood(state, context, prompt, removed, candidate)
     else:
         judgement = await judge_by_rating(state, context, prompt, None if baseline else removed, candidate)
-    context.store.save_candidate(
-        context.run,
-        state["turn"],
-        candidate.model_copy(
-            update={
-                "inconsistency": judgement.inconsistency,
-                "inconsistency_runs": judgement.runs,
-                "comment": judgement.comment,
-            }
-        ),
-        state.get("part", ""),
-    )
+    figures = {
+        "inconsistency": judgement.inconsistency,
+        "inconsistency_runs": judgement.runs,
+        "comment": judgement.comment,
+    }
+    judged = candidate.model_copy(update=figures)
+    context.store.save_candidate(context.run, state["turn"], judged, state.get("part", ""))
     conflicts = not baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
     may_revise = len(state["inconsistency"]) < parameters.revisions_max and has_revision(state, context)
     return {
@@ -103,9 +93,6 @@ async def judge_by_rating(
     """Let the model comment and rate from 1 to 10, a few times. Source: APP §4.1.
 
     Args:
-        state: Who speaks, to whom, in which round.
-        context: Model, seed and parameters.
-        prompt: The full prompt.
         removed: The removed units; `None` for all items.
         candidate: The candidate; it is read in the names that people have in the prompt.
     """
@@ -164,11 +151,8 @@ async def judge_by_likelihood(
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
     prompt, in nats per token: positive where the removed facts make the utterance less likely.
     """
-    model, reply_prefix = (
-        context.asked_by(state["speaker"], state["turn"], step_of(state, "judge")),
-        reply_prefix_of(prompt),
-    )
-    reply = candidate.reply
+    model = context.asked_by(state["speaker"], state["turn"], step_of(state, "judge"))
+    reply_prefix, reply = reply_prefix_of(prompt), candidate.reply
     if "judge" in context.roles:  # another model may have written it
         reply = retokenized(model.tokenizer, reply, reply_prefix)
     full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), reply)

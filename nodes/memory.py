@@ -23,16 +23,7 @@ def recall(
     store: Store,
     parameters: Parameters,
 ) -> list[Memory]:
-    """Return the memories that a participant recalls: of those they came with, and in a simulation of their stream.
-
-    Args:
-        participant: Who recalls.
-        points: Focal points, at least one.
-        now: The present moment.
-        embedder: For relevance.
-        store: Where the stream is.
-        parameters: Weights, decay and limits.
-    """
+    """Return what a participant recalls for one or more focal points, from their memories and their stream."""
     stream, memories = participant.stream, participant.memories
     if stream is None:
         return retrieve_memories(memories, points, now, embedder, parameters)
@@ -59,9 +50,6 @@ def retrieve_memories(
     Args:
         memories: The stream; memories that are not from before `now` are passed over.
         points: Focal points, at least one.
-        now: The present moment.
-        embedder: For relevance.
-        parameters: Weights, decay and limits.
     """
     eligible = (memory for memory in memories if memory.created < now and may_be_recalled(memory))
     stream = list({memory.text: memory for memory in sorted(eligible, key=lambda memory: memory.created)}.values())
@@ -84,7 +72,6 @@ def best_of_stream(
         importance: `(N,)`, from 0 to 10.
         vectors: `(N, D)`, their embeddings.
         focal_points: `(P, D)`, those of the points.
-        parameters: Weights, decay and limits.
     """
     recent = recency(ages_s, parameters.recency_decay)
     relevance = np.array([vectors @ point for point in focal_points])
@@ -93,12 +80,7 @@ def best_of_stream(
 
 
 def best_of(found: Recollection, parameters: Parameters) -> list[int]:
-    """Return the numbers of the memories that `retrieve_memories` would choose among these, ascending.
-
-    Args:
-        found: The memories to choose from; each part of a score is scaled over the whole stream.
-        parameters: Weights, decay and limits.
-    """
+    """Return the numbers that `retrieve_memories` would choose of these; scores are scaled over the whole stream."""
     oldest, newest = found.created_span_s
     # Scaled to [0, 1], recency does not depend on the moment at which it is computed.
     recent = recency(newest - np.array(found.created_s), parameters.recency_decay)
@@ -122,7 +104,6 @@ def _best(
         recent: `(N,)` recency.
         importance: `(N,)`.
         spans: The range over which each is scaled to [0, 1]: `P` of relevance, then those of the other two.
-        parameters: Weights and limits.
     """
     least, most = parameters.memory_items
     *relevance_spans, recency_span, importance_span = spans

@@ -29,7 +29,6 @@ class PastUtterance:
     """An utterance as those that follow may take it into account.
 
     Attributes:
-        turn: Its turn.
         words: Its words, in lower case.
         removal_factor: λ that was in force; `None` where it was not λ that made it.
         inconsistency: The judge's figure of what was said; `None` where it was not judged.
@@ -91,12 +90,7 @@ def distinct_share(utterances: Sequence[Words], n: int = _N) -> float | None:
 
 
 def removal_factor_in_force(state: UtteranceState, context: Context) -> float | None:
-    """Return the λ by which the prompt of this turn is pruned; `None` where `retain` stands in its place.
-
-    Args:
-        state: Its `turn` counts; what was said before it is read from the store.
-        context: Of the speaker.
-    """
+    """Return λ for the prompt of this turn, given what was said before; `None` where `retain` is set instead."""
     parameters = context.parameters
     if parameters.diversity is not None and parameters.setpoint is not None:
         observed = observations(parameters.setpoint, History.before(context, state["turn"]))
@@ -109,7 +103,7 @@ def removal_factor_in_force(state: UtteranceState, context: Context) -> float | 
 
 
 def observations(setpoint: Setpoint, utterances: Sequence[PastUtterance]) -> list[Observation]:
-    """Return what stands behind each utterance, as λ is steered by it."""
+    """Return the observations after each utterance by which λ is steered."""
     running = running_measures([utterance.words for utterance in utterances], setpoint.n, setpoint.window)
     return [
         Observation(measure, utterance.removal_factor, utterance.inconsistency)
@@ -118,7 +112,7 @@ def observations(setpoint: Setpoint, utterances: Sequence[PastUtterance]) -> lis
 
 
 def running_measures(utterances: Sequence[Words], n: int, window: int) -> list[float | None]:
-    """Return dist-N behind each utterance, over so many last utterances."""
+    """Return dist-N over the last utterances, after each utterance."""
     return [distinct_share(utterances[max(0, count - window) : count], n) for count in range(1, len(utterances) + 1)]
 
 

@@ -5,9 +5,8 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.hearing import (
-    turns_heard,
-)
+from tertulia.nodes.meeting.hearing import latest_turns as latest_turns  # extensions import it from here
+from tertulia.nodes.meeting.hearing import turns_heard
 from tertulia.nodes.meeting.view import character_of
 from tertulia.nodes.memory import recall
 from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
@@ -105,7 +104,6 @@ def in_places(memories: Sequence[Memory], shown: Sequence[str]) -> list[Memory]:
 
 
 def _inner_life(state: UtteranceState, context: Context) -> InnerLife:
-    """Return the speaker's inner life in the round, as the steps of their cognition stored it."""
     store, run, round, speaker = context.store, context.run, state["round"], state["speaker"]
     need = store.step(run, round, speaker, "choose_mechanisms", InformationNeed)
     assessment = store.step(run, round, speaker, "assess", Assessment)

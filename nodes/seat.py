@@ -1,4 +1,4 @@
-"""A seat for a person, who takes part in the place of an agent; no model thinks for them.
+"""A seat for a person, who replaces an agent; no model thinks for them.
 
 1. Where they may speak, the graph is interrupted, and resumed with their answer.
 2. An answer is stored like a step of an agent's cognition before the graph is resumed: after a crash they are not asked
@@ -80,7 +80,6 @@ def is_persons(name: str, context: Context) -> bool:
 
 
 def _answer(context: Context, name: str, turn: int, round: int, now_s: float, may_pass: bool) -> Answer:
-    """Return a person's answer; where there is none yet, the graph is interrupted."""
     answer = answer_of(context, round, name)
     if answer is None:
         asked = {"agent": name, "turn": turn, "round": round, "sim_time_s": now_s, "may_pass": may_pass}
@@ -106,9 +105,7 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
     """Ask the person who has the seat, again while they owe words, and store their answer.
 
     Args:
-        context: The run.
         asked: The value with which the graph was interrupted.
-        ask: Asks the person.
 
     Raises:
         LeftError: They leave.

@@ -38,7 +38,7 @@ _RANGE_HALF = 0.05
 
 @dataclass(frozen=True)
 class Observation:
-    """What stands behind an utterance.
+    """What is observed after an utterance.
 
     Attributes:
         running: dist-N over the last utterances, this one among them; `None` where there are too few words.
@@ -56,7 +56,6 @@ class Steering:
     """λ for the next utterance, and why.
 
     Attributes:
-        removal_factor: λ.
         calibrated: The λ at which the calibration has the asked figure.
         deviation: By how much the running measure is above what was expected; `None` before there is one.
         for_diversity: By how much λ should depart from the calibrated one, for the running measure's sake.
@@ -71,13 +70,7 @@ class Steering:
 
 
 def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) -> Steering:
-    """Return λ for the utterance that follows those observed.
-
-    Args:
-        setpoint: The calibration.
-        target: The asked figure of its metric.
-        observed: Everything said so far, oldest first.
-    """
+    """Return λ for the next utterance, given the asked figure and everything observed so far, oldest first."""
     calibrated = setpoint.removal_factor_for(target)
     least, most = setpoint.reachable
     worth = (most - least) ** 2 / ((most - least) ** 2 + _RANGE_HALF**2)
@@ -88,7 +81,8 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
         if not factors:
             continue
         factor = sum(factors) / len(factors)
-        deviation = _deviation(setpoint, count, observed[count - 1].running, factor)
+        running = observed[count - 1].running
+        deviation = None if running is None else running - setpoint.expected_running(count, factor)
         estimated = setpoint.gain(count) * (deviation or 0.0)
         for_diversity = worth * (setpoint.removal_factor_for(target - estimated) - calibrated)
         for_consistency = -_excess(setpoint, recent, factor) * _CAUTION
@@ -103,10 +97,6 @@ def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) ->
             for_consistency=for_consistency,
         )
     return steering
-
-
-def _deviation(setpoint: Setpoint, count: int, running: float | None, factor: float) -> float | None:
-    return None if running is None else running - setpoint.expected_running(count, factor)
 
 
 def _excess(setpoint: Setpoint, recent: Sequence[Observation], factor: float) -> float:

@@ -3,7 +3,7 @@
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.generate import candidate_at
-from tertulia.nodes.limits import Progress, dialogue_is_over
+from tertulia.nodes.limits import limit_is_reached
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import DialogueState, GroupState
 from tertulia.state.records import Turn, TurnRecord
@@ -23,7 +23,7 @@ async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialog
     record = spoken_turn(state, context)
     context.record(RecordedTurn(record))
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
-    is_over = dialogue_is_over(Progress(record.turn.turn, now_s, context.start, context.parameters))
+    is_over = limit_is_reached(record.turn.turn, now_s, context.parameters)
     return {"sim_time_s": now_s, "finished": record.turn.ended or is_over}
 
 

@@ -1,1 +1,8 @@
-"""Prompts as data: templates, blocks and units, assembling, removing, rendering. Knows no model."""
+"""Prompts as data: templates, blocks and units, assembling, removing, rendering. Knows no model.
+
+* Prompts by task: `assemble` (an utterance), `cognition`, `choices`, `judge`, `revise`, `ending`, `album`, `town`,
+  `annotation`.
+* From blocks to tokens: `units`, `render`; what is done to a prompt between: `remove`, `vary`, `renaming`.
+* Wording: `templates`, `examples`, `words`, `names`, `attendance`.
+* Replies: `shape` asks for their form, `placeholders` tells what only repeats it.
+"""

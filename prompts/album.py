@@ -20,7 +20,7 @@ from tertulia.state.records import Prompt
 
 @dataclass(frozen=True)
 class PastExchange:
-    """An exchange that somebody remembers."""
+    """A remembered exchange."""
 
     asker: str
     answerer: str
@@ -35,17 +35,11 @@ class CallMaterial:
 
     Attributes:
         call: `plan`, `question` or `answer`.
-        setting: How the speaker is asked.
-        speaker: Whose utterance is asked for.
-        asker, answerer: The two who meet.
-        place: Where, if that is known.
         history: The exchanges that the speaker remembers, oldest first.
         album: The speaker's pictures, oldest first.
         picture: The picture that the two look at; `None` while it is being chosen.
         is_seen: Whether the model is shown the picture; else it is told.
-        question: What the answerer is asked.
         example: What somebody is asked and replies in the example of `chat_turns`.
-        language: What the prompt is written in.
     """
 
     call: str
@@ -80,12 +74,8 @@ def assemble_call(material: CallMaterial, layout: Layout, parameters: Parameters
 
 
 def _fill(material: CallMaterial, entry: str, **variables: object) -> str:
-    known = {
-        "speaker": material.name,
-        "partner": material.partner,
-        "asker": material.asker,
-        "answerer": material.answerer,
-    }
+    known = {"speaker": material.name, "partner": material.partner}
+    known |= {"asker": material.asker, "answerer": material.answerer}
     return template("album", material.language).fill(entry, known | variables)
 
 
@@ -113,7 +103,6 @@ def _parts(material: CallMaterial, layout: Layout, block: str) -> Iterable[Part]
 
 
 def _shown(material: CallMaterial) -> str:
-    """Return the picture as the speaker is asked about it."""
     if material.picture is None or material.is_seen:
         return _fill(material, "shown.seen")
     return _fill(material, "shown.told", picture=material.picture.caption)
@@ -138,18 +127,8 @@ def _role(material: CallMaterial) -> Iterable[Part]:
 
 def _history(material: CallMaterial) -> Iterable[Part]:
     for past in material.history:
-        yield Part(
-            "item",
-            _fill(
-                material,
-                "previous_dialogues.item",
-                asker=past.asker,
-                answerer=past.answerer,
-                picture=past.picture.described,
-                question=past.question,
-                answer=past.answer,
-            ),
-        )
+        shown = {**vars(past), "picture": past.picture.described}
+        yield Part("item", _fill(material, "previous_dialogues.item", **shown))
 
 
 def _album(material: CallMaterial) -> Iterable[Part]:

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, takewhile
 
 from tertulia.prompts.templates import template
-from tertulia.state.records import Prompt, Turn, Unit
+from tertulia.state.records import Prompt, Turn, Unit, UnitKind
 
 #: The block that prompts about the same part of a conversation have in common, at their beginning.
 _CONVERSATION = "conversation"
+
+_Part = tuple[str, UnitKind, str]
 
 
 def inventory_items() -> dict[int, str]:
@@ -22,29 +24,17 @@ def inventory_items() -> dict[int, str]:
 
 
 def ask_inventory(turns: Iterable[Turn], name: str, items: Sequence[str]) -> Prompt:
-    """Return the prompt that asks how well descriptions fit a person. Source: ChatAgents App. E.
-
-    Args:
-        turns: A part of a conversation.
-        name: Whom it is about.
-        items: The descriptions; they are the keys of the answer, each with a rating from 1 to 5.
-    """
+    """Return the prompt that asks how well each item fits a person, from 1 to 5. Source: ChatAgents App. E."""
     texts = template("inventory")
     form = dict.fromkeys(items, texts.fill("rating", {}))
     return _prompt("inventory", turns, [("task", "text", texts.fill("task", {"name": name}))], form)
 
 
 def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterable[str]) -> Prompt:
-    """Return the prompt that asks what each of several lines does.
-
-    Args:
-        before: Lines that precede them, as context.
-        turns: The lines.
-        acts: Names of speech acts; the answer has one for each line, or `none`.
-    """
+    """Return the prompt that asks which of these acts, or `none`, each line does, after the lines before."""
     texts = template("speech_acts")
     lines = [texts.fill("numbered", {"number": turn.turn, "name": turn.speaker, "text": turn.text}) for turn in turns]
-    asked = [
+    asked: list[_Part] = [
         ("lines", "text", texts.fill("these", {})),
         *(("lines", "item", line) for line in lines),
         *(("acts", "item", texts.fill(f"acts.{act}", {})) for act in (*acts, "none")),
@@ -59,20 +49,18 @@ def shared_units(prompt: Prompt) -> int:
     return sum(unit.block == _CONVERSATION for unit in prompt.units)
 
 
-def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[tuple[str, str, str]], form: Mapping[str, str]) -> Prompt:
+def _prompt(name: str, turns: Iterable[Turn], asked: Sequence[_Part], form: Mapping[str, str]) -> Prompt:
     texts = template(name)
-    lines = [
-        texts.fill("silence", {})
-        if turn.speaker is None
-        else texts.fill("line", {"name": turn.speaker, "text": turn.text})
-        for turn in turns
-    ]
-    conversation = [("text", texts.fill("lead", {})), *(("item", line) for line in lines)] if lines else []
+    parts: list[_Part] = []
+    for turn in turns:
+        line = "silence" if turn.speaker is None else "line"
+        parts.append((_CONVERSATION, "item", texts.fill(line, {"name": turn.speaker, "text": turn.text})))
+    if parts:
+        parts.insert(0, (_CONVERSATION, "text", texts.fill("lead", {})))
     output = texts.fill("form", {"form": json.dumps(form, ensure_ascii=False)})
-    shown = ((_CONVERSATION, kind, text) for kind, text in conversation)
-    parts = [*shown, *asked, ("output_instruction", "text", output)]
-    units = tuple(
-        Unit(id=f"{block}.{index}", block=block, kind="item" if kind == "item" else "text", text=text)
+    parts += [*asked, ("output_instruction", "text", output)]
+    units = (
+        Unit(id=f"{block}.{index}", block=block, kind=kind, text=text)
         for index, (block, kind, text) in enumerate(parts)
     )
-    return Prompt(units=units, speaker="", layout="single_message")
+    return Prompt(units=tuple(units), speaker="", layout="single_message")

@@ -27,11 +27,9 @@ class InnerLife:
     """The inner life of a speaker in a group chat: character, plan, findings, assessment. Source: ChatAgents §III-A.
 
     Attributes:
-        character: Their personality and plan in this run.
         done: By sub-goal of the plan, whether it is done.
         findings: Pairs of a mechanism and a sentence that it returned.
         assessment: Their view of the situation, and their thought.
-        clock: The time of day.
     """
 
     character: Character
@@ -46,20 +44,13 @@ class UtteranceMaterial:
     """The material from which the prompt for an utterance is assembled.
 
     Attributes:
-        start: The case, or the meeting.
-        speaker: The name of the speaker.
-        listeners: The names of the listeners.
         memories: The memories that the speaker recalls, in the order of the prompt.
         turns: Those of the last turns of the current dialogue that the speaker has heard, oldest first.
-        human_needs: How the speaker feels, if that was drawn.
         previous_dialogues_max: How many earlier dialogues to show, the latest.
         asks_ending: Whether the reply shall say if it ends the conversation.
         inner_life: The inner life of a speaker in a group chat; `None` in a dialogue of two.
-        changes: Who came and who left meanwhile.
         exchange: What somebody is asked and replies in the example of `chat_turns`; `None`: the first there is.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
-        language: What the prompt is written in.
-        special_rules: Whether rules of how to speak stand in it.
     """
 
     start: Case | Meeting
@@ -87,7 +78,6 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
     """Return the full prompt for an utterance.
 
     Args:
-        material: What it is assembled from.
         layout: `single_message` (the paper's) or `chat_turns` (for chat-tuned models).
         blocks: Initials of the blocks in the order in which they shall stand.
         removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
@@ -99,10 +89,7 @@ def reply_object(speaker: str, text: str, ended: bool | None, language: str = DE
     """Return an utterance as the JSON object that a reply shall be. Source: APP Table 9, output instruction.
 
     Args:
-        speaker: Who speaks.
-        text: What they say.
         ended: Whether it ends the conversation; `None` where replies do not say.
-        language: Of the prompt.
     """
     ending = {} if ended is None else {end_question(speaker, language): ended}
     return json.dumps({speaker: text, **ending}, ensure_ascii=False)
@@ -114,7 +101,7 @@ def end_question(speaker: str, language: str = DEFAULT) -> str:
 
 
 def reply_prefix_of(prompt: Prompt) -> str:
-    """Return the beginning of the reply that stands at the end of a prompt of this layout."""
+    """Return the beginning of the reply with which a prompt of this layout ends."""
     if prompt.layout != "chat_turns":
         return ""
     return f'{{{json.dumps(prompt.speaker, ensure_ascii=False)}: "'
@@ -152,7 +139,7 @@ def _one_text(block: str) -> Callable[[UtteranceMaterial, Layout], list[Part]]:
 
 
 def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[Part]) -> list[Part]:
-    """Return the items of a block behind its lead; nothing where there are none, as empty blocks are not rendered."""
+    """Return the lead of a block and its items; nothing without items, as empty blocks are not rendered."""
     items = list(items)
     return [Part("text", _fill(material, f"{block}.lead")), *items] if items else []
 
@@ -167,7 +154,6 @@ def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
 
 
 def _character(material: UtteranceMaterial) -> Iterable[Part]:
-    """Yield the basic information of a participant in a meeting beside the persona."""
     if material.inner_life is None or isinstance(material.start, Case):
         return
     attendee, character = material.start.participant(material.speaker), material.inner_life.character
@@ -188,28 +174,22 @@ def _human_needs(material: UtteranceMaterial, layout: Layout) -> list[Part]:
     needs = material.human_needs
     if needs is None:
         return []
-    sentences = [
-        _fill(
-            material,
-            "human_needs.need_with_modifier" if modifier else "human_needs.need",
-            modifier=word(modifier, material.language),
-            adjective=word(adjective, material.language),
-        )
-        for modifier, adjective in needs.unsatisfied
-    ]
+    language = material.language
+    sentences = []
+    for modifier, adjective in needs.unsatisfied:
+        entry = "human_needs.need_with_modifier" if modifier else "human_needs.need"
+        modifier, adjective = word(modifier, language), word(adjective, language)
+        sentences.append(_fill(material, entry, modifier=modifier, adjective=adjective))
     if needs.emotion is not None:
-        sentences.append(_fill(material, "human_needs.emotion", emotion=word(needs.emotion, material.language)))
-    closeness = word(needs.closeness, material.language)
-    sentences.append(_fill(material, "human_needs.closeness", closeness=closeness))
+        sentences.append(_fill(material, "human_needs.emotion", emotion=word(needs.emotion, language)))
+    sentences.append(_fill(material, "human_needs.closeness", closeness=word(needs.closeness, language)))
     return _with_lead(material, "human_needs", (Part("item", sentence) for sentence in sentences))
 
 
 def _memory(material: UtteranceMaterial, layout: Layout) -> list[Part]:
-    return _with_lead(
-        material,
-        "memory",
-        (Part("item", _fill(material, "memory.item", memory=memory.text), memory.id) for memory in material.memories),
-    )
+    memories = material.memories
+    items = (Part("item", _fill(material, "memory.item", memory=memory.text), memory.id) for memory in memories)
+    return _with_lead(material, "memory", items)
 
 
 def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[Part]:
@@ -217,21 +197,14 @@ def _previous_dialogues(material: UtteranceMaterial, layout: Layout) -> list[Par
         return []
     shown = material.start.previous_dialogues
     shown = shown[max(0, len(shown) - material.previous_dialogues_max) :]
-    items = [
-        Part(
-            "item",
-            _fill(
-                material,
-                "previous_dialogues.item",
-                date=_date(material, dialogue.time),
-                lines="\n".join(
-                    _fill(material, "previous_dialogues.line", name=line.speaker, text=line.text)
-                    for line in dialogue.utterances
-                ),
-            ),
+    items = []
+    for dialogue in shown:
+        lines = (
+            _fill(material, "previous_dialogues.line", name=line.speaker, text=line.text)
+            for line in dialogue.utterances
         )
-        for dialogue in shown
-    ]
+        date = _date(material, dialogue.time)
+        items.append(Part("item", _fill(material, "previous_dialogues.item", date=date, lines="\n".join(lines))))
     parts = _with_lead(material, "previous_dialogues", items)
     return [*parts, Part("text", _fill(material, "previous_dialogues.tail"))] if parts else []
 
@@ -245,27 +218,19 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[Part]:
         return [*parts, *_meeting(material, case)]
     first, second = case.initiator, case.partner
     known = first.activity is not None and second.activity is not None
-    parts.append(
-        Part(
-            "item",
-            _fill(
-                material,
-                "environment.both_active" if known else "environment.meeting",
-                layout,
-                first=first.persona.name,
-                second=second.persona.name,
-                activity=first.activity,
-                listener_activity=second.activity,
-            ),
-            "context",
-        )
+    context = _fill(
+        material,
+        "environment.both_active" if known else "environment.meeting",
+        layout,
+        first=first.persona.name,
+        second=second.persona.name,
+        activity=first.activity,
+        listener_activity=second.activity,
     )
-    return parts
+    return [*parts, Part("item", context, "context")]
 
 
 def _meeting(material: UtteranceMaterial, meeting: Meeting) -> Iterable[Part]:
-    """Yield the environment of a meeting beside its place: `FIXED_UNITS`."""
-
     def item(id: str, entry: str = "", **variables: object) -> Part:
         return Part("item", _fill(material, f"environment.{entry or id}", "single_message", **variables), id)
 
@@ -349,7 +314,7 @@ def _line(material: UtteranceMaterial, turn: Turn) -> str:
 
 
 def _line_as_turn(material: UtteranceMaterial, turn: Turn) -> str:
-    """Return a line as the text of a chat turn; in a group chat a line of somebody else names its speaker."""
+    """Return a line as the text of a chat turn; in a group chat other people's lines name their speakers."""
     if turn.speaker == material.speaker:
         ended = turn.ended if material.asks_ending else None
         return reply_object(material.speaker, turn.text, ended, material.language)

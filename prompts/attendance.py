@@ -8,7 +8,7 @@ from tertulia.state.text import one_line
 
 
 def lines_and_changes(turns: Sequence[Turn], changes: Iterable[AttendanceChange]) -> list[Turn | AttendanceChange]:
-    """Return turns, in their order, each behind who came and who left until its first word."""
+    """Return turns in their order, each after the arrivals and departures up to its first word."""
     waiting = sorted(changes, key=lambda change: change.sim_time_s)
     events: list[Turn | AttendanceChange] = []
     for turn in turns:
@@ -19,12 +19,7 @@ def lines_and_changes(turns: Sequence[Turn], changes: Iterable[AttendanceChange]
 
 
 def change_entry(change: AttendanceChange, reader: str) -> tuple[str, dict[str, str]]:
-    """Return the entry of a template for a change, and what fills it in.
-
-    Args:
-        change: Who comes or leaves.
-        reader: Who reads the line: that of their own coming is another.
-    """
+    """Return the entry of a template for a change, and its variables; the reader's own coming has another entry."""
     if change.joined:
         return "you_come" if change.agent == reader else "comes", {"name": change.agent}
     reason = one_line(change.reason or "").rstrip(" .。")

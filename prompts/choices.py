@@ -18,13 +18,7 @@ _NEUTRAL = ("first", "second", "third")
 
 
 def assemble_choice(situation: AgentSituation, ask: str, tokenizer: Tokenizer) -> RenderedPrompt:
-    """Return the prompt that ends where the agent chooses, after the latest lines that they noticed.
-
-    Args:
-        situation: The agent's situation.
-        ask: The beginning of the sentence that an option completes.
-        tokenizer: The tokenizer of the model.
-    """
+    """Return the prompt that ends with `ask`, the beginning of a sentence, after the latest lines the agent noticed."""
     return _rendered(situation, [_line(turn, situation.language) for turn in situation.lines[-_LINES:]], ask, tokenizer)
 
 
@@ -43,7 +37,7 @@ def _line(turn: Turn, language: str) -> str:
 
 
 def _rendered(situation: AgentSituation, lines: Sequence[str], ask: str, tokenizer: Tokenizer) -> RenderedPrompt:
-    """Return a prompt as plain text, a unit on each line; what stands before the last one is shared by all choices."""
+    """Return a prompt as plain text, a unit on each line; all choices share everything before the last line."""
     texts, meeting = template("choices", situation.language), situation.meeting
     about = {"name": situation.name, "title": meeting.title, "description": meeting.description}
     parts = [texts.fill("person", {"value": situation.agent.persona.background or situation.name})]

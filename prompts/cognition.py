@@ -16,7 +16,7 @@ from tertulia.state.cognition import Character
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting
 from tertulia.state.parameters import Layout
-from tertulia.state.records import Prompt, Turn, Unit
+from tertulia.state.records import Prompt, Turn, Unit, UnitKind
 
 #: The block that stays the same for a whole meeting: every prompt to the agent begins with it.
 _SELF = "self"
@@ -29,18 +29,12 @@ class AgentSituation:
     """The situation of an agent in a round, as the prompts of their cognition describe it.
 
     Attributes:
-        meeting: The meeting.
-        agent: The agent, as the scenario has them.
-        character: Their personality and plan in this run.
-        now: The simulated time.
-        present: Names of those who are there.
         emotion, emotion_strength: What the agent feels, and how strongly, in [0, 1].
         lines: The turns that the agent has heard, or noticed, oldest first.
         missed: Whether the agent heard the last message and did not notice it.
         changes: Who came and who left meanwhile, the agent's own coming among them.
         has_heard_nothing: Whether the others have talked, and the agent has heard nothing of it.
         last_situation, last_thought: How the agent saw things in the round before, and thought; empty at first.
-        language: What the prompts are written in.
     """
 
     meeting: Meeting
@@ -72,9 +66,6 @@ class Question:
         name: Section of the template: its `lead` stands before the items, its `task` behind them.
         form: What each field of the answer means, in its place; shown in the layout `single_message`.
         example: An answer in another situation; shown as an exchange in the layout `chat_turns`.
-        items: Information for this question.
-        variables: What the task uses.
-        source: The template that has the section.
     """
 
     name: str
@@ -114,7 +105,7 @@ def line_of(turn: Turn, language: str = DEFAULT) -> str:
 
 
 def line_of_change(change: AttendanceChange, reader: str, language: str = DEFAULT) -> str:
-    """Return the line that says that somebody comes or leaves, as an agent reads it."""
+    """Return the line about an arrival or a departure, as an agent reads it."""
     entry, values = change_entry(change, reader)
     return template("cognition", language).fill(f"attendance.{entry}", values)
 
@@ -124,7 +115,7 @@ def clock(time: datetime) -> str:
     return f"{time:%H:%M}"
 
 
-_Part = tuple[str, str, str]
+_Part = tuple[str, UnitKind, str]
 
 
 def _self(situation: AgentSituation) -> Iterable[_Part]:
@@ -184,12 +175,7 @@ def _moment(situation: AgentSituation) -> Iterable[_Part]:
 
 
 def _prompt(
-    speaker: str,
-    self_: Sequence[_Part],
-    moment: Sequence[_Part],
-    question: Question,
-    layout: Layout,
-    language: str,
+    speaker: str, self_: Sequence[_Part], moment: Sequence[_Part], question: Question, layout: Layout, language: str
 ) -> Prompt:
     texts = template(question.source, language)
     task = texts.fill(f"{question.name}.task", {"name": speaker, **question.variables})
@@ -215,9 +201,7 @@ def _units(parts: Iterable[_Part]) -> list[Unit]:
     units = []
     for block, kind, text in parts:
         counts[block] = counts.get(block, 0) + 1
-        units.append(
-            Unit(id=f"{block}.{counts[block]}", block=block, kind="item" if kind == "item" else "text", text=text)
-        )
+        units.append(Unit(id=f"{block}.{counts[block]}", block=block, kind=kind, text=text))
     return units
 
 

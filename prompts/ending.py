@@ -9,14 +9,7 @@ from tertulia.state.records import Prompt, Unit
 def assemble_ending(
     before: str | None, reply: str, tokenizer: Tokenizer, language: str = DEFAULT
 ) -> tuple[RenderedPrompt, tuple[str, str]]:
-    """Return the prompt, and its two continuations: they part, they go on talking.
-
-    Args:
-        before: The line before the reply; `None` if the reply opens the conversation.
-        reply: The utterance that may have ended it.
-        tokenizer: The tokenizer of the model.
-        language: What the question is written in.
-    """
+    """Return the prompt, with the line before the reply if any, and its two continuations: part, go on talking."""
     prompt = ending_prompt(before, reply, language)
     tokens = tuple(tokenizer.encode(prompt.units[0].text))
     rendered = RenderedPrompt(tokens, {"text": (0, len(tokens))}, {"text": "ending"}, source=prompt)
@@ -32,5 +25,5 @@ def ending_prompt(before: str | None, reply: str, language: str = DEFAULT) -> Pr
 
 
 def continuation(parts: bool, language: str = DEFAULT) -> str:
-    """Return what stands behind the prompt where they part, or where they go on talking."""
+    """Return the continuation of the prompt in which they part, or go on talking."""
     return template("ending", language).fill("part" if parts else "go_on", {})

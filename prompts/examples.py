@@ -18,12 +18,12 @@ def draw_example(question: str, generator: random.Random, language: str = DEFAUL
 
 
 def exchanges(language: str = DEFAULT) -> list[tuple[str, str]]:
-    """Return what somebody is asked and replies in examples of talk; in English where a language has none."""
+    """Return example questions and replies of talk; in English for a language without examples."""
     return [(asked, replied) for asked, replied in _of_language("exchange", language)]
 
 
 def album_exchanges(call: str, setting: str, language: str = DEFAULT) -> list[tuple[str, str]]:
-    """Return what somebody is asked and replies in examples of a call of an album chat."""
+    """Return example questions and replies for a call of an album chat."""
     return [(asked, replied) for asked, replied in _of_language("album", language)[call][setting]]
 
 
@@ -48,5 +48,4 @@ def examples(language: str = DEFAULT) -> dict[str, Any]:
 
 
 def _of_language(question: str, language: str) -> Any:
-    """Return the examples of a question, in English where a language has none."""
     return examples(language).get(question) or examples()[question]

@@ -1,4 +1,4 @@
-"""Names, words and clauses as they stand one after another in sentences."""
+"""Lists of names, words and clauses within sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,7 @@ from tertulia.state.languages import DEFAULT
 
 @dataclass(frozen=True)
 class _Joints:
-    """What stands in the lists of a language.
-
-    Attributes:
-        between: Between words.
-        last_name, last_quality: Before the last of several names, and of several adjectives.
-        nobody: Where there are no names.
-        clauses: Between clauses.
-    """
+    """The separators of lists in a language."""
 
     between: str
     last_name: str

@@ -1,4 +1,4 @@
-"""What stands in a form or a play and is no speech: `what Maria Lopez says`, and `Maria Lopez:` before it."""
+"""Text of a form or a play that is no speech: `what Maria Lopez says`, and `Maria Lopez:` before it."""
 
 import difflib
 import json
@@ -65,7 +65,7 @@ def continues_placeholder(text: str, placeholder: str | None) -> bool:
 
 
 def is_label(text: str, prompt: Prompt | None) -> bool:
-    """Return whether a text so far is a name of the prompt and a colon, as who speaks stands in a play."""
+    """Return whether a text so far is a name of the prompt and a colon, as before a line of a play."""
     found = _LABEL.fullmatch(text)
     if found is None or prompt is None:
         return False

@@ -49,7 +49,7 @@ class Renaming:
         return _replaced(text, _forms(self.names, self.people)) if self.names else text
 
     def put_back(self, text: str) -> str:
-        """Return a text with the original names; new last names that stand alone are replaced, too."""
+        """Return a text with the original names; new last names that occur alone are replaced, too."""
         if not self.names:
             return text
         originals = {new: old for old, new in self.names.items()}
@@ -104,11 +104,7 @@ def names_in_words(people: Sequence[str], parameters: Parameters) -> Renaming:
 
 
 def check_known(people: Sequence[str], choice: str) -> None:
-    """Refuse other names for somebody who is none of the people.
-
-    Raises:
-        UsageError: Nobody is called A of `A=B`, or more than one is.
-    """
+    """Raise `UsageError` if the A of a pair `A=B` names no person here, or more than one."""
     known = _known_as(people)
     for old in read_names(choice) if choice not in NAME_CHOICES else ():
         if old not in known:
@@ -136,16 +132,11 @@ def check_names(people: Sequence[str], parameters: Parameters) -> None:
 
 def renamed(prompt: Prompt, renaming: Renaming) -> Prompt:
     """Return the prompt with the new names, in the texts of all units and as speakers."""
-    units = tuple(
-        unit.model_copy(
-            update={
-                "text": renaming.rename(unit.text),
-                "speaker": None if unit.speaker is None else renaming.name_of(unit.speaker),
-            }
-        )
-        for unit in prompt.units
-    )
-    return prompt.model_copy(update={"units": units, "speaker": renaming.name_of(prompt.speaker)})
+    units = []
+    for unit in prompt.units:
+        speaker = None if unit.speaker is None else renaming.name_of(unit.speaker)
+        units.append(unit.model_copy(update={"text": renaming.rename(unit.text), "speaker": speaker}))
+    return prompt.model_copy(update={"units": tuple(units), "speaker": renaming.name_of(prompt.speaker)})
 
 
 def first_name(name: str) -> str:
@@ -171,14 +162,9 @@ def _forms(names: Mapping[str, str], people: Sequence[str]) -> dict[str, str]:
 
     All other full names stand for themselves, so that no part of them is taken for a person's name. A first name
     becomes the new first name, or the full new name where several people have that first name.
-
-    Args:
-        names: New names by old names, of those who get another.
-        people: The old names of all.
     """
-    firsts, new_firsts = (
-        Counter(map(first_name, called)) for called in (people, [names.get(person, person) for person in people])
-    )
+    firsts = Counter(map(first_name, people))
+    new_firsts = Counter(first_name(names.get(person, person)) for person in people)
     forms = {}
     for old, new in names.items():
         first, new_first = first_name(old), first_name(new)
@@ -223,7 +209,7 @@ def _is_part_of_a_word(text: str, start: int, end: int) -> bool:
 
 
 def _is_part_of_a_name(text: str, start: int, end: int) -> bool:
-    """Whether a word with a capital letter beside it makes it somebody else's name, or a place's.
+    """Whether a capitalised neighbour makes a word part of another person's name, or of a place's.
 
     A word that begins a sentence has a capital letter anyway: there it is a name unless English sentences often begin
     with it, or it is of another language.
@@ -252,7 +238,7 @@ def _words(of: str) -> frozenset[str]:
 
 @lru_cache
 def _lists() -> dict[str, list[str]]:
-    """Return the names of `famous` and `rare`, and the words that stand beside names."""
+    """Return the names of `famous` and `rare`, and the words that occur beside names."""
     file = resources.files("tertulia.prompts").joinpath("templates", "names.yaml")
     lists: dict[str, list[str]] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return lists

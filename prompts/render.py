@@ -17,7 +17,6 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
 
     Args:
         prompt: The units in order; the layout says how they become messages.
-        tokenizer: The tokenizer of the model.
         reply_prefix: A beginning of the reply, put at the end of the prompt.
         shared_units: The number of units at the beginning that other prompts share.
     """
@@ -55,13 +54,7 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
 
 
 def retokenized(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> Reply:
-    """Return a reply that another model wrote, in the tokens of a model that reads it.
-
-    Args:
-        tokenizer: The reader's tokenizer.
-        reply: The reply; its text is a JSON object.
-        reply_prefix: The beginning that stands at the end of the reader's prompt.
-    """
+    """Return a reply of another model in the reader's tokens, without the prefix that ends the reader's prompt."""
     written = reply.text.removeprefix(reply_prefix)
     first = next((value for value in reply.fields.values() if isinstance(value, str)), None)
     quoted = written if first is None else json.dumps(first, ensure_ascii=False)[1:-1]

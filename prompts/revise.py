@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from tertulia.prompts.templates import template
 from tertulia.state.languages import DEFAULT
@@ -15,14 +14,10 @@ class Conflict:
     """An utterance that contradicts what was removed from its prompt.
 
     Attributes:
-        speaker: Whose utterance it is.
         listener: The listeners' names, as in a sentence.
         statements: The removed items.
         last_line: The line before it; `None` where it opens the conversation.
-        reply: The utterance.
-        comment: The judge's comment, if it gives any.
         layout: Of the prompt for the utterance, whose form of a reply the rewriting has.
-        language: What the question is written in.
     """
 
     speaker: str
@@ -48,7 +43,7 @@ def assemble_choice(conflict: Conflict) -> Prompt:
     return _prompt(conflict, "choose")
 
 
-def _prompt(conflict: Conflict, question: Literal["rewrite", "choose"], value: str = "") -> Prompt:
+def _prompt(conflict: Conflict, question: str, value: str = "") -> Prompt:
     return Prompt(units=tuple(_units(conflict, question, value)), speaker=conflict.speaker, layout="single_message")
 
 

@@ -1,4 +1,4 @@
-"""The form of a reply in words, and as a JSON Schema, for models whose decoding can't be constrained."""
+"""The form of a reply in words and as a JSON Schema, for models without constrained decoding."""
 
 import json
 from collections.abc import Sequence

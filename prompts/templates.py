@@ -24,13 +24,7 @@ class PromptTemplate:
     """
 
     def __init__(self, name: str, text: str, original: "PromptTemplate | None" = None) -> None:
-        """Read a template file.
-
-        Args:
-            name: Its name.
-            text: The YAML.
-            original: The English file that has what this one lacks.
-        """
+        """Read a template file; `original` is the English template that has what this one lacks."""
         document = read_yaml(text)
         self._original = original
         declared = set(document.pop("variables"))

@@ -1,10 +1,10 @@
-"""From the parts of blocks to the units of a prompt, in the order in which they stand. Source: APP §2, Table 1."""
+"""From the parts of blocks to the units of a prompt, in prompt order. Source: APP §2, Table 1."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tertulia.state.parameters import Layout
-from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
+from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit, UnitKind
 
 #: Items that λ may never remove, nor a length of their block drop or copy: what a meeting is about, who is there, what
 #: time it is, and with that its end and the speaker's departure. Only meetings have units of these ids.
@@ -16,14 +16,12 @@ class Part:
     """A part of a block, which becomes a unit.
 
     Attributes:
-        kind: `item` or `text`.
-        text: What it says.
         id: What its id ends with; `None`: its kind, and its number among those of its kind.
         speaker: Who said it, where it is shown as a chat turn.
         picture: Content hash of the picture that a model is shown in its place.
     """
 
-    kind: str
+    kind: UnitKind
     text: str
     id: str | None = None
     speaker: str | None = None
@@ -31,7 +29,7 @@ class Part:
 
 
 def order_of(blocks: str, layout: Layout) -> list[str]:
-    """Return the names of all blocks in the order in which they stand in a layout.
+    """Return the names of all blocks in the order of a layout.
 
     Args:
         blocks: Initials of those that have one, in order.
@@ -51,11 +49,8 @@ def prompt_of(
     """Return the prompt that the parts of its blocks make.
 
     Args:
-        speaker: Whose utterance is asked for.
-        layout: How it is laid out.
         blocks: Initials of the blocks in the order in which they shall stand.
         removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
-        parts_of: From the name of a block to its parts.
     """
     removable_blocks = {BLOCK_INITIALS[initial] for initial in removable}
     units: list[Unit] = []
@@ -68,7 +63,7 @@ def prompt_of(
                 Unit(
                     id=id,
                     block=block,
-                    kind="item" if part.kind == "item" else "text",
+                    kind=part.kind,
                     text=part.text,
                     removable=part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS,
                     speaker=part.speaker,

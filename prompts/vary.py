@@ -36,9 +36,7 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
     over where it shall be only about so long.
 
     Args:
-        prompt: The prompt.
         lengths: By initial of a block.
-        generator: Draws the items to drop or to copy.
 
     Raises:
         UsageError: A block has no items, or whole items can't make its length, where it shall be exact.
@@ -88,7 +86,7 @@ def _size(unit: Unit, length: BlockLength) -> int:
 def _times(
     sizes: Sequence[int], target: int, exact: bool, generator: random.Random, may_be_empty: bool
 ) -> list[int] | None:
-    """Return how often every item shall stand; `None` where no selection of whole items has the length."""
+    """Return how often to repeat every item; `None` if no selection of whole items has the length."""
     total = sum(sizes)
     target = target if exact else _nearest_totals(sizes, target, may_be_empty)[0]
     if target < 0:
@@ -99,7 +97,7 @@ def _times(
 
 
 def _dropping(sizes: Sequence[int], surplus: int, generator: random.Random) -> list[int] | None:
-    """Return how often every item stands when items of exactly this total size are dropped, in a random order.
+    """Return how often to repeat every item so as to drop exactly this total size, in a random order.
 
     `None` where no selection of items has that size.
     """
@@ -119,7 +117,7 @@ def _dropping(sizes: Sequence[int], surplus: int, generator: random.Random) -> l
 
 
 def _copying(sizes: Sequence[int], missing: int, generator: random.Random) -> list[int] | None:
-    """Return how often every item stands when copies of exactly this total size are drawn; `None` if none have it."""
+    """Return how often to repeat every item so as to add exactly this total size; `None` if no copies have it."""
     can_make = _sums_with_repetition(sizes, missing)
     if not can_make[missing]:
         return None
@@ -189,6 +187,6 @@ def candidate_keys(number: int, language: str = DEFAULT) -> list[tuple[str, str]
 
 
 def candidates_prefix(prompt: Prompt, language: str = DEFAULT) -> str:
-    """Return the beginning of a reply with several candidates that stands at the end of a prompt of this layout."""
+    """Return the beginning of a reply with several candidates with which a prompt of this layout ends."""
     ((text_key, _),) = candidate_keys(1, language)
     return f'{{{json.dumps(text_key, ensure_ascii=False)}: "' if prompt.layout == "chat_turns" else ""

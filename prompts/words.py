@@ -1,4 +1,4 @@
-"""Words that stand in records in English, as the prompts of a language have them."""
+"""Translations of words that records hold in English."""
 
 from collections.abc import Iterable
 

@@ -83,16 +83,7 @@ class Villager(Participant):
 
 
 class Population(HasWithheld):
-    """The starting point of an album chat: who may meet whom.
-
-    Attributes:
-        scenario: The name under which a user runs it again.
-        title: What it is called.
-        time: When the first round begins.
-        place: Where they meet.
-        villagers: Who takes part.
-        pictures: All pictures of their albums.
-    """
+    """The starting point of an album chat: who may meet whom. A user runs `scenario` to start it again."""
 
     scenario: str
     title: str
@@ -149,7 +140,6 @@ class Exchange(Record):
 
     Attributes:
         asker, answerer: Who showed a picture and asked, and who answered.
-        picture: The id of the picture.
         found: How the picture was found that the plan means.
         similarity: Cosine of the plan to the picture, or to its caption; `None` where it is named.
         sight: Whether the two saw the picture, or read its caption.

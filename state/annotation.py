@@ -13,13 +13,10 @@ class Annotation(Record):
     """An answer of a model about a part of a conversation; its key is (run, instrument, model, agent, first, part).
 
     Attributes:
-        instrument: What was asked.
         model: The id of the model that answered.
         agent: Whom it is about; empty for nobody in particular.
-        first, last: The turns that were read.
         part: Which batch of questions it is, from 0.
         prompt: Content hash of the prompt.
-        answers: By question, its answer.
         prompt_tokens, reply_tokens: Read and written.
         seconds: Its share of the time that its batch took.
     """

@@ -26,11 +26,7 @@ def letters_of(blocks: Any) -> Any:
 
 
 def letter_of(block: Any) -> Any:
-    """Return the initial of a block, written as initial or as name.
-
-    Raises:
-        ValueError: It is neither.
-    """
+    """Return the initial of a block, given as its initial or its name; `ValueError` if it is neither."""
     letter = _LETTERS.get(block, block) if isinstance(block, str) else block
     if isinstance(letter, str) and letter not in BLOCK_INITIALS:
         raise ValueError(f"it is the letter of one block, or its name{letters_hint()}")

@@ -35,13 +35,7 @@ def case_seed_of(case: HasWithheld) -> int:
 
 
 def resolve_case_seed(chosen: CaseSeed, seed: int, case: HasWithheld) -> int:
-    """Return the seed by which a case is drawn.
-
-    Args:
-        chosen: The parameter: `auto` for that of the case's content, `seed` for the run's.
-        seed: The run's.
-        case: What the run starts from.
-    """
+    """Return the seed of a case: a chosen number, the digest of its content for `auto`, the run's for `seed`."""
     if chosen == "seed":
         return seed
     return case_seed_of(case) if chosen == "auto" else chosen

@@ -52,8 +52,6 @@ class InformationNeed(Record):
         situation_summary: What the agent was shown as the current context: their last situation; empty at first.
         key_information: What matters most in what was said.
         character_analysis: How it sits with the agent's character.
-        decision_reason: Why they choose as they do.
-        mechanisms: By mechanism, the choice.
     """
 
     situation_summary: str = ""
@@ -149,7 +147,6 @@ class Bid(Record):
         yielded_s: Seconds for which they waited for somebody else, who was asked by name.
         latency_s: The draw with its factor, or the time that a person took, and `yielded_s`; `None` where nothing was
             drawn.
-        won: Whether they got the floor.
     """
 
     parts: WillingnessParts | None
@@ -171,7 +168,6 @@ class Floor(Record):
     """The decision on the floor in a round; stored once a round, without an agent.
 
     Attributes:
-        order: The speaking order.
         waited_s: Seconds from the round's beginning to the first word; `None` in a round of silence.
         looks: How often willingness was evaluated.
         tied: The agents who tied for the floor, where there was a tie.
@@ -197,10 +193,8 @@ class Call(Record):
         round, agent, node: Who asked, and in which step.
         attempt: The number of the call within that step and round, from 0.
         kind: The method of the model that was called.
-        model: Its id.
         prompt: Content hash of the prompt.
         parameters: The arguments besides: the fields of the reply, sampling, options.
-        replies: The replies that were generated.
         values: The figures that were computed: a score for each unit, a log-likelihood, probabilities.
         prompt_tokens, reply_tokens: Read, and written in all replies together; `None` where it is not known.
         seconds: Its share of the time that its batch took; `None` where it is not known.
@@ -230,9 +224,7 @@ class Visit(Record):
     """An execution of a node in a turn: the state that it was given, and its update, as plain JSON.
 
     Attributes:
-        node: The node, under its name in the graph.
         agent: Whose cognition, or preparation, it was part of; empty for the whole conversation's.
-        before: The state that it was given.
         update: What it returned; `None` if it returned nothing.
     """
 
@@ -243,12 +235,7 @@ class Visit(Record):
 
 
 class Trace(Record):
-    """Everything that was executed in a turn, in the order in which it was begun.
-
-    Attributes:
-        visits: The executions.
-        after: The state of the conversation after the turn.
-    """
+    """Everything that was executed in a turn, in the order in which it began, and the state `after` the turn."""
 
     visits: tuple[Visit, ...]
     after: dict[str, Any]

@@ -32,8 +32,6 @@ class Broker(Protocol):
         """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes.
 
         Args:
-            round: The round.
-            agents: Who makes calls in it.
             at_a_table: How many wait for each other, in their order; `None`: all of them.
             shares_calls: Whether the round is one that a fork began in its middle: where its calls ask what its parent
                 asked, they are taken from there, as they were made in batches with those of the parent's turns.
@@ -49,10 +47,7 @@ class Broker(Protocol):
         """Return a model as a step asks it; its calls are numbered from 0 in the order in which they are made.
 
         Args:
-            model: The agent's model.
             agent: Who asks; a call of an agent who is not seated is made at once.
-            round: The round.
-            node: The step that asks.
             part: The part of the agent that asks, if it was split.
         """
 
@@ -62,7 +57,6 @@ class RecordedTurn:
     """A turn with all that a node knows of it.
 
     Attributes:
-        record: The turn, and how its utterance came about.
         parts: The further utterances by part, and how each came about.
         exchange: The exchange of an album chat; `None` in other conversations.
     """

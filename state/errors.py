@@ -20,13 +20,7 @@ class UsageError(TertuliaError):
 
 
 class SettingError(UsageError):
-    """The value of one parameter is not acceptable.
-
-    Attributes:
-        setting: The parameter.
-        value: Its value, as it was given.
-        problem: What follows `setting=value` in the message.
-    """
+    """The value of one parameter is not acceptable; the message is `setting=value` and the problem."""
 
     def __init__(self, setting: str, value: object, problem: str) -> None:
         super().__init__(f"{setting}={value}{problem}")
@@ -81,8 +75,6 @@ def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) 
     """Return ` (did you mean 'x'?)` for the name that is spelt most like `name`; where none is, all the names.
 
     Args:
-        name: What was given.
-        names: What there is.
         otherwise: What is returned instead of names that are too many to be read in a line.
     """
     names = list(names)

@@ -9,7 +9,7 @@ from tertulia.state.records import Record
 
 
 class ExperimentRecord(Record):
-    """An experiment as it stands in the store."""
+    """An experiment in the store."""
 
     experiment: str
     definition: dict[str, Any] = Field(description="cases, settings and trials, as JSON (lab/experiments/)")

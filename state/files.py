@@ -44,9 +44,7 @@ def open_regular(path: Path, most_bytes: int, may_be_pipe: bool = False) -> Iter
     """Open a regular file for reading while inside.
 
     Args:
-        path: The file.
         most_bytes: Its size at most; that of a pipe is not known before.
-        may_be_pipe: Whether it may be a pipe.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -65,12 +63,7 @@ def read_text(path: Path, most_bytes: int, may_be_pipe: bool = False) -> str:
 
 
 def read_bytes(path: Path, most_bytes: int, may_be_pipe: bool = False) -> bytes:
-    """Return the content of a file; see `open_regular`.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        OSError: It is no regular file, or too large, or can't be read; `strerror` says which.
-    """
+    """Return the content of a file; see `open_regular`."""
     with open_regular(path, most_bytes, may_be_pipe) as file:
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:  # it has grown, or is of a file system that states no sizes

@@ -13,12 +13,11 @@ _FIRST_EMOTION_STRENGTH = 0.3
 
 
 class UtteranceInput(TypedDict, total=False):
-    """The input of the utterance graph: where the conversation stands.
+    """The input of the utterance graph: the place of the utterance in the conversation.
 
     Attributes:
         round: The round, from 1.
         turn: The number that the utterance will have, from 1.
-        speaker: Whose utterance it is.
         present: Who is there, in the scenario's order.
         sim_time_s: Simulated seconds since the conversation began.
         part: Which utterance of the turn it is, where a turn has several (`state.album.PARTS`); the turn's own has no
@@ -34,17 +33,13 @@ class UtteranceInput(TypedDict, total=False):
 
 
 class PromptedInput(UtteranceInput, total=False):
-    """The input of an utterance graph that is given its prompt.
-
-    Attributes:
-        prompt: Content hash of the full prompt.
-    """
+    """The input of an utterance graph that is given its prompt."""
 
     prompt: str
 
 
 def step_of(state: UtteranceInput, node: str) -> str:
-    """Return the name under which a node's calls and draws are kept: in a part of a turn, the part behind its name."""
+    """Return the name under which a node's calls and draws are kept, with the part of the turn, if any, appended."""
     part = state.get("part", "")
     return f"{node}_{part}" if part else node
 
@@ -73,17 +68,13 @@ class UtteranceOutcome(TypedDict, total=False):
 
 
 class UtteranceOutput(UtteranceOutcome, total=False):
-    """The output of the utterance graph.
-
-    Attributes:
-        prompt: Content hash of the full prompt.
-    """
+    """The output of the utterance graph."""
 
     prompt: str
 
 
 def initial_outcome() -> UtteranceOutcome:
-    """Return the outcome of an utterance whose prompt was not scored, pruned or judged: every one begins so."""
+    """Return the outcome with which every utterance begins: its prompt is not scored, pruned or judged yet."""
     return {"removal_factor": None, "scores": None, "scored_by": None, "removed": [], "judged_by": None}
 
 
@@ -106,12 +97,7 @@ class UtteranceState(UtteranceInput, UtteranceOutput, total=False):
 
 
 class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
-    """The state of the dialogue graph: where the conversation stands, and the last utterance.
-
-    Attributes:
-        prompt: Content hash of the full prompt; `None` where a person said it.
-        finished: Whether the conversation is over.
-    """
+    """The state of the dialogue graph and its last utterance; `prompt` is `None` where a person spoke."""
 
     prompt: str | None
     finished: bool
@@ -127,7 +113,6 @@ class Mind(TypedDict):
         emotion: What they feel, one of `EMOTIONS`.
         emotion_strength: How strongly, in [0, 1].
         spoke: The round in which they last spoke; 0: not yet.
-        spoken: How often they spoke.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
         quiet: The number of consecutive rounds without a word of theirs.
         unwilling: The number of consecutive rounds in which they were not willing.
@@ -197,11 +182,9 @@ class CognitionInput(TypedDict, total=False):
 
     Attributes:
         round: The round, from 1; 0 before the meeting.
-        agent: Whose cognition it is.
         present: Who is there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
-        spoken: How often everybody spoke.
         mind: What the agent carries from round to round.
     """
 
@@ -222,26 +205,18 @@ class CognitionOutput(TypedDict, total=False):
 
 
 class CognitionState(CognitionInput, CognitionOutput, total=False):
-    """The state of the cognition graph.
-
-    Attributes:
-        active: The mechanisms that the agent has switched on.
-    """
+    """The state of the cognition graph; `active` holds the mechanisms that the agent has switched on."""
 
     active: list[str]
 
 
 class GroupState(UtteranceInput, UtteranceOutcome, total=False):
-    """The state of the group chat: where the meeting stands, everybody's mind, and the last utterance.
+    """The state of the group chat: the progress of the meeting, everybody's mind, and the last utterance.
 
     Attributes:
         speaker: Who has the floor; empty in a silence.
         prompt: Content hash of the full prompt; `None` where a person said it.
         unprepared: Who has yet to be prepared, before the next round begins.
-        silence_s: Seconds since the last word.
-        finished: Whether the meeting is over.
-        minds: By agent.
-        bids: By agent.
     """
 
     prompt: str | None
@@ -256,12 +231,7 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
 
 
 class Belongings(TypedDict):
-    """What a villager keeps from exchange to exchange: two queues of bounded length, the latest last.
-
-    Attributes:
-        history: The turns of their last exchanges.
-        album: Ids of their pictures.
-    """
+    """What a villager keeps: the turns of their last exchanges, and the ids of their pictures, the latest last."""
 
     history: list[int]
     album: list[str]
@@ -286,13 +256,7 @@ Exchanges = Annotated[dict[str, ExchangeOutcome], gathered]  # by turn, as text:
 
 
 class ExchangeInput(UtteranceInput, total=False):
-    """The input of an exchange.
-
-    Attributes:
-        turn: The number of the exchange; it is the turn of the three utterances, too.
-        asker, answerer: Who meets whom.
-        belongings: Of the two.
-    """
+    """The input of an exchange; `turn` is the number of the exchange and of its three utterances."""
 
     asker: str
     answerer: str
@@ -300,19 +264,14 @@ class ExchangeInput(UtteranceInput, total=False):
 
 
 class ExchangeOutput(TypedDict, total=False):
-    """The output of an exchange: what the two have now, and how its utterances came about.
-
-    Attributes:
-        belongings: Of the two.
-        exchanges: By turn, what they did, and how its utterances came about.
-    """
+    """The output of an exchange: what the two have now and, by turn, how its utterances came about."""
 
     belongings: AllBelongings
     exchanges: Exchanges
 
 
 class ExchangeState(ExchangeInput, ExchangeOutput, UtteranceOutput, total=False):
-    """The state of an exchange: where it stands, and its last utterance.
+    """The state of an exchange: its progress, and its last utterance.
 
     Attributes:
         picture: The id of the picture that the plan means.
@@ -336,7 +295,6 @@ class AlbumState(ExchangeOutput, total=False):
         pairs: Who asks and who answers, by turn from `turn` + 1; empty between rounds.
         kept: How many exchanges of the next round a fork shares with its parent.
         sim_time_s: Simulated seconds since the first round began.
-        finished: Whether the last round is over.
     """
 
     round: int
@@ -351,12 +309,11 @@ class AlbumState(ExchangeOutput, total=False):
 
 
 class TownState(TypedDict, total=False):
-    """The state of a town: where its days stand.
+    """The state of a town: the progress of its days.
 
     Attributes:
         day, number: Those of the last encounter; 0 before the first.
         lengths: Of the two, how many memories their streams have since that conversation.
-        finished: Whether the last day is over.
     """
 
     day: int

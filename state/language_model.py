@@ -78,7 +78,7 @@ class Tokenizer(Protocol):
     """Text to tokens and back. Text is data: nothing in it is ever read as chat markup."""
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of `text`, as they stand in the middle of a prompt; no special token among them."""
+        """Return the tokens of `text` in the middle of a prompt, without special tokens."""
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Return the text of `tokens`."""
@@ -99,11 +99,7 @@ class SeeingTokenizer(Tokenizer, Protocol):
     """The tokenizer of a model that sees: a picture is tokens that no text can have."""
 
     def encode_picture(self, content: str) -> list[int]:
-        """Return the tokens in the place of the picture of that content hash.
-
-        Raises:
-            ModelError: It can't be read.
-        """
+        """Return the tokens that stand for a picture, by its content hash; `ModelError` if it can't be read."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,6 @@ class GenerationRequest:
 
     Attributes:
         prompt: The prompt; its `reply_prefix` is a beginning of the reply.
-        fields: The fields of the reply, in order.
         generators: A keyed generator for each row; a row draws from nothing else.
         temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
         no_repeat_from: Earlier utterances, as tokens; speech does not repeat them.
@@ -207,8 +202,6 @@ class ModelTraits:
 
     Attributes:
         context_window: Tokens of prompt and reply together; `None` if unlimited.
-        layout: The prompt layout that suits the model.
-        judge: The judge that suits the model.
         likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
@@ -218,7 +211,6 @@ class ModelTraits:
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the one that has most to do with the context should be taken.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
-        lengths: How much it may write.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
         languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
@@ -386,11 +378,7 @@ class PictureFinder(Protocol):
         """The name under which the finder is chosen again."""
 
     def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
-        """Return the similarity of each picture to a text, a cosine.
-
-        Raises:
-            ModelError: A picture can't be read.
-        """
+        """Return the cosine similarity of each picture to a text; `ModelError` if a picture can't be read."""
 
 
 class Embedder(Protocol):
@@ -415,7 +403,6 @@ class KeptVectors(Protocol):
 
         Args:
             embedder: What the last digit of a vector depends on: the embedder, its libraries, and how they compute.
-            texts: The texts.
         """
 
     def add(self, embedder: str, vectors: "Mapping[str, NDArray[np.float32]]") -> None:

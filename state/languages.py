@@ -50,11 +50,7 @@ _SIGN_WEIGHT = 3
 
 
 def read_language(value: object) -> str:
-    """Return the code of a language that a user names: `zh`, `zh-CN` or `Chinese` is `zh`.
-
-    Raises:
-        ValueError: It is neither a code nor a name.
-    """
+    """Return the code of a named language: `zh` for `zh`, `zh-CN`, `Chinese`; `ValueError` for anything else."""
     given = str(value).strip()
     by_name = {name.casefold(): code for code, name in NAMES.items()}
     code = by_name.get(given.casefold()) or re.split("[-_]", given)[0].lower()

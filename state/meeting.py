@@ -131,7 +131,7 @@ class Meeting(HasWithheld):
         )
 
     def moments_s(self) -> list[float]:
-        """Return the times at which somebody comes or leaves, in seconds from the start, ascending."""
+        """Return the times of arrivals and departures, in seconds from the start, ascending."""
         times = (time for attendee in self.participants for time in (attendee.joins, attendee.leaves))
         return sorted({0.0, *(self.offset_s(time, 0.0) for time in times if time is not None)})
 
@@ -155,7 +155,7 @@ class Meeting(HasWithheld):
 
     @property
     def opening_turn(self) -> Turn | None:
-        """The opening as turn 0; `None` where nobody said anything before the first round."""
+        """The opening as turn 0; `None` if the meeting has no opening line."""
         if self.opening is None:
             return None
         return Turn(turn=0, round=0, speaker=self.opening.speaker, text=self.opening.text, sim_time_s=0.0, ended=False)

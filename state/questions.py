@@ -81,8 +81,4 @@ class ServedModel(LanguageModel, Protocol):
     """A language model that shows only text, but may say how likely one is: that depends on who serves it."""
 
     def tells_likelihoods(self) -> bool:
-        """Return whether it does; whoever serves it may be asked.
-
-        Raises:
-            ModelError: Nobody could be asked.
-        """
+        """Return whether it does, asking its server if necessary; `ModelError` if no server answers."""

@@ -37,7 +37,7 @@ class Record(BaseModel):
 
 
 class HasWithheld(Record):
-    """A record with a list of what was withheld: facts of its source that nobody can know yet at its time."""
+    """A record that lists what was withheld: facts of its source that cannot be known yet at its time."""
 
     withheld: tuple[str, ...] = Field(default=(), description="facts of the source that nobody can know yet")
 
@@ -73,8 +73,6 @@ class Stream(Record):
     """A memory stream in a simulation, as it was at some time.
 
     Attributes:
-        simulation: The id of the simulation.
-        agent: The name of the agent who remembers.
         length: The number of memories that it had; later ones are not seen.
         embedder: The id of the embedder of its memories.
         without: Ids of memories that are passed over.
@@ -189,7 +187,7 @@ class Unit(Record):
 
 
 class Prompt(Record):
-    """A modular prompt: units in the order in which they stand, and how they are laid out."""
+    """A modular prompt: its units in order, and their layout."""
 
     units: tuple[Unit, ...]
     speaker: str = Field(description="whose utterance is asked for")
@@ -303,7 +301,7 @@ class Trial(Record):
 
 
 class Platform(Record):
-    """What the digits of a model of this machine depend on, beside model, prompts and batches."""
+    """What the digits of a local model depend on, besides model, prompts and batches."""
 
     device: str
     precision: str
@@ -327,7 +325,7 @@ class Platform(Record):
 
 
 class RunRecord(Record):
-    """A run as it stands in the store."""
+    """A run in the store."""
 
     run: str
     status: RunStatus

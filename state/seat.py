@@ -22,7 +22,6 @@ class Invitation(Record):
     """The invitation to a person to say something.
 
     Attributes:
-        agent: Whose seat it is.
         turn, round: The turn that is under way.
         sim_time_s: Simulated seconds since the conversation began.
         may_pass: Whether they may stay silent: where several race for the floor.
@@ -46,7 +45,7 @@ class Answer(Record):
 
     Attributes:
         words: What they want to say, as `as_utterance` returns it; empty if they stay silent.
-        seconds: How long they took, where the clock runs; `None` where it waits. Who asks may leave it to be measured.
+        seconds: How long they took, where the clock runs; `None` where it waits, or to have it measured.
     """
 
     words: str

@@ -6,7 +6,6 @@ pilot that the numbers were measured in (lab/experiments/setpoint.py). What λ i
 
 import json
 from bisect import bisect_left
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -73,7 +72,6 @@ class Setpoint(Record):
 
     @model_validator(mode="after")
     def _check(self) -> "Setpoint":
-        """Refuse curves of different lengths, and one that is not monotone."""
         of_lambda = {len(curve) for curve in (self.removal_factors, self.diversity, self.low, self.high)}
         if len(of_lambda) > 1 or len(self.running) != len(self.gains):
             raise ValueError("curves of a setpoint have one figure for each λ, and for each utterance")
@@ -86,7 +84,7 @@ class Setpoint(Record):
 
     @property
     def n(self) -> int:
-        """The length of the n-grams of the running measure: that of the metric, 3 beside sim."""
+        """The length of the n-grams of the running measure: that of the metric, or 3 for sim."""
         return 3 if self.metric == "sim" else int(self.metric.removeprefix("dist"))
 
     @property
@@ -104,11 +102,7 @@ class Setpoint(Record):
         return min(self.diversity), max(self.diversity)
 
     def check_reachable(self, diversity: float) -> None:
-        """Refuse a figure that no λ gives.
-
-        Raises:
-            SettingError: It is beyond the range, which the message has.
-        """
+        """Raise `SettingError`, with the reachable range, for a figure that no λ gives."""
         least, most = self.reachable
         measured = f"{self.metric} over {self.trials} dialogues of {self.rounds} utterances"
         if most - least < LEAST_RANGE:
@@ -123,10 +117,6 @@ class Setpoint(Record):
         first, last = self.diversity[0], self.diversity[-1]
         return first + LEVELS[level] * (last - first)
 
-    def diversity_at(self, removal_factor: float) -> float:
-        """Return the figure at λ; between those of the pilot on a straight line, beyond them the last."""
-        return _interpolated(self.removal_factors, self.diversity, removal_factor)
-
     def removal_factor_for(self, diversity: float) -> float:
         """Return the least λ that gives a figure; beyond what is reachable the λ at that end."""
         factors, rising, wanted = self.removal_factors, self._rising, self.sign * diversity
@@ -139,18 +129,12 @@ class Setpoint(Record):
         return factors[after - 1] + part * (factors[after] - factors[after - 1])
 
     def expected_running(self, utterances: int, removal_factor: float) -> float:
-        """Return the running measure to expect behind so many utterances, from 1, at λ; the last of the pilot's after
-        them, as the measure has a window."""
+        """Return the running measure to expect after so many utterances, from 1, at λ.
+
+        After more utterances than the pilot had it is the pilot's last, as the measure has a window.
+        """
         return self.running[min(utterances, len(self.running)) - 1].at(removal_factor)
 
     def gain(self, utterances: int) -> float:
-        """Return how much of a deviation of the running measure, behind so many utterances, shows in diversity."""
+        """Return the share of a deviation of the running measure, after so many utterances, that shows in diversity."""
         return self.gains[min(utterances, len(self.gains)) - 1]
-
-
-def _interpolated(places: Sequence[float], values: Sequence[float], at: float) -> float:
-    after = bisect_left(places, at)
-    if after == 0 or after == len(places):
-        return values[min(after, len(places) - 1)]
-    part = (at - places[after - 1]) / (places[after] - places[after - 1])
-    return values[after - 1] + part * (values[after] - values[after - 1])

@@ -48,12 +48,7 @@ class Recollection:
 
 @dataclass(frozen=True)
 class Dependents:
-    """The forks and the simulation that would be incomplete without a run.
-
-    Attributes:
-        forks: Ids of its forks, of their forks and so on, the oldest first.
-        simulation: The id of the simulation that it is a conversation of, if it is one.
-    """
+    """The forks of a run, of all generations, oldest first, and the simulation, that would be incomplete without it."""
 
     forks: tuple[str, ...] = ()
     simulation: str | None = None
@@ -66,21 +61,13 @@ class ContentStore(Protocol):
         """Store a text once and return its content hash."""
 
     def text(self, content: str) -> str:
-        """Return the text of that content hash.
-
-        Raises:
-            StorageError: There is none, or it was damaged.
-        """
+        """Return the text of a content hash; `StorageError` if it is missing or damaged."""
 
     def save_prompt(self, prompt: Prompt) -> str:
         """Store a prompt, each unit's text once, and return its content hash."""
 
     def prompt(self, content: str) -> Prompt:
-        """Return the prompt of that content hash.
-
-        Raises:
-            StorageError: There is none, or it was damaged.
-        """
+        """Return the prompt of a content hash; `StorageError` if it is missing or damaged."""
 
 
 class PictureStore(Protocol):
@@ -90,22 +77,14 @@ class PictureStore(Protocol):
         """Store the bytes of a picture's file once and return their content hash."""
 
     def picture(self, content: str) -> bytes:
-        """Return the bytes of the picture of that content hash.
-
-        Raises:
-            StorageError: There is none, or it was damaged.
-        """
+        """Return the bytes of the picture of a content hash; `StorageError` if it is missing or damaged."""
 
 
 class RunStore(Protocol):
     """Runs, and what they start from."""
 
     def create_run(self, run: RunRecord, start: Start) -> None:
-        """Store a new run and what it starts from.
-
-        Raises:
-            StorageError: Another run has taken the id meanwhile.
-        """
+        """Store a new run and its start; `StorageError` if another run has taken its id in the meantime."""
 
     def run(self, run: str) -> RunRecord:
         """Return a run.
@@ -126,43 +105,19 @@ class RunStore(Protocol):
         limit: int | None = None,
         experiment: str | None = None,
     ) -> list[RunRecord]:
-        """Return the runs that match all that is given, newest first.
-
-        Args:
-            scenario: The name of their scenario.
-            status: Their status.
-            label: Their label.
-            limit: Return the newest so many.
-            experiment: The experiment that they are trials of.
-        """
+        """Return the runs that match all that is given, newest first."""
 
     def start(self, run: str) -> Start:
-        """Return the case, or the meeting, that a run starts from.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Return the start of a run; `NotFoundError` if there is no such run."""
 
     def set_status(self, run: str, status: RunStatus, error: str | None = None) -> None:
-        """Set the status of a run, and why it failed.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Set the status of a run and why it failed; `NotFoundError` if there is no such run."""
 
     def set_label(self, run: str, label: str | None) -> None:
-        """Set the label of a run; `None` for none.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Set the label of a run, `None` for no label; `NotFoundError` if there is no such run."""
 
     def set_extensions(self, run: str, extensions: Sequence[Extension]) -> None:
-        """Set the extensions of a run as they are from now on.
-
-        Raises:
-            NotFoundError: There is no such run.
-        """
+        """Replace the extensions of a run; `NotFoundError` if there is no such run."""
 
     def dependents_of(self, run: str) -> Dependents:
         """Return what would be incomplete without a run."""
@@ -171,7 +126,6 @@ class RunStore(Protocol):
         """Delete a run with all that belongs to it alone, and return the ids of the runs that are gone.
 
         Args:
-            run: The id of the run.
             with_forks: Whether its forks, of all generations, are deleted too.
 
         Raises:
@@ -195,13 +149,7 @@ class TurnStore(Protocol):
         """Return the candidates of a turn's utterance, or of a part of it, in the order of their attempts."""
 
     def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
-        """Store a turn with how it came about, in one transaction; a turn that is stored already stays as it is.
-
-        Args:
-            run: The run.
-            record: The turn, and how its utterance came about.
-            parts: The further utterances by part, and how each came about.
-        """
+        """Store a turn with how it came about, in one transaction; a turn that is stored already stays as it is."""
 
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
         """Return the further utterances of a turn by part, and how each came about, in the order of their names."""
@@ -217,11 +165,7 @@ class TurnStore(Protocol):
         """
 
     def turn_record(self, run: str, turn: int) -> TurnRecord:
-        """Return how a turn came about.
-
-        Raises:
-            NotFoundError: There is no such turn.
-        """
+        """Return how a turn came about; `NotFoundError` if there is no such turn."""
 
 
 class CognitionStore(Protocol):
@@ -231,9 +175,7 @@ class CognitionStore(Protocol):
         """Store the result of a step of an agent's cognition, in place of what was stored under its key.
 
         Args:
-            run, round, node: The key, with `agent`.
             agent: The agent; empty for a step of the whole group's.
-            record: The result.
 
         Raises:
             ValueError, TypeError: The record holds what JSON can't, such as NaN.
@@ -254,9 +196,6 @@ class CognitionStore(Protocol):
         """Return the results of a step in the rounds `first` to `last`, by round and agent, in their order.
 
         Args:
-            run: The run.
-            node: The step.
-            kind: The class of its results.
             first: The first round; 0 is what is before the first.
             last: The last round (inclusive); `None` for the last that there is.
             agent: The only agent whose results are returned; `None` for everybody's.
@@ -282,26 +221,14 @@ class CallStore(Protocol):
         """Return the call of that key that the run itself has made; `None` if it has not."""
 
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
-        """Return the calls of a run, in the order in which they were stored.
-
-        Args:
-            run: The run.
-            round: The round; `None` for all of them.
-            without_shared: Whether those are passed over that a fork shares with its parent.
-        """
+        """Return the calls of a run in the order of storing; `without_shared` leaves out those of its parent."""
 
 
 class StreamStore(Protocol):
     """Memory streams, as those who remember read them."""
 
     def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
-        """Return what of a stream is worth a closer look; a long one is not searched whole.
-
-        Args:
-            stream: The stream.
-            points: Focal points, `P` vectors of unit length.
-            parameters: What counts how much.
-        """
+        """Return what of a stream is worth a closer look, for `P` focal points: vectors of unit length."""
 
     def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
         """Return memories of a stream in their order: those of these numbers, or all."""

@@ -58,7 +58,7 @@ def clean(text: str) -> str:
 
 
 def in_words(name: str) -> str:
-    """Return the name of a value, a step or a mechanism as it stands in a sentence."""
+    """Return the name of a value, a step or a mechanism as words of a sentence."""
     return name.replace("_", " ")
 
 

@@ -26,8 +26,6 @@ class Habit(Record):
 
     Attributes:
         minute: Minutes after midnight.
-        activity: What.
-        place: Where.
         asleep: Whether they sleep: nobody meets them then.
     """
 
@@ -55,9 +53,7 @@ class Encounter(Record):
     """Two people meet: the key is (day, number), both from 1.
 
     Attributes:
-        time: When they begin to talk.
         initiator, partner: Who speaks first, and to whom.
-        activities: What the two were doing.
         run: The id of the run that is their conversation; empty until it starts.
     """
 
@@ -86,7 +82,6 @@ class Town(HasWithheld):
     Attributes:
         name: The name under which a user runs it again.
         begins: Midnight before the first day.
-        residents: Who lives there.
         past: What they said to each other before, oldest first; of every pair the last few.
         logged: The encounters of its log by day, where they are the schedule; empty where encounters are drawn.
     """
@@ -118,7 +113,7 @@ class Town(HasWithheld):
 
 
 class Simulation(Record):
-    """Days of a town as they stand in the store.
+    """A simulation of days of a town, in the store.
 
     Attributes:
         encounters_per_day: How many are drawn; `None` where they are those of the log.
@@ -140,7 +135,7 @@ class Simulation(Record):
 
 
 class TownStore(Protocol):
-    """Where simulations live, beside their runs; every write has a deterministic key."""
+    """A store of simulations, beside their runs; every write has a deterministic key."""
 
     def save_encounter(self, simulation: str, encounter: Encounter) -> None:
         """Store an encounter; if it is stored already, it stays as it is."""
@@ -159,7 +154,7 @@ class TownStore(Protocol):
         memories: Sequence[Remembered],
         vectors: Sequence[Sequence[float]],
     ) -> None:
-        """Store memories behind the first `after` of a stream, all of them or none; those that are stored stay."""
+        """Store memories after the first `after` of a stream, all or none; those that are stored stay."""
 
     def stream(self, simulation: Simulation, agent: str) -> Stream:
         """Return an agent's memory stream as it is now."""
@@ -170,14 +165,8 @@ class TownContext:
     """The runtime context of a node of the town's graph.
 
     Attributes:
-        simulation: The simulation.
-        town: The town.
-        store: Where its conversations live.
-        simulations: Where it lives itself.
-        embedder: What memories are embedded with.
         record_of: Returns the record of a new run for an encounter's conversation, by its id and its seed.
         context_of: Returns the context in which the nodes of a run work, by its id.
-        drive_conversation: Drives a conversation to its end.
         planned: By day the encounters that are planned, kept: a day of a large town takes seconds to draw.
         gathered: By resident, how long their stream was when it was looked at last, and the importance that had
             gathered; kept, so that a stream is not read from its beginning again.

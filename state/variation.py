@@ -13,13 +13,7 @@ NAME_CHOICES = ("own", "famous", "rare")
 
 
 class BlockLength(Record):
-    """The length that a block shall have.
-
-    Attributes:
-        count: The number of units.
-        unit: What is counted.
-        exact: Whether the length must be met exactly, or only as nearly as whole items allow.
-    """
+    """The length that a block shall have: `exact`, or as near as whole items allow."""
 
     count: int = Field(ge=1)
     unit: Literal["items", "words"]
@@ -60,7 +54,7 @@ def read_block_lengths(text: str) -> dict[str, BlockLength]:
 
 
 def with_letters(lengths: Any) -> Any:
-    """Return the lengths of blocks with the blocks' initials in the place of their names; no text is left as it is."""
+    """Return the lengths of blocks with initials instead of names; a value that is no text is returned as it is."""
     if not isinstance(lengths, str):
         return lengths
     for letter, block in BLOCK_INITIALS.items():
@@ -69,11 +63,7 @@ def with_letters(lengths: Any) -> Any:
 
 
 def read_names(text: str) -> dict[str, str]:
-    """Return new names by old names: `A=B,C=D`.
-
-    Raises:
-        ValueError: It is not of this form, or a name stands twice on one side.
-    """
+    """Return new names by old names from `A=B,C=D`; `ValueError` for another form, or a repeated name."""
     names: dict[str, str] = {}
     for part in text.split(","):
         old, separator, new = (" ".join(side.split()) for side in part.partition("="))

@@ -71,7 +71,7 @@ def spoken_words(text: str) -> int:
 
 
 def segmenter() -> str:
-    """Return the name of what separates words, for whoever compares figures."""
+    """Return the name of the word segmenter, for comparing figures."""
     import regex
 
     return f"UAX #29, signs of scripts without spaces one by one (regex {regex.__version__})"

@@ -67,7 +67,7 @@ def argument_for(address: StoreAddress) -> str:
 
 
 def _without_password(url: str) -> str:
-    """Return an address without what stands between the user and the last @, in which a password may have anything."""
+    """Return an address without what is between the user and the last @: a password may have any sign."""
     scheme, _, rest = url.partition("://")
     user, at, host = rest.rpartition("@")
     return f"{scheme}://{re.split('[:/?#@]', user)[0]}{at}{host}"

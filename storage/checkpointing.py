@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def checkpoints_of(store: "SqlStore") -> AsyncIterator[SynchronousSaver]:
-    """Open the checkpoints of an open store.
-
-    Raises:
-        StorageError: They can't be read or written; also from any reading and writing of a checkpoint.
-    """
+    """Open the checkpoints of a store; `StorageError` from this and any later access that fails."""
     if isinstance(store.path, ServerAddress):
         from tertulia.storage.postgres.checkpoints import ServerCheckpoints
         from tertulia.storage.postgres.database import ServerDatabase

@@ -29,12 +29,7 @@ class RunDrivers(Protocol):
 
 
 class Database(Protocol):
-    """The connection of one user of a store: rows out, writes in transactions; used in one thread.
-
-    Attributes:
-        dialect: Its SQL, where databases differ.
-        path: Where it is, for messages.
-    """
+    """The connection of one user of a store: rows out, writes in transactions; used in one thread."""
 
     dialect: Dialect
     path: StoreAddress | str
@@ -47,7 +42,7 @@ class Database(Protocol):
         """Return the rows of a query, each by column name."""
 
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
-        """Return the rows of a query whose parameters have names."""
+        """Return the rows of a query with named parameters."""
 
     def write(self, sql: str, *values: Value) -> Written:
         """Execute one statement that writes."""
@@ -59,9 +54,6 @@ class Database(Protocol):
         """Insert rows; inside a transaction.
 
         Args:
-            table: The table.
-            columns: The columns that the rows have.
-            rows: The rows.
             replace: Whether they take the place of those with their keys; if not, there must be none.
         """
 
@@ -69,30 +61,22 @@ class Database(Protocol):
         """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
 
     def check_full_text(self) -> None:
-        """Check that what finds passages agrees with them, where that is cheap.
-
-        Raises:
-            StorageError: It does not.
-        """
+        """Check the full-text index against the passages where that is cheap; `StorageError` if they differ."""
 
     def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
         """Return the condition that a passage holds terms, and the values of its named parameters."""
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
-        """Hold the lock of a run: only one process drives it.
-
-        Raises:
-            StorageError: Another driver has it; the message names its process.
-        """
+        """Hold the lock by which one process drives a run; `StorageError` names a process that holds it already."""
 
     def clear_locks(self) -> None:
-        """Remove what locks have left that nobody holds."""
+        """Remove the remains of locks without a holder."""
 
     def drivers(self) -> RunDrivers:
         """Return a look at which runs are driven."""
 
     def data_version(self) -> Hashable:
-        """Return what differs whenever somebody else has written."""
+        """Return a value that differs whenever another connection has written."""
 
     def checkpoint_sizes(self) -> dict[str, int]:
         """Return the size in bytes of the LangGraph checkpoints of each thread that has any."""

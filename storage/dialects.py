@@ -4,7 +4,7 @@ What both understand is written as SQLite has it: `?` and `:name` for parameters
 0 and 1 for flags, texts compared by their code points.
 """
 
-from typing import Literal, Protocol
+from typing import Literal
 
 from typing_extensions import override
 
@@ -14,8 +14,8 @@ from tertulia.storage.schema import TABLES, TableSchema
 JsonKind = Literal["text", "number", "count", "truth"]
 
 
-class Dialect(Protocol):
-    """The SQL of a database.
+class Dialect:
+    """The SQL of SQLite. The views of a store are made of it, so what it returns is part of the file format.
 
     Attributes:
         given_texts: A query for the texts of a JSON list, which is its only parameter.
@@ -23,71 +23,42 @@ class Dialect(Protocol):
         unindexed: What follows the name of a table that is to be read without its indexes.
     """
 
-    given_texts: str
-    given_counts: str
-    unindexed: str
-
-    def insert(self, table: str, columns: tuple[str, ...], replace: bool) -> str:
-        """Return the statement that inserts a row, or several: without `replace`, one whose key is there is left out.
-
-        A row that replaces another one is new: its `id`, if the table has one, is the next one.
-        """
-
-    def holds(self, flag: str) -> str:
-        """Return the condition that an integer is not 0."""
-
-    def json_field(self, json: str, path: str, kind: JsonKind) -> str:
-        """Return a field of a JSON text, by a path such as `parts.topic` or `[0].text`; NULL where there is none."""
-
-    def json_length(self, json: str) -> str:
-        """Return how many values a JSON list has."""
-
-    def joined_counts(self, json: str, name: str) -> str:
-        """Return SQL that joins the integers of a JSON list, as `name.value`, with their places from 0, `name.key`."""
-
-    def true_keys(self, json: str, path: str, field: str) -> str:
-        """Return a JSON list of the keys of an object whose values have a field that is true."""
-
-    def populations_pictures(self, of_runs: str) -> str:
-        """Return a query for the hashes of the pictures that populations point to, as `pointer`."""
-
-
-class Sqlite(Dialect):
-    """SQLite's SQL. The views of a store are made of it, so what it returns is part of the file format."""
-
     given_texts = given_counts = "(SELECT value FROM json_each(?))"
     unindexed = "NOT INDEXED"
 
-    @override
     def insert(self, table: str, columns: tuple[str, ...], replace: bool) -> str:
+        """Return the statement that inserts rows; without `replace`, a row with a stored key is skipped.
+
+        A row that replaces another one is new: its `id`, if the table has one, is the next one.
+        """
         marks = ", ".join("?" * len(columns))
         # Not OR IGNORE: it would pass over a missing value as well.
         verb, otherwise = ("INSERT OR REPLACE", "") if replace else ("INSERT", " ON CONFLICT DO NOTHING")
         return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({marks}){otherwise}"
 
-    @override
     def holds(self, flag: str) -> str:
+        """Return the condition that an integer is not 0."""
         return flag
 
-    @override
     def json_field(self, json: str, path: str, kind: JsonKind) -> str:
+        """Return a field of a JSON text, by a path such as `parts.topic` or `[0].text`; NULL where there is none."""
         return f"json_extract({json}, '${path if path.startswith('[') else f'.{path}'}')"
 
-    @override
     def json_length(self, json: str) -> str:
+        """Return how many values a JSON list has."""
         return f"json_array_length({json})"
 
-    @override
-    def joined_counts(self, json: str, name: str) -> str:
-        return f", json_each({json}) AS {name}"
+    def joined_counts(self, json: str) -> str:
+        """Return SQL that joins the integers of a JSON list, `place.value`, with their places from 0, `place.key`."""
+        return f", json_each({json}) AS place"
 
-    @override
     def true_keys(self, json: str, path: str, field: str) -> str:
+        """Return a JSON list of the keys of an object that have a value with this field true."""
         return f"""(SELECT json_group_array(key) FROM json_each({json}, '$.{path}')
             WHERE json_extract(value, '$.{field}'))"""
 
-    @override
     def populations_pictures(self, of_runs: str) -> str:
+        """Return a query for the hashes of the pictures that populations point to, as `pointer`."""
         # Half a surrogate pair makes bytes of their text.
         return f"""SELECT json_extract(picture.value, '$.file.hash') AS pointer
             FROM contents, json_each(CAST(text AS TEXT), '$.pictures') AS picture
@@ -133,10 +104,10 @@ class Postgres(Dialect):
         return f"json_array_length(plain_json({json}))"
 
     @override
-    def joined_counts(self, json: str, name: str) -> str:
+    def joined_counts(self, json: str) -> str:
         return f""" CROSS JOIN LATERAL (
             SELECT place - 1 AS key, CAST(number AS bigint) AS value
-            FROM json_array_elements_text(plain_json({json})) WITH ORDINALITY AS numbers (number, place)) AS {name}"""
+            FROM json_array_elements_text(plain_json({json})) WITH ORDINALITY AS numbers (number, place)) AS place"""
 
     @override
     def true_keys(self, json: str, path: str, field: str) -> str:
@@ -155,5 +126,5 @@ class Postgres(Dialect):
             WHERE picture -> 'file' ->> 'hash' IS NOT NULL"""
 
 
-SQLITE = Sqlite()
+SQLITE = Dialect()
 POSTGRES = Postgres()

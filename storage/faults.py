@@ -90,9 +90,6 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
 
     Errors that only a bug can cause, such as a broken constraint, pass through with their traceback.
 
-    Args:
-        path: The file, for the message.
-
     Raises:
         StorageError: One line with the file and what to do.
     """
@@ -121,9 +118,6 @@ def record_faults(path: StoreAddress | str) -> Iterator[None]:
 
     What has the type and the checksum that it should have may still be what only a stranger would write. Inside, there
     is nothing but building the record; a bug in anything else keeps its traceback.
-
-    Args:
-        path: The file, for the message.
 
     Raises:
         StorageError: One line with the file and what to do.

@@ -32,8 +32,6 @@ def runs(store: StoreAddress | str, run: Runs = None, *, parameters: bool = Fals
     """Return a row per run, oldest first.
 
     Args:
-        store: The store.
-        run: Which runs; see `Runs`.
         parameters: Whether each parameter has a column of its own too: `parameter.NAME`, `parameter.nodes.PLACE`,
             `parameter.node_settings.NODE.NAME`; no value where a run does not set it.
 
@@ -50,17 +48,9 @@ def runs(store: StoreAddress | str, run: Runs = None, *, parameters: bool = Fals
 
 
 def turns(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
-    """Return a row per turn, silences among them; a fork has its parent's turns before its own.
+    """Return a row per turn, silences included; a fork has its parent's turns before its own.
 
-    Args:
-        store: The store.
-        run: Which runs; see `Runs`.
-
-    Returns:
-        The columns of `each_turn` (docs/data.md).
-
-    Raises:
-        TertuliaError: As `runs`.
+    The columns are those of `each_turn` (docs/data.md); arguments and errors are those of `runs`.
     """
     return _frame(store, run, VIEWS["each_turn"])
 
@@ -68,15 +58,7 @@ def turns(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
 def parts(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per further utterance of a turn: the plan and the answer of each exchange of an album chat.
 
-    Args:
-        store: The store.
-        run: Which runs; see `Runs`.
-
-    Returns:
-        The columns of `each_part` (docs/data.md).
-
-    Raises:
-        TertuliaError: As `runs`.
+    The columns are those of `each_part` (docs/data.md); arguments and errors are those of `runs`.
     """
     return _frame(store, run, VIEWS["each_part"])
 
@@ -84,31 +66,15 @@ def parts(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
 def agent_rounds(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per round of a meeting and agent who was there; dialogues of two have none.
 
-    Args:
-        store: The store.
-        run: Which runs; see `Runs`.
-
-    Returns:
-        The columns of `each_agent_round` (docs/data.md).
-
-    Raises:
-        TertuliaError: As `runs`.
+    The columns are those of `each_agent_round` (docs/data.md); arguments and errors are those of `runs`.
     """
     return _frame(store, run, VIEWS["each_agent_round"])
 
 
 def units(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
-    """Return a row per unit of the prompt of each turn, in prompt order.
+    """Return a row per unit of the prompt of each turn, in prompt order; a turn has about a hundred units.
 
-    Args:
-        store: The store.
-        run: Which runs; see `Runs`. A turn has some hundred units: better not all runs of a big store at once.
-
-    Returns:
-        The columns of `each_unit` (docs/data.md).
-
-    Raises:
-        TertuliaError: As `runs`.
+    The columns are those of `each_unit` (docs/data.md); arguments and errors are those of `runs`.
     """
     return _frame(store, run, VIEWS["each_unit"])
 
@@ -116,15 +82,7 @@ def units(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
 def calls(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
     """Return a row per call of a model, in the order in which they were stored.
 
-    Args:
-        store: The store.
-        run: Which runs; see `Runs`.
-
-    Returns:
-        The columns of `each_call` (docs/data.md).
-
-    Raises:
-        TertuliaError: As `runs`.
+    The columns are those of `each_call` (docs/data.md); arguments and errors are those of `runs`.
     """
     return _frame(store, run, VIEWS["each_call"])
 
@@ -174,7 +132,6 @@ def _read(path: StoreAddress | str, run: Runs, view: View) -> list[dict[str, Any
 
 
 def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list[str]) -> None:
-    """Check what the rows of a view were made of."""
     given = store.file.dialect.given_texts
     with_ancestors = f"(SELECT ancestor FROM lineage WHERE run IN {given})"
     for table in view.tables:
@@ -191,7 +148,6 @@ def _check(store: SqlStore, view: View, rows: list[dict[str, Any]], chosen: list
 
 
 def _value(value: Any, kind: Kind) -> Any:
-    """Return a value of a view as it is in a frame."""
     if value is None:
         return None
     if kind == "json":
@@ -207,7 +163,6 @@ def _value(value: Any, kind: Kind) -> Any:
 
 
 def _spread(parameters: Iterable[Mapping[str, Any]]) -> "DataFrame":
-    """Return a column for each parameter that a run has."""
     import pandas
 
     rows = [dict(_flattened(values)) for values in parameters]

@@ -15,10 +15,7 @@ def resolve_id(given: str, known: Sequence[str], kind: str, path: StoreAddress |
     """Return the id that a user names; `None` if there is none.
 
     Args:
-        given: What a user has written.
         known: All ids, newest first.
-        kind: What they are ids of, for the message.
-        path: The store, for the message.
 
     Raises:
         UsageError: Several begin like that.

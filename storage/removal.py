@@ -55,11 +55,9 @@ def delete_runs(file: Database, runs: Sequence[str]) -> None:
 
 
 def delete_unused(file: Database, pointed: Pointed) -> None:
-    """Delete those of some texts, prompts, units and pictures that nothing points to any more; inside a transaction.
+    """Delete what deleted runs pointed to and nothing points to any more; inside a transaction.
 
-    Args:
-        file: The store file.
-        pointed: What deleted runs pointed to. Others stay even if nothing points to them: their run may come.
+    Other contents stay even if nothing points to them: their run may come.
     """
     dialect = file.dialect
     texts, counts = dialect.given_texts, dialect.given_counts
@@ -70,7 +68,7 @@ def delete_unused(file: Database, pointed: Pointed) -> None:
     file.write(f"DELETE FROM prompts WHERE hash IN {texts}", json.dumps([row["hash"] for row in prompts]))
     units = file.rows(
         f"""SELECT id, content_id, picture FROM units WHERE id IN {counts}
-        AND id NOT IN (SELECT place.value FROM prompts{dialect.joined_counts("unit_ids", "place")})""",
+        AND id NOT IN (SELECT place.value FROM prompts{dialect.joined_counts("unit_ids")})""",
         unit_ids,
     )
     file.write(f"DELETE FROM units WHERE id IN {counts}", json.dumps([row["id"] for row in units]))
@@ -86,7 +84,6 @@ def delete_unused(file: Database, pointed: Pointed) -> None:
 
 
 def _pointing_to(target: str) -> Iterator[tuple[str, str]]:
-    """Yield every table and column that points to a table."""
     for table in TABLES.values():
         for column in table.columns:
             if column.references is not None and column.references[0] == target:

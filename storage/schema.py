@@ -39,14 +39,7 @@ CHECKSUM = "checksum"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Attributes:
-        name: Its name.
-        kind: What it holds.
-        nullable: Whether it may hold NULL.
-        references: The table and the column that it points to, if it does.
-    """
+    """A column of a table; `references` is the table and the column that it points to."""
 
     name: str
     kind: Kind = "text"
@@ -68,11 +61,8 @@ class TableSchema:
     """A table.
 
     Attributes:
-        name: Its name.
         declared: Its columns; those that its checksum covers stand in the checksum's order.
-        key: The columns of its primary key.
         unique: Columns that are unique together, beside the key.
-        indexes: Other indexes, by name.
         has_checksum: Whether each row ends with a checksum over all columns but `id`; texts, units and prompts are
             covered by the hashes of what they say, and pictures by theirs.
         without_rowid: Whether rows lie in the tree of their key, as SQLite's `WITHOUT ROWID` has it.
@@ -419,11 +409,7 @@ IDENTIFIERS = frozenset({"run", "ancestor", "parent_run", "simulation"})
 
 
 def schema_version(connection: sqlite3.Connection, path: str) -> int:
-    """Return the version of a store's tables, 0 if it has none.
-
-    Raises:
-        StorageError: The file is not a store, or a newer Tertulia wrote it.
-    """
+    """Return the version of a store, 0 for an empty file; `StorageError` for no store or one from a newer Tertulia."""
     # One statement sees one moment: another process may be making the tables.
     tables, application, version = connection.execute(
         """SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version

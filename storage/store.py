@@ -28,22 +28,10 @@ from tertulia.storage.sqlite.opening import MEMORY, refuse_lost_log
 
 
 class SqlStore(Turns, Journal, Streams, Pictures):
-    """A store in an SQL database, through one connection; made and used in one thread.
-
-    Attributes:
-        path: The file, or the address of the server, as the user named it.
-        file: The database, for plain SQL.
-        simulations: Days of towns.
-        experiments: Experiments, and calibrations of λ.
-    """
+    """A store in an SQL database, at the `path` that the user named; made and used in one thread."""
 
     def __init__(self, file: Database, path: StoreAddress | str) -> None:
-        """Wrap an open database; see `open`.
-
-        Args:
-            file: The open database.
-            path: What messages name.
-        """
+        """Wrap an open database; see `open`."""
         self._use(file, path)
 
     def _use(self, file: Database, path: StoreAddress | str) -> None:
@@ -88,11 +76,7 @@ class SqlStore(Turns, Journal, Streams, Pictures):
         return self.file.path == MEMORY != self.path
 
     def make_file(self) -> None:
-        """Make the store that was missing when it was opened.
-
-        Raises:
-            StorageError: It can't be made.
-        """
+        """Make the store that was missing when it was opened; `StorageError` if it can't be made."""
         if self.is_missing:
             self.file.close()
             self._use(_opened(self.path, create=True), self.path)

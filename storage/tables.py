@@ -1,4 +1,4 @@
-"""Rows of the tables that have checksums: what was altered behind the store's back is not read."""
+"""Rows of the tables that have checksums; altered rows are refused when read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -44,24 +44,14 @@ class Table:
         self._file.insert_all(self._name, (*self._columns, CHECKSUM), records, replace)
 
     def update(self, row: Mapping[str, Value], key: str, **changes: Value) -> None:
-        """Change columns of a row that was selected.
-
-        Args:
-            row: The row as it is.
-            key: The column that tells it from all others.
-            changes: The new values.
-        """
+        """Change columns of a selected row, which `key` tells from all others."""
         columns = ", ".join(f"{column} = ?" for column in (*changes, CHECKSUM))
         sql = f"UPDATE {self._name} SET {columns} WHERE {key} = ?"
         renewed = checksum(self._values({**row, **changes}))
         self._file.write(sql, *changes.values(), renewed, row[key])
 
     def _values(self, row: Mapping[str, Value]) -> list[Value]:
-        """Return the values of a row, in the order of its columns.
-
-        Raises:
-            StorageError: One of them is what a reader would call damage.
-        """
+        """Return the values of a row, in the order of its columns."""
         values = [row[column] for column in self._columns]
         if not (are_of_kinds(self._name, values) and all(map(_fits, values))):
             held = TABLES[self._name].column
@@ -78,7 +68,6 @@ class Table:
 
         Args:
             rest: SQL that follows `FROM` and the table's name.
-            values: The values of its question marks.
             also: More columns, of tables that are joined.
 
         Raises:
@@ -89,16 +78,13 @@ class Table:
         for row in rows:
             held = [row[column] for column in self._columns]
             if row.pop(CHECKSUM) != checksum(held):
-                cause = f"a row of {self._name} does not match its checksum"
-                raise damaged(self._file.path, cause)
+                raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
             if not are_of_kinds(self._name, held):
-                cause = f"a row of {self._name} holds what can't be in it"
-                raise damaged(self._file.path, cause)
+                raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
         return rows
 
 
 def _fits(value: Value) -> bool:
-    """Return whether a value is no integer that the database has no room for."""
     return type(value) is not int or value.bit_length() < 64
 
 

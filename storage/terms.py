@@ -20,12 +20,7 @@ UNSPACED = (
 
 @dataclass(frozen=True)
 class Term:
-    """A word, or several in their order.
-
-    Attributes:
-        text: As it was given.
-        is_prefix: Whether its last word is the beginning of one.
-    """
+    """A word, or several in their order; with `is_prefix` the last is the beginning of a word."""
 
     text: str
     is_prefix: bool
@@ -57,7 +52,7 @@ def _holds(words: Sequence[str], wanted: Sequence[str], is_prefix: bool) -> bool
 
 @lru_cache(maxsize=64)
 def _words(text: str) -> list[str]:
-    """Return the words of a text as they are compared, and an empty one for what stands between two of them."""
+    """Return the words of a text in the form for comparison, with an empty one for each gap between two of them."""
     words: list[str] = []
     last = None
     for begin, end in word_spans(text):

@@ -6,13 +6,14 @@ So bytes in a column of text are text; those of the columns that are declared to
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
 from tertulia.state.text import first_line
+from tertulia.storage.schema import BINARY, IDENTIFIERS
 
 Value = str | int | float | bytes | None
 
@@ -48,11 +49,7 @@ def bound(value: Value) -> Value:
 
 
 def bound_number(value: Value) -> Value:
-    """Return a value that is no text as it is.
-
-    Raises:
-        ValueError: It is NaN.
-    """
+    """Return a value that is no text as it is; `ValueError` for NaN."""
     if isinstance(value, float) and value != value:
         raise ValueError("NaN can't be stored: SQLite would make it no value at all")
     return value
@@ -68,12 +65,20 @@ def decoded(text: bytes) -> str:
     return text.decode("utf-8", "surrogatepass")
 
 
-def json_text(value: object) -> str:
-    """Return JSON that SQLite's functions read too: half a surrogate pair is escaped.
+def rows_by_name(
+    names: Sequence[str], rows: Iterable[Sequence[Any]], reader: Callable[[Value], Value]
+) -> list[dict[str, Any]]:
+    """Return rows by column name: ids are checked, and values of columns without bytes are read by the reader."""
+    readers = [_as_it_is if name in BINARY else identifier if name in IDENTIFIERS else reader for name in names]
+    return [{name: read(value) for name, read, value in zip(names, readers, row, strict=True)} for row in rows]
 
-    Raises:
-        ValueError, TypeError: The value holds what JSON can't, such as NaN.
-    """
+
+def _as_it_is(value: Value) -> Value:
+    return value
+
+
+def json_text(value: object) -> str:
+    """Return JSON that SQLite reads, surrogates escaped; `ValueError` or `TypeError` for what JSON lacks, as NaN."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if isinstance(bound(text), bytes):
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
@@ -81,7 +86,7 @@ def json_text(value: object) -> str:
 
 
 def plain_json(value: object) -> str:
-    """Return JSON in which half a surrogate pair stands as it is, as it may where SQLite does not search."""
+    """Return JSON with unescaped halves of surrogate pairs, for columns that SQLite does not search."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -89,7 +94,6 @@ def record_of(kind: type[AnyRecord], row: Mapping[str, Any], **fields: Any) -> A
     """Return the record of a row.
 
     Args:
-        kind: Its class.
         row: The row; columns that are no fields are passed over.
         fields: The fields that no column holds as they are.
     """
@@ -112,11 +116,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def packed(text: str) -> bytes:
-    """Return a text compressed.
-
-    Raises:
-        StorageError: It is larger than what is unpacked again.
-    """
+    """Return a text compressed; `StorageError` if it is larger than what is unpacked again."""
     plain = text.encode()
     if len(plain) > LARGEST_UNPACKED_BYTES:
         raise StorageError(f"a record of {len(plain) / 1e6:.0f} MB is too large to be stored; let fewer take part")
@@ -124,11 +124,7 @@ def packed(text: str) -> bytes:
 
 
 def unpacked(value: bytes) -> str:
-    """Return a text that was packed.
-
-    Raises:
-        DamagedValueError: It was not, or would be larger than anything that Tertulia writes.
-    """
+    """Return a packed text; `DamagedValueError` if it is damaged, or larger than anything that Tertulia writes."""
     unpacking = zlib.decompressobj()
     try:
         plain = unpacking.decompress(value, LARGEST_UNPACKED_BYTES)
@@ -143,11 +139,7 @@ def unpacked(value: bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def identifier(value: Value) -> Value:
-    """Return the id of a run or a simulation, or NULL, as it is.
-
-    Raises:
-        DamagedValueError: It is nothing that can be an id.
-    """
+    """Return the id of a run or a simulation, or NULL, as it is; `DamagedValueError` for what can't be an id."""
     if value is None or (isinstance(value, str) and _ID.fullmatch(value)):
         return value
     raise DamagedValueError(f"{value!a:.60} is no id")

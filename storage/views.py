@@ -28,8 +28,6 @@ class View:
     """A view.
 
     Attributes:
-        name: Its name.
-        fields: Its columns.
         source: SQL that follows them: where the rows come from, and in which order.
         tables: The tables with checksums that it is made of.
         texts: The column whose texts have hashes, if there is one.
@@ -47,7 +45,7 @@ class View:
         return dict(_kind(field) for field in self.fields)
 
     def query(self, dialect: Dialect) -> str:
-        """Return the query that the view stands for."""
+        """Return the query of the view."""
         fields = (
             field if isinstance(field, str) else f"{_in(dialect, field[2])} AS {field[0]}" for field in self.fields
         )
@@ -83,7 +81,6 @@ def _from_json(record: str, kind: Literal["text", "number", "flag"], *paths: str
 
 
 def _removed_units(table: str, part: str) -> Sql:
-    """Return SQL that counts the units that were removed from the prompt of an utterance."""
     of_part = f"unit.run = {table}.run AND unit.turn = {table}.turn AND unit.part = {part}"
     return lambda dialect: (
         f"""(SELECT count(*) FROM unit_scores AS unit
@@ -97,7 +94,7 @@ def _orders(dialect: Dialect) -> str:
 
 def _source_of_units(dialect: Dialect) -> str:
     return f"""FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
-        JOIN prompts ON prompts.hash = turns.prompt{dialect.joined_counts("prompts.unit_ids", "place")}
+        JOIN prompts ON prompts.hash = turns.prompt{dialect.joined_counts("prompts.unit_ids")}
         JOIN units ON units.id = place.value JOIN contents ON contents.id = units.content_id
         LEFT JOIN unit_scores ON unit_scores.run = turns.run AND unit_scores.turn = turns.turn
             AND unit_scores.part = '' AND unit_scores.unit = units.unit

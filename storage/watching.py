@@ -17,7 +17,6 @@ class RunProgress:
 
     Attributes:
         status: As it is stored; a run whose process was killed is still stored as running.
-        turns: How many turns it has.
         is_driven: Whether a process drives it; looked at only where it is stored as running.
     """
 
@@ -28,19 +27,14 @@ class RunProgress:
 
 @dataclass(frozen=True)
 class StoreProgress:
-    """How far all runs are.
-
-    Attributes:
-        runs: By id, newest first.
-        digest: A number that differs when any run or simulation of the store does.
-    """
+    """How far all runs are, newest first, and a digest that changes with any run or simulation of the store."""
 
     runs: Mapping[str, RunProgress] = field(default_factory=dict)
     digest: int = 0
 
 
 class Watch:
-    """A look at an open store again and again; the database says at little cost whether somebody has written to it."""
+    """A repeated look at an open store; the database says at little cost whether anything was written to it."""
 
     def __init__(self, store: SqlStore) -> None:
         """Take a store, which stays open as long as this is used."""
@@ -52,11 +46,7 @@ class Watch:
         self._progress = StoreProgress()
 
     def look(self) -> StoreProgress:
-        """Return how far all runs are now; the same object as before where nothing has changed.
-
-        Raises:
-            StorageError: The store can't be read.
-        """
+        """Return how far all runs are, the same object while nothing changes; `StorageError` if that can't be read."""
         version = self._file.data_version()
         is_written = version != self._version
         if is_written:

@@ -23,7 +23,7 @@ from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, near
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import ALBUM_CHAT
 from tertulia.state.parameters.album import AlbumParameters
-from tertulia.state.records import Utterance
+from tertulia.state.records import Case, Utterance
 from tertulia.worlds.generative_agents import Log, read_log
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.scenario_file import TwoPartyScenario, read_scenario_file
@@ -55,7 +55,6 @@ class ListedCase:
     """A case and its number.
 
     Attributes:
-        number: From 0 in order of time.
         case: The case, or the meeting; its `scenario` resolves to it again.
         memory_counts: By name, the number of records from strictly before the case, withheld records included.
     """
@@ -82,7 +81,6 @@ def resolve(
     """Return the case, meeting or population that a scenario names; its `scenario` field is what was given.
 
     Args:
-        scenario: What the user named.
         mechanisms: Names of the known mechanisms; a meeting that names none has them all. With `None`, any name is
             accepted.
         parameters: Of the run; a population has its villagers and pictures from them.
@@ -116,7 +114,6 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
     """Return the cases of a source, or the single case that it names. A meeting or a population counts as a case.
 
     Args:
-        source: A shipped name, a scenario file or a run.
         mechanisms: As for `resolve`.
 
     Raises:
@@ -143,8 +140,7 @@ def logged_cases(source: str) -> dict[str, tuple[Utterance, ...]]:
         source: A shipped town, or `ga:FOLDER`; with `:N` only what was said in its case N.
 
     Raises:
-        NotFoundError: The folder does not exist, or there is no case of that number.
-        ScenarioError: It can't be read, or it is no log.
+        NotFoundError, ScenarioError: As `logged_case`.
     """
     log, number = _open_log(source)
     if number is not None:
@@ -178,27 +174,16 @@ def describe(listing: Listing) -> dict[str, Any]:
 def _row(listed: ListedCase) -> dict[str, Any]:
     case = listed.case
     if isinstance(case, Meeting | Population):
-        return {
-            "case": listed.number,
-            "scenario": case.scenario,
-            "time": f"{case.time:%Y-%m-%d %H:%M:%S}",
-            "title": case.title,
-            "participants": list(case.names),
-            "initiator": None,
-            "partner": None,
-            "memories": dict(listed.memory_counts),
-            "previous_dialogues": 0,
-            "place": case.place,
-            "left_out": list(case.withheld),
-        }
+        people = {"title": case.title, "participants": list(case.names), "initiator": None, "partner": None}
+    else:
+        people = {"initiator": case.initiator.persona.name, "partner": case.partner.persona.name}
     return {
         "case": listed.number,
         "scenario": case.scenario,
         "time": f"{case.time:%Y-%m-%d %H:%M:%S}",
-        "initiator": case.initiator.persona.name,
-        "partner": case.partner.persona.name,
+        **people,
         "memories": dict(listed.memory_counts),
-        "previous_dialogues": len(case.previous_dialogues),
+        "previous_dialogues": len(case.previous_dialogues) if isinstance(case, Case) else 0,
         "place": case.place,
         "left_out": list(case.withheld),
     }
@@ -210,7 +195,6 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
     Those of a meeting are `GROUP_CHAT` with what its file sets over it; those of a population are `ALBUM_CHAT`.
 
     Args:
-        scenario: What the user named.
         mechanisms: As for `resolve`.
 
     Raises:
@@ -224,12 +208,7 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
 
 
 def extensions_of(scenario: str) -> tuple[str, ...]:
-    """Return the extensions that a scenario names: absolute paths of files, and names of entry points.
-
-    Raises:
-        NotFoundError: There is no such file.
-        ScenarioError: It can't be read.
-    """
+    """Return files (absolute paths) and entry points of a scenario's extensions; errors as for `settings_of`."""
     path = _file_of(scenario)
     if path is None:
         return ()
@@ -237,12 +216,7 @@ def extensions_of(scenario: str) -> tuple[str, ...]:
 
 
 def file_of(scenario: str, folder: Path = Path()) -> Path | None:
-    """Return the file, or the folder of a log, that is read for a scenario; `None` for what is shipped.
-
-    Args:
-        scenario: What is named, `:all` behind it or not.
-        folder: The folder that a relative path starts from.
-    """
+    """Return the file or log folder of a scenario, with or without `:all`; `None` for what is shipped."""
     prefix, path, _ = _parts_of(scenario)
     at = folder / os.path.expanduser(path)
     return at if prefix or _is_file(path) or (path not in SHIPPED and at.is_file()) else None
@@ -330,7 +304,6 @@ def _is_file(scenario: str) -> bool:
 
 
 def _split_case(scenario: str) -> tuple[str, int | None]:
-    """Split a trailing `:digits` off; return the rest and the number, or `None` without it."""
     found = re.fullmatch(r"(.+):([0-9]{1,9})", scenario, re.DOTALL)
     return (found[1], int(found[2])) if found else (scenario, None)
 

@@ -31,7 +31,6 @@ def with_person(start: Start, path: str, value: str) -> Start:
     """Return the start of a run with a field of a participant changed; of a villager, with a property.
 
     Args:
-        start: The case, the meeting, or the population.
         path: `NAME.FIELD`, or `NAME.weights.PART`; `NAME.PROPERTY` of a villager.
         value: The new value, in YAML.
 
@@ -49,7 +48,10 @@ def with_person(start: Start, path: str, value: str) -> Start:
     if head not in kind.model_fields or (part and head != "weights"):
         raise UsageError(f"{path}: unknown field{nearest_hint(field, set(kind.model_fields) - set(_FIXED))}")
     participant = start.participant(name)
-    parsed = _parse(path, value)
+    try:
+        parsed = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, LookupError, RecursionError):
+        raise UsageError(f"{path}={value}: not YAML; put quotes around it") from None
     if part:
         assert isinstance(participant, Attendee)
         parsed = {**participant.weights.model_dump(), part: parsed}
@@ -64,13 +66,7 @@ def with_person(start: Start, path: str, value: str) -> Start:
 
 
 def _changed_fields(person: MeetingPerson | DialoguePerson, field: str, participant: Participant) -> dict[str, Any]:
-    """Return the fields of a participant's record that a field of a scenario file fills.
-
-    Args:
-        person: The person as a file with that field alone would have them.
-        field: The field of the file.
-        participant: The record before the change.
-    """
+    """Return the fields of a participant's record that a field of a scenario file fills."""
     persona: dict[str, Any] = {}
     if field in ("traits", "character"):
         persona["traits"] = person.traits_text
@@ -101,9 +97,6 @@ def without_memory(
     """Return the start of a run without a memory of a participant.
 
     Args:
-        start: The case or the meeting.
-        name: The participant.
-        memory: Its id.
         remembered: Returns the memories of a stream, for a participant of a simulation.
 
     Raises:
@@ -123,11 +116,7 @@ def without_memory(
 
 
 def with_mechanisms(start: Start, names: Sequence[str], available: Sequence[str]) -> Start:
-    """Return a meeting whose participants may switch on these mechanisms.
-
-    Raises:
-        UsageError: It is a dialogue, or there is no such mechanism.
-    """
+    """Return a meeting with these mechanisms; `UsageError` for another kind of start or an unknown mechanism."""
     if not isinstance(start, Meeting):
         kind = "an album chat" if isinstance(start, Population) else "a dialogue of two"
         raise UsageError(f"{kind} has no mechanisms; leave --mechanisms out")
@@ -166,7 +155,6 @@ def _with_property(start: Population, villager: Villager, path: str, property: s
 
 
 def _split(start: Start, path: str) -> tuple[str, str]:
-    """Split a path into name and field; a name may contain dots."""
     for name in sorted(start.names, key=len, reverse=True):
         if path.casefold().startswith(f"{name}.".casefold()):
             return name, path[len(name) + 1 :]
@@ -185,10 +173,3 @@ def _participant_name(start: Start, typed: str) -> str:
 
 def _no_participant(name: str, start: Start) -> str:
     return f"nobody named {name!r} takes part{nearest_hint(name, start.names)}"
-
-
-def _parse(path: str, value: str) -> Any:
-    try:
-        return yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError, LookupError, RecursionError):
-        raise UsageError(f"{path}={value}: not YAML; put quotes around it") from None

@@ -14,8 +14,6 @@ line each, on a square of 100 by 100 whose origin is the upper left corner.
 | `pie COLOUR x y rx ry from to` | a sector of an ellipse |
 """
 
-from pathlib import Path
-
 from PIL import Image, ImageDraw
 
 from tertulia.worlds.villagers import PICTURES
@@ -94,14 +92,13 @@ def _draw_shape(canvas: ImageDraw.ImageDraw, kind: str, paint: str, numbers: lis
 
 
 def _box(points: list[float]) -> list[float]:
-    """Return the box around an ellipse that is given by its centre and its radii."""
     x, y, rx, ry = points[:4]
     return [x - rx, y - ry, x + rx, y + ry]
 
 
-def drawings(folder: Path = PICTURES) -> dict[str, str]:
+def drawings() -> dict[str, str]:
     """Return the shapes of all pictures by the names of their files."""
-    shapes: dict[str, str] = YamlFile.read(folder / "drawings.yaml").values
+    shapes: dict[str, str] = YamlFile.read(PICTURES / "drawings.yaml").values
     return shapes
 
 

@@ -46,7 +46,6 @@ class StreamRecord:
     """A record of a memory stream.
 
     Attributes:
-        memory: What is remembered.
         subject, predicate, object: The record as a triple; the subject of an event at an object is its address.
         evidence: Ids of the records from which a thought was drawn.
         utterances: The lines of a chat that has a text.
@@ -100,7 +99,6 @@ class RunFiles:
     """A run folder.
 
     Attributes:
-        people: By name.
         rooms: The rooms of a building as far as anybody in the run knows, by `world:building`.
         notes: What the folder lacks, in words for people.
     """
@@ -111,12 +109,7 @@ class RunFiles:
 
 
 def read_run(folder: Path) -> RunFiles:
-    """Read and check a run folder.
-
-    Raises:
-        NotFoundError: There is nothing at `folder`.
-        ScenarioError: It is not a run: no folder, no people, a required file missing, broken JSON, a wrong type.
-    """
+    """Read a run folder; `NotFoundError` if there is none, `ScenarioError` for one that is incomplete or broken."""
     if not os.path.exists(folder):
         raise NotFoundError(f"{folder}: there is no such folder; give the folder of a Generative Agents run")
     if not folder.is_dir():
@@ -132,24 +125,14 @@ def read_run(folder: Path) -> RunFiles:
         linked = f" ({NOT_FOLLOWED})" if links else ""
         raise ScenarioError(f"{folder / 'personas'} is empty{linked}; a run has one folder per person there")
     actions, notes = _read_movement(folder)
-    for home in homes:
-        links += [file for file in (home / MEMORY / "spatial_memory.json",) if _is_led_to(file, folder)]
-    links += [file for file in (folder / name for name in (_MOVEMENT_FILE, _META_FILE)) if _is_led_to(file, folder)]
+    optional = [home / MEMORY / "spatial_memory.json" for home in homes]
+    optional += [folder / _MOVEMENT_FILE, folder / _META_FILE]
+    links += [file for file in optional if _is_led_to(file, folder)]
     return RunFiles(
         people={home.name: _read_person(home, actions.get(home.name, [])) for home in homes},
         rooms=_read_rooms(homes),
         notes=(*notes, *links_noted([str(link.relative_to(folder)) for link in links], folder)),
     )
-
-
-def _refuse_link(file: Path, folder: Path) -> None:
-    """Refuse a file that a run can't do without, where a link leads out to it.
-
-    Raises:
-        ScenarioError: One does.
-    """
-    if _is_led_to(file, folder):
-        raise ScenarioError(f"{file}: {NOT_FOLLOWED}")
 
 
 def address_in_words(address: str) -> str | None:
@@ -222,27 +205,27 @@ _TREE = TypeAdapter(dict[str, dict[str, dict[str, Any]]])
 def _read_person(home: Path, actions: list[Action]) -> PersonFiles:
     memory = home / MEMORY
     for needed in (memory / "associative_memory" / "nodes.json", memory / "scratch.json"):
-        _refuse_link(needed, home)
+        if _is_led_to(needed, home):
+            raise ScenarioError(f"{needed}: {NOT_FOLLOWED}")
         if not needed.exists():
             raise ScenarioError(f"{needed} is missing; every person of a run needs nodes.json and scratch.json")
     file = memory / "scratch.json"
     scratch = _checked(TypeAdapter(_Scratch), _load(file), file)
     if scratch.name not in (None, home.name):
         raise ScenarioError(f"{file}: name: {scratch.name!r} is not the name of the folder, {home.name!r}")
-    persona = Persona(
-        name=home.name,
-        home=address_in_words(scratch.living_area or ""),
-        age=scratch.age,
-        traits=scratch.innate,
-        background=scratch.learned,
-        lifestyle=scratch.lifestyle,
-    )
     rest = scratch.model_extra or {}
     end_of_run = [field for field in END_OF_RUN_FIELDS if rest.get(field)]
     if _is_there(memory / "spatial_memory.json", home):
         end_of_run.append("spatial_memory.json")
     return PersonFiles(
-        persona=persona,
+        persona=Persona(
+            name=home.name,
+            home=address_in_words(scratch.living_area or ""),
+            age=scratch.age,
+            traits=scratch.innate,
+            background=scratch.learned,
+            lifestyle=scratch.lifestyle,
+        ),
         stream=_read_stream(memory / "associative_memory" / "nodes.json"),
         actions=tuple(actions),
         end_of_run=tuple(end_of_run),
@@ -337,7 +320,6 @@ def _steps(movement: dict[str, dict[str, _Step]], file: Path) -> Iterator[tuple[
 
 
 def _is_there(file: Path, folder: Path) -> bool:
-    """Return whether a file is in a folder of a run, and no link leads there."""
     return file.exists() and not _is_led_to(file, folder)
 
 

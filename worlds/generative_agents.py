@@ -35,7 +35,6 @@ class LoggedDialogue:
     Attributes:
         time: The earliest time at which either of the two recorded it.
         pair: Their names, sorted.
-        utterances: Its lines.
         summaries: The log's descriptions of it, each with the time from which memories hold it; the movement file
             has them earlier.
     """
@@ -61,7 +60,6 @@ class Log:
     """A run that has been read.
 
     Attributes:
-        files: What its folder holds.
         dialogues: Its distinct dialogues in order of time; the index of a dialogue is the number of its case.
         skipped: How many chat records make no case, by reason.
     """
@@ -71,15 +69,7 @@ class Log:
     skipped: Mapping[str, int]
 
     def case(self, number: int, scenario: str) -> Case:
-        """Return a case.
-
-        Args:
-            number: Its number, from 0 in order of time.
-            scenario: The name under which it is found again.
-
-        Raises:
-            NotFoundError: There is no case of that number.
-        """
+        """Return a case by its number; `NotFoundError` if there is none."""
         dialogue = self.dialogue(number)
         new_summaries = self._summaries_new_with(dialogue)
         withheld = list(self.files.notes)
@@ -122,11 +112,7 @@ class Log:
         return {name: len(self._before(dialogue, name)) for name in (dialogue.initiator, dialogue.partner)}
 
     def dialogue(self, number: int) -> LoggedDialogue:
-        """Return what was said in a case.
-
-        Raises:
-            NotFoundError: There is no case of that number.
-        """
+        """Return the dialogue of a case; `NotFoundError` if there is none."""
         if not 0 <= number < len(self.dialogues):
             raise NotFoundError(
                 f"there is no case {number}: the run has {len(self.dialogues)}, numbered from 0 to "
@@ -217,12 +203,7 @@ class Log:
 
 
 def read_log(folder: Path) -> Log:
-    """Read a run folder and find its distinct dialogues.
-
-    Raises:
-        NotFoundError: There is nothing at `folder`.
-        ScenarioError: It is not a run, a file of it is broken, or nobody in it talks.
-    """
+    """Read the dialogues of a run folder; errors as for `read_run`, and `ScenarioError` if nobody talks."""
     files = read_run(folder)
     skipped: Counter[str] = Counter(without_text=0, partner_without_folder=0)
     found: dict[tuple[tuple[str, str], tuple[Utterance, ...]], list[StreamRecord]] = {}

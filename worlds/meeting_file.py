@@ -91,15 +91,13 @@ def meeting_schema_condition() -> dict[str, Any]:
 
 
 def _read_name(value: Any) -> Any:
-    if isinstance(value, str):
-        odd = next((char for char in value.strip() if unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")), None)
-        if odd is not None:
-            what = (
-                "a line break" if odd in "\n\r\x0b\x0c\x85\u2028\u2029" else f"the control character U+{ord(odd):04X}"
-            )
-            raise complete_problem(
-                f"a name stands on one line, without control characters; this has {what}: {shown(value)}"
-            )
+    text = value.strip() if isinstance(value, str) else ""
+    odd = next((char for char in text if unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs")), None)
+    if odd is not None:
+        is_break = odd in "\n\r\x0b\x0c\x85\u2028\u2029"
+        what = "a line break" if is_break else f"the control character U+{ord(odd):04X}"
+        words = f"a name stands on one line, without control characters; this has {what}: {shown(value)}"
+        raise complete_problem(words)
     return value
 
 
@@ -256,12 +254,7 @@ class MeetingScenario(Composed):
     limits: Limits = Limits()
 
     def meeting(self, scenario: str, mechanisms: Collection[str] | None = None) -> Meeting:
-        """Return the meeting that the file describes.
-
-        Args:
-            scenario: The name under which it is found again.
-            mechanisms: The mechanisms of a meeting whose file names none.
-        """
+        """Return the meeting that the file describes, with the given mechanisms if the file names none."""
         return Meeting(
             scenario=scenario,
             title=self.name,
@@ -350,10 +343,8 @@ class MeetingScenario(Composed):
         for name, (location, _) in self._fields_of_parameters().items():
             if name in without_aliases(self.parameters):
                 yield location, "is set under parameters too; keep one of the two"
-        parameters, weights = (
-            Parameters().with_settings(self.settings()),
-            {p.name: p.weights for p in self.participants},
-        )
+        parameters = Parameters().with_settings(self.settings())
+        weights = {person.name: person.weights for person in self.participants}
         problem = _out_of_reach(weights, parameters.willingness_threshold)
         if problem and parameters.order == "self_driven":
             yield ("participants",), problem
@@ -363,9 +354,8 @@ class MeetingScenario(Composed):
         if self.ends and self.ends <= start:
             yield ("ends",), f"{self.ends} is not after the start, {start}"
         minutes = Parameters().with_settings(self.settings()).max_minutes
-        length_s = min(
-            (self.ends - start).total_seconds() if self.ends else math.inf, 60 * minutes if minutes else math.inf
-        )
+        until_end_s = (self.ends - start).total_seconds() if self.ends else math.inf
+        length_s = min(until_end_s, 60 * minutes if minutes else math.inf)
         for number, person in enumerate(self.participants):
             joins, leaves = self._stay(person)
             location = ("participants", number, "schedule")
@@ -375,10 +365,8 @@ class MeetingScenario(Composed):
             if leaves and leaves <= start:
                 yield (*location, "leaves"), f"{leaves} is not after the start, {start}; {dated}"
             if joins and (joins - start).total_seconds() >= length_s:
-                yield (
-                    (*location, "joins"),
-                    f"at {joins} the meeting is over; it begins at {start} and takes {length_s / 60:g} minutes",
-                )
+                words = f"at {joins} the meeting is over; it begins at {start} and takes {length_s / 60:g} minutes"
+                yield (*location, "joins"), words
             if joins and leaves and leaves <= joins:
                 yield (*location, "leaves"), f"{leaves} is not after {person.name!r} joins, {joins}"
             if person.schedule.reason and not leaves:
@@ -393,22 +381,13 @@ class MeetingScenario(Composed):
 
 
 def check_weights(meeting: Meeting, threshold: float) -> None:
-    """Check that the willingness of somebody can reach a threshold.
-
-    Args:
-        meeting: The meeting.
-        threshold: θ, as the run has it.
-
-    Raises:
-        ScenarioError: Nobody could ever speak.
-    """
+    """Raise `ScenarioError` if no participant's weights can reach a threshold of willingness."""
     weights = {attendee.persona.name: attendee.weights for attendee in meeting.participants}
     if problem := _out_of_reach(weights, threshold):
         raise ScenarioError(f"{meeting.scenario}: {problem}")
 
 
 def _out_of_reach(weights: Mapping[str, WillingnessWeights], threshold: float) -> str | None:
-    """Return why nobody can ever speak; `None` where somebody can."""
     highest = max(weights, key=lambda name: weights[name].total)
     if weights[highest].total + _ROUNDING >= threshold:
         return None
@@ -419,28 +398,23 @@ def _out_of_reach(weights: Mapping[str, WillingnessWeights], threshold: float) -
 
 
 def _duplicate_names(names: Iterable[str]) -> Iterator[Problem]:
-    """Yield the names that stand twice, compared without letter case, kinds of spaces and composed letters."""
+    """Yield repeated names; letter case, kinds of spaces and composed letters make no difference."""
     seen: dict[str, str] = {}
     for number, name in enumerate(names):
         folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
         if folded in seen:
-            yield (
-                ("participants", number, "name"),
-                f"{name!r} is there already, as {seen[folded]!r}; give them names that differ",
-            )
+            words = f"{name!r} is there already, as {seen[folded]!r}; give them names that differ"
+            yield ("participants", number, "name"), words
         seen[folded] = name
 
 
 def _duplicate_traits(poles: Iterable[str], person: int) -> Iterator[Problem]:
-    """Yield the poles of dimensions that have a pole already."""
     seen: dict[str, str] = {}
     for index, pole in enumerate(poles):
         dimension = next(dimension for dimension, both in BIG_FIVE.items() if pole in both)
         if dimension in seen:
-            yield (
-                ("participants", person, "traits", index),
-                f"{pole!r} and {seen[dimension]!r} are both of {dimension}; keep one",
-            )
+            words = f"{pole!r} and {seen[dimension]!r} are both of {dimension}; keep one"
+            yield ("participants", person, "traits", index), words
         seen[dimension] = pole
 
 

@@ -76,9 +76,7 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
     metadata: neither place nor camera travels with a run. Of an animation it is the first frame.
 
     Args:
-        folder: The folder of the pictures.
         name: The file, relative to it.
-        copies: The copies by their hash.
 
     Raises:
         NotFoundError: There is no such file.
@@ -110,15 +108,7 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
 
 
 def check_pixels(folder: Path, names: Iterable[str]) -> None:
-    """Refuse pictures that take too long to decode together; only their headers are read.
-
-    Args:
-        folder: The folder.
-        names: The files, relative to it; what can't be read is told where it is read.
-
-    Raises:
-        ScenarioError: They have more than `MOST_PIXELS_TOGETHER`.
-    """
+    """Raise `ScenarioError` if pictures have too many pixels together; unreadable ones are refused when read."""
     pixels = 0
     for name in names:
         with (
@@ -189,15 +179,7 @@ def _named_like_pictures(folder: Path) -> list[str]:
 
 
 def read_captions(folder: Path, names: list[str]) -> dict[str, tuple[str, str | None]]:
-    """Return a caption, and perhaps a variant, for each picture: of the folder's `captions.yaml`, or of its name.
-
-    Args:
-        folder: The folder.
-        names: The pictures.
-
-    Raises:
-        ScenarioError: The file can't be read, or captions what is not there.
-    """
+    """Return captions and variants, from `captions.yaml` or the pictures' names; `ScenarioError` if it is wrong."""
     captions: dict[str, tuple[str, str | None]] = {name: (caption_of(name), None) for name in names}
     if not os.path.lexists(folder / CAPTIONS) or os.path.islink(folder / CAPTIONS):
         return captions
@@ -231,11 +213,7 @@ def split_caption(text: str) -> tuple[str, str | None]:
 
 
 def checked_text(value: Any) -> str:
-    """Return a text of a file without white space around it.
-
-    Raises:
-        PydanticCustomError: It is no text, or one that can't be shown on a line; a `ValueError`.
-    """
+    """Return a stripped text; a `ValueError` (`PydanticCustomError`) if it is none, or can't be shown on one line."""
     if not isinstance(value, str):
         raise complete_problem(f"takes a text; if this is one, put it in quotes: {shown(value)}")
     text = value.strip()
@@ -279,7 +257,6 @@ def _decoded(content: bytes) -> tuple[int, int, Image.Image]:
 
 
 def _encoded(image: Image.Image) -> bytes:
-    """Return a picture as the smaller of a PNG and a JPEG."""
     flat = Image.new("RGB", image.size, "white")  # a new one has no metadata
     flat.paste(image, mask=image.getchannel("A") if image.mode == "RGBA" else None)
     files = [BytesIO(), BytesIO()]

@@ -84,11 +84,7 @@ class TwoPartyScenario(Composed):
     )
 
     def case(self, scenario: str) -> Case:
-        """Return the case that the file describes.
-
-        Args:
-            scenario: The name under which it is found again.
-        """
+        """Return the case that the file describes."""
         initiator, partner = (
             Participant(
                 persona=person.persona(person.traits_text),
@@ -139,7 +135,6 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
     """Read a scenario file of either kind; `worlds.meeting_file.is_meeting` tells which it is.
 
     Args:
-        path: The file.
         mechanisms: Names of the known mechanisms; with `None`, any name is accepted.
 
     Raises:
@@ -157,11 +152,7 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
 
 
 def scenario_schema(mechanisms: Collection[str]) -> dict[str, Any]:
-    """Return the JSON Schema of scenario files of both kinds, for editors.
-
-    Args:
-        mechanisms: Names of the known mechanisms.
-    """
+    """Return the JSON Schema of scenario files of both kinds, for editors."""
     two, group = (model.model_json_schema() for model in (TwoPartyScenario, MeetingScenario))
     definitions = two.pop("$defs") | group.pop("$defs")
     shipped = {"properties": {"mechanisms": {"items": {"enum": list(mechanisms)}}}}

@@ -22,15 +22,7 @@ _YEARS = range(2, 9999)
 
 
 def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
-    """Parse a time of a scenario file.
-
-    Args:
-        value: What the file has.
-        like: The example in the message.
-
-    Raises:
-        ValueError: It is not a local time; the message shows the example.
-    """
+    """Parse a local time; `ValueError`, with the example `like`, if it is none."""
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -97,12 +89,7 @@ class Composed(Part):
 
 
 def extension_source(source: str, folder: Path) -> str:
-    """Return an extension as a run records it: a file by its absolute path, an entry point by its name.
-
-    Args:
-        source: What a user wrote: a file, which ends in `.py`, or the name of an entry point.
-        folder: The folder that a relative path starts from.
-    """
+    """Return an extension as a run records it: a `.py` file by its absolute path, an entry point by its name."""
     return os.path.abspath(folder / os.path.expanduser(source)) if source.endswith(".py") else source
 
 
@@ -167,12 +154,7 @@ def without_aliases(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with the parameters of a file.
-
-    Args:
-        parameters: As they stand under `parameters`.
-        base: Settings that they override.
-    """
+    """Yield what is wrong with the parameters of a file."""
     seen: set[str] = set()
     for key in parameters:
         name = ALIASES.get(key, key)

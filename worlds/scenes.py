@@ -94,7 +94,7 @@ class MeetingPerson(Record):
 
 
 class SceneMind(Record):
-    """The mind of somebody in a meeting after so many lines of it. Source: ChatAgents §III-A, Fig. 6."""
+    """The mind of a participant after so many lines of a meeting. Source: ChatAgents §III-A, Fig. 6."""
 
     after: int = Field(ge=1, description="the lines that were said before")
     agent: Name
@@ -157,7 +157,7 @@ class AlbumPerson(Record):
 
 
 class PastPicture(Record):
-    """An exchange about a picture that somebody remembers."""
+    """A remembered exchange about a picture."""
 
     asker: Name
     answerer: Name
@@ -281,7 +281,7 @@ def _scene_of(file: Path, number: int, line: str) -> Scene:
 
 
 def _require_speakers(names: Sequence[str], lines: Iterable[Line], *, all_speak: bool) -> None:
-    """Refuse names that are not told apart, lines of strangers, and, where all speak, somebody without a line."""
+    """Refuse ambiguous names, lines of strangers, and, if all must speak, a person without a line."""
     if len(set(names)) < len(names):
         raise ValueError("two people have the same name")
     said = Counter(speaker for speaker, _ in lines)

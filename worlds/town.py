@@ -70,26 +70,23 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
         withheld=log.files.notes,
     )
     leaking = _leaking_records(log, known_until)
-    return OpenedTown(
-        town,
-        {
-            name: tuple(
-                Remembered(**record.memory.model_dump(), evidence=record.evidence)
-                for record in person.stream
-                if record.memory.created < known_until
-                and not record.is_idle
-                and record.memory.id not in leaking.get(name, ())
-            )
-            for name, person in people.items()
-        },
-    )
+    memories = {
+        name: tuple(
+            Remembered(**record.memory.model_dump(), evidence=record.evidence)
+            for record in person.stream
+            if record.memory.created < known_until
+            and not record.is_idle
+            and record.memory.id not in leaking.get(name, ())
+        )
+        for name, person in people.items()
+    }
+    return OpenedTown(town, memories)
 
 
 def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[Encounter, ...]:
     """Return the encounters of a day, in order of time.
 
     Args:
-        town: The town.
         day: From 1.
         seed: Of the case: who meets when is the same in all trials of a town.
         count: How many are drawn; `None` for those of the log.
@@ -126,7 +123,7 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
 
 
 class _Pairs:
-    """The pairs of those who are awake, of which those are drawn that have met least often on a day.
+    """The pairs of waking residents, drawn among those that have met least often on a day.
 
     Nothing lists them: a town of 10,000 has fifty million. What is kept is whoever is awake, and the ranks of the pairs
     that may not be drawn; the rank of a pair is its place in `combinations(awake, 2)`.
@@ -165,7 +162,6 @@ class _Pairs:
         return self._names[pair[0]], self._names[pair[1]]
 
     def _wake(self, minute: int) -> bool:
-        """Note who sleeps at a minute; return whether anybody's sleep has begun or ended."""
         changed = False
         while self._changes and self._changes[0][0] <= minute:
             _, place, asleep = self._changes.popleft()
@@ -186,7 +182,6 @@ class _Pairs:
         return first * (2 * len(self._awake) - first - 1) // 2 + second - first - 1
 
     def _pair(self, rank: int) -> tuple[int, int]:
-        """Return the places of the pair of a rank."""
         count = len(self._awake)
         first = bisect_right(range(count - 1), rank, key=lambda index: self._rank(index, index + 1)) - 1
         second = rank - self._rank(first, first + 1) + first + 1
@@ -198,16 +193,11 @@ def _minutes(generator: Random, count: int) -> list[int]:
     length = 60 * (_LAST_HOUR - _FIRST_HOUR)
     if count > length:
         return sorted(generator.choices(range(length), k=count))
-    return sorted(generator.sample(range(0, length, _step(count)), count))
-
-
-def _step(count: int) -> int:
-    """Return the minutes between two times of a day at which an encounter may begin, so that all fit."""
-    return max(1, min(_LEAST_GAP_MIN, 60 * (_LAST_HOUR - _FIRST_HOUR) // count))
+    gap = max(1, min(_LEAST_GAP_MIN, length // count))
+    return sorted(generator.sample(range(0, length, gap), count))
 
 
 def _habit(town: Town, name: str, day: int, minute: int) -> Habit | None:
-    """Return what the log shows a resident doing at a time of day."""
     habits = _habits(town.resident(name), day)
     return next((habit for habit in reversed(habits) if habit.minute <= minute), None)
 
@@ -249,9 +239,8 @@ def _past(log: Log) -> tuple[PastDialogue, ...]:
     for logged in log.dialogues:
         past = PastDialogue(pair=logged.pair, dialogue=Dialogue(time=logged.time, utterances=logged.utterances))
         kept[logged.pair] = [*kept.get(logged.pair, []), past][-PAST_KEPT:]
-    return tuple(
-        sorted((past for dialogues in kept.values() for past in dialogues), key=lambda past: past.dialogue.time)
-    )
+    everything = (past for dialogues in kept.values() for past in dialogues)
+    return tuple(sorted(everything, key=lambda past: past.dialogue.time))
 
 
 def _logged(log: Log, name: str) -> tuple[tuple[Encounter, ...], ...]:

@@ -1,4 +1,4 @@
-"""Populations of album chats: the shipped villagers, those of a file, and whose album has which pictures.
+"""Populations of album chats: the shipped villagers, those of a file, and the pictures of their albums.
 
 The first N villagers are the same however many take part, and so are their albums.
 """
@@ -40,7 +40,6 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
     """Return who takes part in an album chat, with the pictures of their albums.
 
     Args:
-        scenario: The name under which it is found again.
         parameters: Which villagers, how many, and which pictures; those of a run have them too.
         copies: Gets the copies of the pictures that are to be stored, by their hash.
 
@@ -160,7 +159,6 @@ def _picture(
     present: set[str] | None,
     copies: MutableMapping[str, bytes],
 ) -> Picture:
-    """Return a picture with its file; without it where `present` does not have it."""
     file = entry.file if present is None or entry.file in present else None
     caption, variant = entry.caption, entry.variant
     if caption is None:

@@ -70,8 +70,6 @@ class VillagersFile:
     """A file of villagers.
 
     Attributes:
-        path: The file.
-        roles: The villagers in the order of the file.
         is_public: Whether it is of the public format, whose pictures need not be there.
         title, time, place: Of the whole; `None` where the file does not say.
     """
@@ -142,13 +140,7 @@ def read_villagers(path: Path) -> VillagersFile:
 
 @dataclass(frozen=True)
 class _Loaded(YamlFile):
-    """The values of a file as `_File` takes them; an error names places as the file does, and the villager.
-
-    Attributes:
-        is_list: Whether the file is a list of villagers, with nothing around it.
-        public: Of each villager, whether they are of the public format.
-        names: Of each villager, what stands as their name.
-    """
+    """The values of a file as `_File` takes them; an error names places as the file does, and the villager."""
 
     is_list: bool = False
     public: tuple[bool, ...] = ()
@@ -212,7 +204,6 @@ def _no_number(constant: str) -> None:
 
 
 def _renamed(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return a villager of the public format as one of the project's own."""
     properties = {name: value for name, value in entry.items() if name not in _PUBLIC}
     renamed = {field: entry[public] for public, field in _PUBLIC.items() if public in entry}
     if isinstance(renamed.get("album"), str):

@@ -44,7 +44,6 @@ class YamlFile:
     """A parsed YAML file: its path, its values, and the nodes that know the lines.
 
     Attributes:
-        path: Its path.
         root: The root node; `None` for an empty file.
         values: The plain values; an empty mapping for an empty file.
         has_lines: Whether an error names the line; it can't where the values are not of YAML.
@@ -57,12 +56,7 @@ class YamlFile:
 
     @classmethod
     def read(cls, path: Path) -> "YamlFile":
-        """Read a file.
-
-        Raises:
-            NotFoundError: There is no such file.
-            ScenarioError: It is not YAML.
-        """
+        """Read a file; `NotFoundError` if there is none, `ScenarioError` if it is not YAML."""
         try:
             text = read_text(path, MOST_BYTES)
         except FileNotFoundError:
@@ -85,7 +79,6 @@ class YamlFile:
         """Return the values as a model.
 
         Args:
-            model: The model.
             others: The models of other kinds of file, by the remark on a field that only that model has.
 
         Raises:
@@ -117,12 +110,7 @@ def shown(value: Any) -> str:
 
 
 def one_of(kind: str, known: Iterable[str]) -> BeforeValidator:
-    """Return a validator, for an annotation, that accepts only these names.
-
-    Args:
-        kind: What the names are names of, in the message.
-        known: The names.
-    """
+    """Return a validator, for an annotation, that accepts only these names."""
     names = tuple(known)
 
     def check(value: Any) -> Any:

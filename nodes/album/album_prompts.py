@@ -13,16 +13,7 @@ from tertulia.state.randomness import keyed_generator
 def save_prompt_of(
     state: ExchangeState, context: Context, call: str, speaker: str, picture: str | None = None, question: str = ""
 ) -> str:
-    """Store the full prompt for a call of an exchange and return its content hash.
-
-    Args:
-        state: The exchange.
-        context: The run.
-        call: `plan`, `question` or `answer`.
-        speaker: Whose utterance is asked for.
-        picture: The id of the picture that the two look at.
-        question: What the answerer is asked.
-    """
+    """Store the full prompt for a call of an exchange and return its content hash."""
     context, population = context.of(speaker), context.population
     parameters, belongings = context.parameters, state["belongings"][speaker]
     generator = keyed_generator(context.seed, agent=speaker, node=f"example_{call}")
@@ -52,7 +43,7 @@ def sight_of(context: Context, picture: str | None) -> Sight:
 
 
 def past_exchanges(context: Context, belongings: Belongings) -> Sequence[PastExchange]:
-    """Return the exchanges that somebody remembers, oldest first."""
+    """Return the exchanges that a villager remembers, oldest first."""
     return [_past_exchange(context, turn) for turn in belongings["history"]]
 
 

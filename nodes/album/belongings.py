@@ -18,13 +18,9 @@ def first_belongings(population: Population, parameters: Parameters) -> dict[str
 def belongings_after(
     belongings: Belongings, turn: int, received: str | None, parameters: Parameters
 ) -> tuple[Belongings, str | None]:
-    """Return what somebody has after an exchange, and the id of the picture that left their album for a new one.
+    """Return a villager's belongings after an exchange, and the id of the picture that a received one replaces.
 
-    Args:
-        belongings: What they had.
-        turn: The exchange.
-        received: The id of the picture that passes into their album; nothing changes where they have it already.
-        parameters: The lengths of the queues.
+    A picture that they have already is not received again.
     """
     history = [*belongings["history"], turn]
     album, dropped = belongings["album"], None

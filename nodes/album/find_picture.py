@@ -73,7 +73,7 @@ def _folded(text: str) -> list[str]:
 
 
 def _place_of(wanted: list[str], text: list[str]) -> int | None:
-    """Return where words stand in a text, as the index of the first; `None` where they don't."""
+    """Return the index of the first of these words in a text; `None` if they do not occur."""
     length = len(wanted)
     places = (at for at in range(len(text) - length + 1) if text[at : at + length] == wanted)
     return next(places, None) if length else None

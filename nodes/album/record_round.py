@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.album.album_prompts import forget_exchanges, keep_exchange
-from tertulia.nodes.limits import Progress, album_chat_is_over
+from tertulia.nodes.limits import limit_is_reached
 from tertulia.nodes.turns import speaking_time_s, spoken_turn
 from tertulia.state.album import Exchange
 from tertulia.state.context import Context, RecordedTurn
@@ -26,14 +26,13 @@ async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumSta
     shared = shared_exchanges(context, state["turn"] + 1, state["turn"] + state["kept"])
     now_s = end_of_round_s([*shared, *spoken], context.parameters.speaking_rate_wpm)
     forget_exchanges(context, last + 1 - 2 * (context.parameters.history_records + 1) * len(state["pairs"]))
-    progress = Progress(state["round"], now_s, context.start, context.parameters)
     return {
         "turn": last,
         "kept": 0,
         "sim_time_s": now_s,
         "exchanges": {},
         "pairs": [],
-        "finished": album_chat_is_over(progress),
+        "finished": limit_is_reached(state["round"], now_s, context.parameters),
     }
 
 
@@ -45,12 +44,7 @@ def shared_exchanges(context: Context, first: int, last: int) -> Iterator[tuple[
 
 
 def end_of_round_s(exchanges: Iterable[tuple[Turn, Turn]], rate_wpm: float) -> float:
-    """Return when the longest exchange of a round is over, in seconds since the first round began.
-
-    Args:
-        exchanges: The questions and answers of the round.
-        rate_wpm: How fast everybody speaks, in words per minute.
-    """
+    """Return when the longest exchange of a round is over, in seconds, at a speaking rate in words per minute."""
     return max(
         question.sim_time_s + (speaking_time_s(question.text, rate_wpm) + speaking_time_s(answer.text, rate_wpm))
         for question, answer in exchanges
@@ -58,7 +52,7 @@ def end_of_round_s(exchanges: Iterable[tuple[Turn, Turn]], rate_wpm: float) -> f
 
 
 def _recorded(state: AlbumState, turn: int, context: Context) -> RecordedTurn:
-    """Return an exchange: how the question came about, and the plan before it and the answer behind it."""
+    """Return an exchange, with how its question, plan and answer came about."""
     outcome = state["exchanges"][str(turn)]
     exchange = Exchange.model_validate(outcome["exchange"])
     records: dict[str, TurnRecord] = {}

@@ -19,7 +19,7 @@ _TAKEN = ("nodes", "prepare", "bid", "floor")
 
 
 def check_name(subject: str, name: Any) -> None:
-    """Check a name, as it stands in scenarios, settings, prompts and records."""
+    """Check a name for scenarios, settings, prompts and records."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ExtensionError(f"{subject} {name!r}: a name is of small letters, digits and _, and begins with a letter")
     if name in _TAKEN:

@@ -151,7 +151,6 @@ def check_objects(
 
 
 def _check_object(extension: Extension, declared: Node | Mechanism | None, accept_changed: bool) -> Node | Mechanism:
-    """Return an object after checking that it was handed over again, and that it is the recorded one."""
     name = extension.source.removeprefix(PREFIX)
     if declared is None:
         raise ExtensionError(
@@ -173,12 +172,7 @@ def _include_object(registry: Registry, declared: Node | Mechanism) -> Registry:
 
 
 def load_module(name: str) -> Registry:
-    """Return a registry with the extension that an importable module is, for checking it.
-
-    Raises:
-        NotFoundError: There is no such module.
-        ExtensionError: It can't be imported, or what it declares is wrong.
-    """
+    """Return a registry with an importable module, to check it; `NotFoundError` or `ExtensionError` if that fails."""
     path = _module_file(name)
     if path is None:
         raise NotFoundError(f"there is no module {name!r}; give a file that ends in .py, or a module that is installed")
@@ -188,13 +182,7 @@ def load_module(name: str) -> Registry:
 
 @dataclass(frozen=True)
 class Source:
-    """An extension's file, read once: what is executed is what was hashed.
-
-    Attributes:
-        name: The file (.py), or the entry point.
-        path: The file.
-        content: Its bytes.
-    """
+    """The file of an extension or an entry point, read once: what is executed is what was hashed."""
 
     name: str
     path: Path
@@ -202,12 +190,7 @@ class Source:
 
     @classmethod
     def read(cls, name: str) -> "Source":
-        """Read an extension; nothing of it is executed.
-
-        Raises:
-            NotFoundError: There is no such file, or no such entry point.
-            ExtensionError: It can't be read.
-        """
+        """Read a file or an entry point, executing nothing; `NotFoundError` or `ExtensionError` if that fails."""
         path: Path | None = Path(name)
         if not name.endswith(".py"):
             path = _module_file(_entry_point(name).module)
@@ -302,7 +285,6 @@ def _import_failure(source: str, path: str, error: BaseException) -> ExtensionEr
 
 
 def _declared(source: str, module: ModuleType) -> tuple[tuple[Node, ...], tuple[Mechanism, ...]]:
-    """Return the nodes and the mechanisms that a module declares."""
     nodes, mechanisms = getattr(module, "NODES", ()), getattr(module, "MECHANISMS", ())
     for field, values, kind in (("NODES", nodes, Node), ("MECHANISMS", mechanisms, Mechanism)):
         if not isinstance(values, tuple | list):

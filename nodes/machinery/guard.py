@@ -54,11 +54,8 @@ async def _within_limit(node: Node, state: dict[str, Any], runtime: "Runtime[Con
     except (ModelError, StorageError, NodeError):
         raise
     except TimeoutError as error:
-        words = (
-            failure(error, node.run)
-            if node.timeout_s is None
-            else f"took longer than its limit of {node.timeout_s:g} s"
-        )
+        limit = node.timeout_s
+        words = failure(error, node.run) if limit is None else f"took longer than its limit of {limit:g} s"
         raise _complaint(node, state, words) from error
     except KeyError as error:
         key = error.args[0] if error.args else None

@@ -16,11 +16,7 @@ PREFIX = "python:"
 
 
 def extension_of_object(declared: Node | Mechanism) -> Extension:
-    """Return the extension that records a node or a mechanism: the source of its functions, and its hash.
-
-    Raises:
-        ExtensionError: The source of a function can't be read.
-    """
+    """Return the extension of a node or a mechanism, with its source; `ExtensionError` if that can't be read."""
     functions: list[Callable[..., Any]] = [declared.run]
     if isinstance(declared, Mechanism) and declared.condition is not None:
         functions.append(declared.condition)

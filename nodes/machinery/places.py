@@ -32,11 +32,9 @@ class Place:
 
     Attributes:
         name: The name of the graph's node; `after_…` is empty unless a user's node stands there.
-        graph: In which graph.
         writes: State keys that a node here always writes.
         may_write: State keys that it may write besides.
         formerly_wrote: Keys that a node here wrote in earlier versions: it may still, and they are dropped.
-        fits: Checks the values of an update.
     """
 
     name: str

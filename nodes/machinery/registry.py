@@ -99,7 +99,6 @@ class Registry:
     """The nodes and mechanisms that a run can have, by name: all shipped ones, and those of its extensions.
 
     Attributes:
-        own_nodes, own_mechanisms: Those of extensions.
         origins: By name of each of those, the extension that it is from.
         extensions: The extensions, as they are recorded with a run.
     """
@@ -120,11 +119,7 @@ class Registry:
         return {**MECHANISMS, **self.own_mechanisms}
 
     def including(self, extension: Extension, nodes: Iterable[Node], mechanisms: Iterable[Mechanism]) -> "Registry":
-        """Return a registry that has the nodes and mechanisms of a further extension.
-
-        Raises:
-            ExtensionError: A name is there already.
-        """
+        """Return a registry with a further extension; `ExtensionError` if one of its names is taken."""
         new_nodes, new_mechanisms, origins = dict(self.own_nodes), dict(self.own_mechanisms), dict(self.origins)
         added: list[Node | Mechanism] = [*nodes, *mechanisms]
         for declared in added:
@@ -141,11 +136,7 @@ class Registry:
         return Registry(new_nodes, new_mechanisms, origins, (*self.extensions, extension))
 
     def including_objects(self, nodes: Iterable[Node] = (), mechanisms: Iterable[Mechanism] = ()) -> "Registry":
-        """Return a registry that has nodes and mechanisms handed over as Python objects, each recorded with its source.
-
-        Raises:
-            ExtensionError: A name is there already, or the source of a function can't be read.
-        """
+        """Return a registry with Python objects, recorded with their source; `ExtensionError` as `including`."""
         registry = self
         for node in dict.fromkeys(nodes):
             registry = registry.including(extension_of_object(node), [node], ())

@@ -15,10 +15,6 @@ from tertulia.state.language_model import LanguageModel
 async def time_limit(limit_s: float | None, context: Context) -> AsyncIterator[Context]:
     """Limit the time of what runs inside.
 
-    Args:
-        limit_s: Seconds; `None` for no limit.
-        context: The runtime context.
-
     Yields:
         The context to use inside, through which the clock stops during calls of models.
 
@@ -32,8 +28,6 @@ async def time_limit(limit_s: float | None, context: Context) -> AsyncIterator[C
 
 
 class _PatientBroker:
-    """A broker that stops a clock during calls of models."""
-
     def __init__(self, broker: Broker, deadline: asyncio.Timeout) -> None:
         self._broker, self._deadline = broker, deadline
         self._waiting = 0
@@ -43,7 +37,7 @@ class _PatientBroker:
         return getattr(self._broker, name)
 
     def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> Any:
-        """Return a model as a step asks it, each call of which stops the clock."""
+        """Return a model as a step asks it; each of its calls stops the clock."""
         return _PatientModel(self._broker.asked_by(model, agent, round, node, part), self)
 
     @contextmanager
@@ -67,8 +61,6 @@ class _PatientBroker:
 
 
 class _PatientModel:
-    """A model whose calls stop a clock. Implements `state.language_model.LanguageModel`."""
-
     def __init__(self, model: LanguageModel, broker: _PatientBroker) -> None:
         self._model, self._broker = model, broker
 

@@ -15,7 +15,7 @@ _NEXT_TOKENS = 16
 
 
 async def summarise_goals(view: View) -> Finding:
-    """Let the agent say which steps of its plan are done, all of them anew: what was done once may be open again."""
+    """Let the agent say which steps of its plan are done, each time all of them: a done step may be open again."""
     plan, fill = view.character.plan, view.texts.fill
     if not plan:
         return Finding(lines=(fill("findings.no_plan", {"name": view.name}),), data={"done": [], "progress": None})

@@ -31,7 +31,6 @@ async def count_speech(view: View) -> Finding:
 
 
 def _counts(view: View) -> dict[str, int]:
-    """Return by name how often somebody has spoken since the agent came."""
     before: Counter[str | None] = Counter()
     opening = view.meeting.opening
     if came_s(view.meeting, view.name) > 0 and view.context.parameters.hearing != "all":
@@ -42,7 +41,7 @@ def _counts(view: View) -> dict[str, int]:
 
 
 def _spoken_before(view: View) -> Counter[str | None]:
-    """Return by name how often somebody had spoken before the agent came; read once."""
+    """Return by name how often everybody had spoken before the agent came; read once."""
     kept, key = view.context.kept, (_spoken_before, view.name)
     if key not in kept:
         turns = view.context.store.turns(view.context.run, 1, view.round - 1)

@@ -23,15 +23,8 @@ async def analyse_topics(view: View) -> Finding:
     agent's interests.
     """
     last = view.finding("topic_analysis")
-    states = (
-        {state: list(last.data[state]) for state in ("open", "discussed", "paused")}
-        if last
-        else {
-            "open": list(view.agent.interests),
-            "discussed": [],
-            "paused": [],
-        }
-    )
+    before = last.data if last else {"open": view.agent.interests, "discussed": [], "paused": []}
+    states = {state: list(before[state]) for state in ("open", "discussed", "paused")}
     fill, language = view.texts.fill, view.language
     items = [
         fill(f"topics.{state}", {"value": enumerated(topics, language)}) for state, topics in states.items() if topics
@@ -54,7 +47,7 @@ async def analyse_topics(view: View) -> Finding:
 
 
 def with_move(states: dict[str, list[str]], topic: str, move: str) -> dict[str, list[str]]:
-    """Return the states of the topics after a move; a topic has a single state, and the latest stands last."""
+    """Return the states of the topics after a move; a topic has a single state, and the latest comes last."""
     after = {
         state: [other for other in topics if other.casefold() != topic.casefold()] for state, topics in states.items()
     }

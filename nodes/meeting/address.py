@@ -10,7 +10,7 @@ response as a module that may be added, and David speaks "when prompted" (§IV-C
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -153,7 +153,7 @@ def _address(text: str, others: tuple[str, ...]) -> Address:
     called: tuple[str, ...] = ()  # whom the line has called so far
     waiting = False  # whether a question has not found its addressee yet
     is_open = False
-    for sentence in _sentences(text):
+    for sentence in filter(None, map(str.strip, _SENTENCE.findall(text))):
         mentions = [(place, name) for name in named for place in _places(name, _without_longer(name, sentence, others))]
         now_called = _called(sentence, sorted(mentions))
         if waiting and now_called and not _is_question(sentence):
@@ -170,10 +170,6 @@ def _address(text: str, others: tuple[str, ...]) -> Address:
         elif now_called and _REQUEST.search(sentence):
             asked.update(now_called)
     return Address(tuple(name for name in named if name in asked), named, is_open or waiting)
-
-
-def _sentences(text: str) -> Iterator[str]:
-    return (sentence.strip() for sentence in _SENTENCE.findall(text) if sentence.strip())
 
 
 def _is_question(sentence: str) -> bool:
@@ -203,7 +199,7 @@ def _called(sentence: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> t
 
 
 def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> tuple[str, ...]:
-    """Return whose word a question wants without calling them: `What does Jonas think?`."""
+    """Return the people whom a question asks for without calling them: `What does Jonas think?`."""
     if _OTHERS_MEANT.search(question):
         return ()
     return tuple(name for (_, end), name in mentions if not _POSSESSIVE.match(question[end:]))
@@ -261,7 +257,8 @@ def _places(name: str, text: str, whole: bool = False) -> list[tuple[int, int]]:
             taken = any(start < found.end() and found.start() < end for start, end in places)
             if taken or _is_part_of_word(form, text, *found.span()):
                 continue
-            if _is_written_as(form, found.group(), is_cased) and not _is_word(form, found, is_cased):
+            is_written_so = not is_cased or found.group() in (form, form[:1].upper() + form[1:], form.upper())
+            if is_written_so and not _is_word(form, found, is_cased):
                 places.append(found.span())
     return sorted(places)
 
@@ -287,12 +284,8 @@ def _is_cased(text: str) -> bool:
     return any(char.isupper() for char in letters) and any(char.islower() for char in letters)
 
 
-def _is_written_as(form: str, found: str, is_cased: bool) -> bool:
-    return not is_cased or found in (form, form[:1].upper() + form[1:], form.upper())
-
-
 def _is_word(form: str, found: re.Match[str], is_cased: bool) -> bool:
-    """Whether a name that is an English word as well stands there as that word."""
+    """Whether a name that is also an English word is used as that word."""
     word = form.casefold()
     if word not in _WORDS:
         return False

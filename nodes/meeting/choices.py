@@ -50,7 +50,6 @@ def feeling_of(ratios: Sequence[float], generator: random.Random) -> tuple[str, 
 
     Args:
         ratios: The logarithm of how much likelier each of `feeling_options` is than after lines without content.
-        generator: The random generator of the draw.
     """
     shares, count = normalised(ratios), len(_GRADES)
     by_emotion = [shares[at : at + count] for at in range(0, len(shares), count)]
@@ -121,10 +120,8 @@ async def log_ratios(view: View, node: str, ask: str, options: Sequence[str]) ->
     What is found after these is the same for a whole meeting: it is asked for once, under the round before the first.
 
     Args:
-        view: The agent's view of the round.
         node: What is chosen; it names the calls.
         ask: The beginning of the sentence that an option completes.
-        options: Its ends.
     """
     context, situation, tokenizer = view.context, view.situation(), view.context.model.tokenizer
     model = context.asked_by(view.name, view.round, f"weigh_{node}", view.part)

@@ -106,11 +106,7 @@ def _ways_to_think(view: View, asked: Sequence[Mechanism]) -> list[str]:
 
 
 def _occasion(name: str, condition: Callable[[View], str | None], view: View) -> str | None:
-    """Return why a mechanism with a condition is on; `None` where it is off.
-
-    Raises:
-        NodeError: The condition failed, or returned something else than a reason.
-    """
+    """Return why a mechanism with a condition is on; `None` where it is off."""
     try:
         reason = condition(view)
     except (ModelError, StorageError):

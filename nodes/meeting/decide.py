@@ -39,7 +39,6 @@ def computed_parts(view: View, address: float, need: float) -> Parts:
     """Return the parts of willingness from embeddings and from the agent's state.
 
     Args:
-        view: The agent's view of the round.
         address: How much the last line speaks to them, in [0, 1].
         need: Their need to speak, in [0, 1].
     """

@@ -21,9 +21,7 @@ class Contender:
     """An agent who may get the floor in a round.
 
     Attributes:
-        name: The agent's name.
         bid: The bid that their cognition made; `None` for a person, for whom no model thinks.
-        weights: The weights of the parts of willingness.
         discomfort: Share of the remainder to 1 that a whole silence adds to S_personality, in [0, 1].
         base_latency: μ₀ and σ₀ in seconds.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
@@ -130,11 +128,6 @@ def appointed(
     """Return the outcome of a round in which a speaker is appointed; they begin after a sampled latency.
 
     Args:
-        state: The state of the round.
-        context: Of the run.
-        contenders: Who is there.
-        speaker: Who is appointed.
-        reason: Why, where somebody chose.
         others: Who is appointed instead, in order, where those before leave before their first word. The round is a
             silence if all of them do.
     """

@@ -1,4 +1,4 @@
-"""What somebody has heard of a conversation: the lines that prompts hold, and who came and left in between.
+"""The part of a conversation that a participant has heard: the lines of prompts, arrivals and departures.
 
 A line is heard by who was there at its first word; what began before somebody came they have not heard. Of what they
 heard they may have noticed a part only (`hearing`).
@@ -15,7 +15,7 @@ from tertulia.state.records import Turn
 
 @dataclass(frozen=True)
 class HeardTurns:
-    """What somebody has heard of the last turns.
+    """The part of the last turns that a participant has heard.
 
     Attributes:
         turns: The turns, oldest first, the opening of a meeting among them.
@@ -29,7 +29,7 @@ class HeardTurns:
 
 
 def latest_turns(context: Context, turn: int, window: int) -> list[Turn]:
-    """Return the last turns before a turn, whoever heard them, oldest first, the opening of a meeting among them."""
+    """Return the last turns before a turn, heard or not, oldest first, including the opening of a meeting."""
     turns = context.store.turns(context.run, max(1, turn - window), turn - 1)
     opening = context.start.opening_turn if isinstance(context.start, Meeting) else None
     return [opening, *turns] if opening is not None and turn <= window else turns
@@ -41,10 +41,6 @@ def turns_heard(
     """Return what a participant has heard of the last turns.
 
     Args:
-        context: The run.
-        name: Who heard it.
-        turn: The turn that is under way.
-        window: The number of last turns.
         now_s: The present moment, in seconds since the beginning.
         hearing: Which turns; `None`: as the run's parameters say.
     """
@@ -86,6 +82,6 @@ def changes_seen(meeting: Meeting, name: str, since_s: float, now_s: float) -> t
 
 
 def _was_noticed(context: Context, name: str, turn: Turn) -> bool:
-    """Whether the round behind a turn has it as noticed; where a user's own node stored nothing, it is."""
+    """Whether the next round recorded a turn as noticed; if a user's own node stored nothing, it counts as noticed."""
     perception = context.store.step(context.run, turn.round + 1, name, "perceive", Perception)
     return perception is None or perception.turn != turn.turn or perception.noticed

@@ -70,9 +70,7 @@ async def centralised(state: GroupState, runtime: Runtime[Context]) -> GroupStat
         picked = _named(reply, candidates)
         if picked is not None:
             return _give_floor_to(state, context, _drawn_order(state, context, picked), text_of(reply, "reason"))
-    return _give_floor_to(
-        state, context, _drawn_order(state, context), "the moderator named nobody who is there: drawn"
-    )
+    return _give_floor_to(state, context, _drawn_order(state, context), _NAMED_NOBODY.format("the moderator"))
 
 
 async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState:
@@ -117,7 +115,7 @@ def _candidates(state: GroupState, context: Context) -> list[str]:
 
 
 def _drawn_order(state: GroupState, context: Context, first: str | None = None) -> list[str]:
-    """Return the candidates in a drawn order, behind the one who was chosen, if anybody was."""
+    """Return the candidates in a drawn order, after the chosen one, if any."""
     generator = keyed_generator(context.seed, round=state["round"], node="random_order")
     candidates = _candidates(state, context)
     first = generator.choice(candidates) if first is None else first
@@ -126,12 +124,10 @@ def _drawn_order(state: GroupState, context: Context, first: str | None = None) 
 
 
 def _named_in(turns: Sequence[Turn], speaker: str, candidates: Sequence[str]) -> str | None:
-    """Return the first candidate that a speaker's last line names; `None` if it names none of them."""
     last_line = next((turn.text for turn in reversed(turns) if turn.speaker == speaker), "")
     return next((name for name in candidates if is_named(name, last_line)), None)
 
 
 def _named(reply: Reply, candidates: Sequence[str]) -> str | None:
-    """Return the candidate that a reply names, in any case; `None` if it names none of them."""
     named = text_of(reply, "next").casefold()
     return next((name for name in candidates if name.casefold() == named), None)

@@ -58,7 +58,7 @@ class GrowingArray:
         self._size = size
 
     def truncate(self, size: int) -> None:
-        """Remove the rows behind the first so many."""
+        """Keep only the first so many rows."""
         self._size = size
 
 
@@ -70,11 +70,6 @@ def recall_in_meeting(view: View, query: str, parameters: Parameters) -> list[Me
 
     They are those that `nodes.memory.retrieve_memories` chooses from all of them. Turns that are still in the agent's
     working memory are passed over.
-
-    Args:
-        view: The agent's view of the round.
-        query: The focal point.
-        parameters: Weights, decay and limits.
     """
     past, memories = Past.of(view), [memory for memory in view.agent.memories if may_be_recalled(memory)]
     rows, importance_of_rows = past.noticed(view)
@@ -210,11 +205,7 @@ class Thoughts:
 
     @classmethod
     def of(cls, view: View) -> Numbers:
-        """Return the embeddings of the agent's thoughts since it last spoke, oldest first, that of this round last.
-
-        Returns:
-            An array `(n, D)`.
-        """
+        """Return the embeddings `(n, D)` of an agent's thoughts since it last spoke, that of this round last."""
         key, since = (cls, view.name), view.mind["spoke"]
         thoughts: Thoughts | None = view.context.kept.get(key)
         if thoughts is None or thoughts._since != since or thoughts._rounds >= view.round:
@@ -222,7 +213,7 @@ class Thoughts:
         return thoughts._until(view)
 
     def _until(self, view: View) -> Numbers:
-        """Return all up to this round, whose thought is read again in the next: only then it is settled."""
+        """Return all up to this round; its thought is read again in the next round, and settled only then."""
         context, vectors = view.context, self._vectors
         vectors.truncate(self._settled)
         for round in range(self._rounds + 1, view.round + 1):

@@ -44,7 +44,6 @@ def perceive_message(view: View, message: Turn | None) -> Perception:
     Relevance is the highest cosine of the message to what it is compared with; a silence has none.
 
     Args:
-        view: The agent's view of the round.
         message: The last turn that the agent heard; `None` where the meeting has no opening line: who is there from
             the start perceives its description, and a latecomer nothing.
     """

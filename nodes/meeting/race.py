@@ -14,7 +14,7 @@ from tertulia.state.randomness import keyed_generator
 
 
 async def race(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Let those who are there race for the floor; the round is a silence if nobody is willing or fast enough."""
+    """Let those present race for the floor; the round is a silence if no one is willing or fast enough."""
     context, round = runtime.context, state["round"]
     outcome = run_race(
         contenders_of(state, context),
@@ -41,7 +41,6 @@ def run_race(
     the first word would come after `silence_s`, or nobody becomes willing.
 
     Args:
-        contenders: Who is there.
         silence_s: Seconds since the last word, when the round begins.
         parameters: θ, Δt, the length of a silence, what counts as a tie, and how long others wait for an answer.
         draw: From a bid, a name and the number of the look to the bid with its latency.
@@ -83,5 +82,4 @@ def run_race(
 
 
 def _yielding(bid: Bid, yield_s: float) -> Bid:
-    """Return the bid of an agent who waits for somebody else to answer."""
     return bid.model_copy(update={"yielded_s": yield_s, "latency_s": (bid.latency_s or 0.0) + yield_s})

@@ -19,7 +19,6 @@ async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
     Nothing else moves the parts: the model is told that its agent was asked, and how long it has been quiet.
 
     Args:
-        view: The agent's view of the round.
         address: How much the last line speaks to them, in [0, 1].
 
     Returns:

@@ -2,7 +2,7 @@
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.limits import Progress, group_chat_is_over
+from tertulia.nodes.limits import group_chat_is_over
 from tertulia.nodes.turns import speaking_time_s, spoken_turn
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import GroupState, Mind
@@ -36,7 +36,7 @@ async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupSt
         "sim_time_s": now_s,
         "silence_s": 0.0,
         "minds": {speaker: after_speaking},
-        "finished": group_chat_is_over(Progress(state["turn"], now_s, context.start, context.parameters)),
+        "finished": group_chat_is_over(state["turn"], now_s, context.meeting, context.parameters),
     }
 
 
@@ -52,5 +52,5 @@ async def record_silence(state: GroupState, runtime: Runtime[Context]) -> GroupS
     return {
         "sim_time_s": now_s,
         "silence_s": state["silence_s"] + length_s,
-        "finished": group_chat_is_over(Progress(state["turn"], now_s, context.start, context.parameters)),
+        "finished": group_chat_is_over(state["turn"], now_s, context.meeting, context.parameters),
     }

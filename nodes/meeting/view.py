@@ -33,12 +33,10 @@ class View:
 
     Attributes:
         context: The runtime context as it is for the agent.
-        name: The agent's name.
         round: The round, from 1; 0 before the meeting.
         present: The names of those who are there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word.
-        spoken: How often everybody spoke.
         mind: What the agent carries from round to round.
         part: The mechanism that has the view, if any.
     """
@@ -55,7 +53,7 @@ class View:
 
     @classmethod
     def of(cls, state: CognitionInput, context: Context) -> "View":
-        """Return the view of the agent whose cognition this is."""
+        """Return the view of the agent of this cognition."""
         return cls(
             context=context.of(state["agent"], "think"),
             name=state["agent"],
@@ -151,7 +149,6 @@ class View:
         )
 
     def _turn(self, number: int) -> Turn:
-        """Return a turn from before this round."""
         turn = self._read_once(("turn", number), lambda: self.context.store.turns(self.context.run, number, number)[0])
         assert turn is not None
         return turn
@@ -223,9 +220,6 @@ class View:
         """Ask the agent's model and return its answer; agents that ask at the same time share a batch.
 
         Args:
-            node: The step that asks.
-            question: The question.
-            fields: The fields of the answer.
             attempt: The number of the attempt within the round, for the draws.
             as_self: Whether the prompt shows who the agent is and their situation, or the question alone.
             no_repeat_from: Texts that the answer does not repeat, with models that tend to.
@@ -253,15 +247,10 @@ async def ask_model(
     """Ask the model through the broker and return its reply.
 
     Args:
-        context: The runtime context of the agent.
-        round: The round.
         agent: The agent who asks; empty for the whole conversation.
-        node: The step that asks.
         prompt: The prompt; the answers that it shows as examples are not repeated.
-        fields: The fields of the reply.
         attempt: The number of the attempt within the round, for the draws.
         part: The mechanism that asks, if any.
-        no_repeat_from: Other texts that are not repeated.
     """
     parameters, tokenizer = context.parameters, context.model.tokenizer
     generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)

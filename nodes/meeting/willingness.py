@@ -9,7 +9,7 @@ What moves a part closes a share of what it lacks to 1, so that the order of mov
 3. *Silence* moves personality within a round, as the race waits (`nodes.floor`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tertulia.nodes.meeting.address import address_of
@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 
 
 def moved(part: float, *shares: float) -> float:
-    """Return a part of willingness after moves, each of which closes a share in [0, 1] of what it lacks to 1."""
+    """Return a part of willingness after moves, each closing a share in [0, 1] of its distance to 1."""
     left = 1.0
     for share in shares:
         left *= 1 - share
@@ -81,16 +81,16 @@ def propensity_of(agent: Attendee, big_five: Sequence[str]) -> float:
 
     Where neither is known yet, that of an introvert.
     """
-    if agent.propensity is not None:
-        return agent.propensity
-    return next((_PROPENSITY[pole] for pole in big_five if pole in _PROPENSITY), _PROPENSITY["introverted"])
+    return _by_extraversion(_PROPENSITY, big_five) if agent.propensity is None else agent.propensity
 
 
 def discomfort_of(agent: Attendee, big_five: Sequence[str]) -> float:
     """Return the share of what S_personality lacks to 1 that a whole silence adds: given, or by extraversion."""
-    if agent.silence_discomfort is not None:
-        return agent.silence_discomfort
-    return next((_DISCOMFORT[pole] for pole in big_five if pole in _DISCOMFORT), _DISCOMFORT["introverted"])
+    return _by_extraversion(_DISCOMFORT, big_five) if agent.silence_discomfort is None else agent.silence_discomfort
+
+
+def _by_extraversion(values: Mapping[str, float], big_five: Sequence[str]) -> float:
+    return next((values[pole] for pole in big_five if pole in values), values["introverted"])
 
 
 # --- who can reach the threshold ------------------------------------------------------------------------------------
@@ -101,12 +101,10 @@ class Reach:
     """When a participant reaches θ of willingness.
 
     Attributes:
-        agent: Their name.
         highest: W with every part at 1.
         asked: W at least, when they are asked by name, whatever they feel and however far the matter is from them.
         rounds: After how many rounds without a word of theirs W reaches θ, whatever they feel and whatever the matter;
             `None` where that is not certain.
-        threshold: θ.
     """
 
     agent: str

@@ -92,14 +92,7 @@ def carried_scores(scores: Mapping[str, float], before: Mapping[str, float], dec
 async def scores_by_reading(
     reader: LanguageModel, prompt: Prompt, replies: list[Reply], options: ScoringOptions
 ) -> dict[str, float]:
-    """Return the attention score of every unit, averaged over replies that another model has written.
-
-    Args:
-        reader: The model that reads them, and shows its attention.
-        prompt: The prompt.
-        replies: The replies to it.
-        options: How attention is reduced.
-    """
+    """Return the attention of a reader to every unit, averaged over replies that another model has written."""
     totals = dict.fromkeys((unit.id for unit in prompt.units), 0.0)
     for reply in replies:
         reply_prefix = reply_prefix_of(prompt)

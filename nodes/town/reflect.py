@@ -26,7 +26,7 @@ _TOKENS = 40
 
 
 async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
-    """Let those of the pair reflect whose importance counter has reached the threshold; it restarts at zero."""
+    """Let those of the pair reflect who have reached the threshold of importance; their counter restarts at zero."""
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
@@ -53,10 +53,7 @@ def gathered(town: TownContext, name: str, length: int, threshold: float) -> flo
     threshold was followed by a reflection.
 
     Args:
-        town: The town.
-        name: The resident.
         length: How many memories of the stream count; the last are those of the latest conversation.
-        threshold: The sum at which they reflect.
     """
     known, total = town.gathered.get(name, (0, 0.0))
     if known < length:
@@ -70,14 +67,7 @@ def gathered(town: TownContext, name: str, length: int, threshold: float) -> flo
 
 
 async def insights(context: Context, encounter: Encounter, stream: Stream, round: int) -> list[Remembered]:
-    """Return the insights that an agent draws from their memories.
-
-    Args:
-        context: That of the run of the conversation before it.
-        encounter: The encounter of that conversation.
-        stream: The agent's memory stream.
-        round: The round under which the model is asked.
-    """
+    """Return the insights that an agent draws from their memories after the conversation of this context."""
     name = stream.agent
     thinking = context.of(name, "think")
     parameters = thinking.parameters.model_copy(update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED})
@@ -114,7 +104,6 @@ async def _questions(context: Context, stream: Stream, round: int) -> list[str]:
 async def _insight(
     context: Context, name: str, question: str, memories: Sequence[Memory], round: int
 ) -> tuple[str, tuple[str, ...]]:
-    """Return an insight, and the ids of the memories that are its evidence."""
     fields = [ReplyField("insight", "text", max_tokens=_TOKENS)]
     fields += [ReplyField(field, "integer", minimum=1, maximum=len(memories)) for field in EVIDENCE]
     language = context.parameters.language

@@ -42,14 +42,7 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
 
 
 async def memories_of_conversation(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:
-    """Return the memories of a conversation for one of the pair.
-
-    Args:
-        context: That of the conversation's run.
-        encounter: The encounter.
-        name: Who remembers.
-        round: The round under which the model is asked.
-    """
+    """Return the memories of a conversation for one of the pair."""
     thinking, language = context.of(name, "think"), context.parameters.language
     partner = next(person for person in encounter.pair if person != name)
     question = ask_summary(name, partner, context.store.turns(context.run), language)
@@ -74,7 +67,7 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
 
 
 async def rate_importance(context: Context, name: str, texts: Sequence[str], round: int) -> list[int]:
-    """Return the importance of memories to somebody, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
+    """Return the importance of memories to a person, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
     if not texts:
         return []
     fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]

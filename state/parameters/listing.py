@@ -27,11 +27,8 @@ class ParameterDescription:
 
     Attributes:
         name: Its name for `--set`.
-        aliases: Other names for it.
-        group: The name of its group.
         kind: `number`, `whole number`, `true or false`, `text`, `choice`, `choice or whole number`, or `names and
             values`.
-        choices: The values of a choice.
         range: The bounds of a number in words; `None` without bounds.
         may_be_unset: Whether `null` stands for none.
         default: Its default; what a group chat has instead is in `GROUP_CHAT`.

@@ -114,7 +114,7 @@ class Parameters(
 
     @property
     def drawn_max(self) -> int:
-        """The number of candidates that a turn may draw; the numbers of those that are rewritten begin behind them."""
+        """The number of candidates that a turn may draw; rewritten candidates are numbered from there on."""
         return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
 
     @property
@@ -179,7 +179,7 @@ class Parameters(
         return changed._steered() if {"diversity", "setpoint", "pruning", "retain"} & names else changed
 
     def _of_preset(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what a preset that is among the settings stands for; the defaults where none is set any more."""
+        """Return the settings of a preset among these settings, or the defaults in place of an unset preset."""
         if "preset" not in settings:
             return {}
         if (chosen := settings["preset"]) in (None, "null"):
@@ -187,11 +187,7 @@ class Parameters(
         return PRESETS.get(str(chosen), {})  # an unknown one is refused by its type
 
     def _steered(self) -> "Parameters":
-        """Return these parameters, where a diversity is asked for with the λ at which the conversation begins.
-
-        Raises:
-            SettingError: λ is not calibrated for it, does not reach it, or does not act in every turn.
-        """
+        """Return these parameters, where a diversity is asked for with the λ at which the conversation begins."""
         if self.diversity is None:
             return self
         if self.setpoint is None:
@@ -202,22 +198,14 @@ class Parameters(
         return self.model_copy(update={"removal_factor": self.setpoint.removal_factor_for(self.diversity)})
 
     def check_steerable(self) -> None:
-        """Refuse what does not have λ act in every turn.
-
-        Raises:
-            SettingError: `retain` or `pruning` is set.
-        """
+        """Raise `SettingError` if `retain` or `pruning` keeps λ from acting in every turn."""
         for name, value in (("retain", self.retain), ("pruning", self.pruning if self.pruning != "every" else None)):
             if value is not None:
                 problem = ": where a diversity is asked for, λ is steered in every turn; leave one of the two out"
                 raise SettingError(name, value, problem)
 
     def _check_blocks(self) -> None:
-        """Refuse what asks for items of a block that is not there, or that stays.
-
-        Raises:
-            SettingError: `block_lengths` or `retain_block` has such a block.
-        """
+        """Refuse what asks for items of a block that is not there, or that stays."""
         if missing := next((letter for letter in self.lengths if letter in self.removed_blocks), None):
             problem = f": {missing} is a block that removed_blocks={self.removed_blocks} takes out"
             raise SettingError("block_lengths", self.block_lengths, problem)
@@ -261,7 +249,6 @@ def _read_scalar(value: Any, current: Any) -> Any:
 
 
 def _setting_error(error: ValidationError) -> SettingError:
-    """Return the error for the first value that was refused."""
     problem, *others = error.errors()
     place = problem["loc"]
     # What a union refuses has an error for each of its types, whose name stands behind the field's.

@@ -14,7 +14,7 @@ from tertulia.state.errors import StorageError
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.contract import Database
 from tertulia.storage.faults import record_faults, words_of_damage
-from tertulia.storage.parts.contents import verified
+from tertulia.storage.parts.contents import canonical_json, hashed_text, verified
 from tertulia.storage.schema import TABLES
 from tertulia.storage.values import Value, parsed
 
@@ -154,7 +154,8 @@ class Carrier:
         self._carry_units({unit for row in prompts for unit in row["unit_ids"]})
         for row in prompts:
             with reading():
-                verified(self._prompt_text(row), row["hash"], self._source.path)
+                units = (self._unit_texts[unit] for unit in row["unit_ids"])
+                verified(hashed_text(row["layout"], row["speaker"], units), row["hash"], self._source.path)
             row["unit_ids"] = json.dumps([self._units[unit] for unit in row["unit_ids"]], separators=(",", ":"))
         _insert(self._target, "prompts (hash, speaker, layout, unit_ids)", [tuple(row.values()) for row in prompts])
 
@@ -170,14 +171,7 @@ class Carrier:
                 Prompt(units=(), speaker=row["speaker"], layout=row["layout"])
         return rows
 
-    def _prompt_text(self, row: Mapping[str, Any]) -> str:
-        """Return the text of which a prompt has its hash: its canonical JSON."""
-        layout, speaker = (json.dumps(row[column], ensure_ascii=False) for column in ("layout", "speaker"))
-        units = ",".join(self._unit_texts[unit] for unit in row["unit_ids"])
-        return f'{{"layout":{layout},"speaker":{speaker},"units":[{units}]}}'
-
     def _carry_units(self, ids: Collection[int]) -> None:
-        """Insert units of the source, named by their rows, with their texts and pictures."""
         new = sorted(set(ids).difference(self._units))
         rows = [row for chunk in in_chunks(new) for row in self._source_units(chunk)]
         if len(rows) != len(new):
@@ -201,9 +195,7 @@ class Carrier:
             for row in rows:
                 unit = Unit(id=row["unit"], text=row["text"], **{name: row[name] for name in _UNIT[1:]})
                 row |= unit.model_dump(include={*_UNIT[1:]})
-                self._unit_texts[row["id"]] = json.dumps(
-                    unit.model_dump(exclude_defaults=True), ensure_ascii=False, sort_keys=True, separators=(",", ":")
-                )
+                self._unit_texts[row["id"]] = canonical_json(unit.model_dump(exclude_defaults=True))
         return rows
 
     def _stored_units(self, keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
@@ -234,7 +226,7 @@ class Carrier:
 
 
 def _insert(file: Database, columns: str, rows: Sequence[Sequence[Value]]) -> None:
-    """Insert rows whose hashes or ids nobody else can have inserted: inside a transaction."""
+    """Insert rows with new hashes or ids; inside a transaction, so that no other writer can have inserted them."""
     for chunk in in_chunks(rows, max(1, _AT_ONCE // len(rows[0])) if rows else 1):
         file.write(f"INSERT INTO {columns} VALUES {_marks_of_rows(chunk)}", *(value for row in chunk for value in row))
 

@@ -26,13 +26,7 @@ _TABLES = ("checkpoints", "writes")
 
 @dataclass(frozen=True)
 class StoredCheckpoint:
-    """A checkpoint of a run, or what a task wrote beside one.
-
-    Attributes:
-        table: `checkpoints` or `writes`.
-        key: The columns that are plain, by name.
-        value: The state, or what was written.
-    """
+    """A checkpoint of a run, or what a task wrote beside one: its plain columns (`key`) and its value."""
 
     table: str
     key: dict[str, Any]
@@ -57,11 +51,7 @@ def make_tables(file: Database) -> None:
 
 
 def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoint]:
-    """Return the checkpoints of runs.
-
-    Raises:
-        StorageError: One is damaged, or was not written by Tertulia.
-    """
+    """Return the checkpoints of runs; `StorageError` if one is damaged, or was not written by Tertulia."""
     if isinstance(file.path, ServerAddress):
         from tertulia.storage.postgres.checkpoints import read_rows
 
@@ -110,7 +100,6 @@ def _on_server(file: Database) -> "ServerDatabase":
 
 
 def _check(file: Database, table: str, row: dict[str, Any], value: Any) -> None:
-    """Refuse a row that LangGraph could not read."""
     texts = [value for name, value in row.items() if name not in ("idx", "parent_checkpoint_id")]
     is_readable = all(isinstance(text, str) for text in texts)
     if is_readable and table == "checkpoints":

@@ -49,11 +49,7 @@ class Comparison:
 
 
 def compare(source: Database, target: Database, given: dict[str, Any], known: dict[str, Any]) -> Comparison:
-    """Return how far the copies of a run are, whose rows in `runs` are given.
-
-    Raises:
-        DifferError: They are different runs, or went on differently.
-    """
+    """Compare two copies of a run, given their rows in `runs`; `DifferError` if they are or became different runs."""
     return _Copies(source, target, str(given["run"])).compared(given, known)
 
 
@@ -68,7 +64,8 @@ class _Copies:
         self._compare_heads(given, known)
         last_given, last_known = self._last(self._source), self._last(self._target)
         turns, ahead = min(last_given, last_known), _ahead(last_given, last_known)
-        traced = _ahead(*(self._is_traced(file, turns) for file in (self._source, self._target)))
+        is_traced = "SELECT 1 FROM traces WHERE run = ? AND turn = ?"
+        traced = _ahead(*(bool(file.rows(is_traced, self._run, turns)) for file in (self._source, self._target)))
         is_begun = traced is not None and ahead in (None, traced)
         begun = self._first_of_round(turns) if is_begun else NO_LIMIT
         if turns:
@@ -91,11 +88,7 @@ class _Copies:
     def _last(self, file: Database) -> int:
         return int(file.rows("SELECT coalesce(max(turn), 0) AS last FROM turns WHERE run = ?", self._run)[0]["last"])
 
-    def _is_traced(self, file: Database, turn: int) -> bool:
-        return bool(file.rows("SELECT 1 FROM traces WHERE run = ? AND turn = ?", self._run, turn))
-
     def _first_of_round(self, turn: int) -> int:
-        """Return the first turn of the round of a turn."""
         of_round = "round = (SELECT round FROM turns WHERE run = ? AND turn = ?)"
         first = f"SELECT min(turn) AS first FROM turns WHERE run = ? AND {of_round}"
         return int(self._target.rows(first, self._run, self._run, turn)[0]["first"])
@@ -126,7 +119,6 @@ class _Copies:
         return _ahead(*ranks)
 
     def _rows(self, table: str, first: int, last: int) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
-        """Return the rows of both copies by key."""
         with reading():
             given = by_hash(self._source, table, rows_of(self._source, table, [self._run], first, last))
         known = by_hash(self._target, table, rows_of(self._target, table, [self._run], first, last))
@@ -134,7 +126,6 @@ class _Copies:
 
 
 def _ahead(given: Any, known: Any) -> Literal["source", "target"] | None:
-    """Return which of two is more."""
     return None if given == known else "source" if given > known else "target"
 
 

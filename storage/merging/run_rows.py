@@ -49,7 +49,7 @@ def rows_of(file: Database, table: str, runs: Sequence[str], first: int, last: i
 
 
 def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield first and last turn of slices of a run; those of the last reach behind every turn."""
+    """Yield the first and last turn of each slice of a run; the last slice is open-ended."""
     for begin in range(first, last + 1, TURNS_AT_ONCE):
         end = begin + TURNS_AT_ONCE - 1
         yield begin, end if end < last else NO_LIMIT
@@ -108,14 +108,6 @@ def _check_traces(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]], 
 
     Versions that stored no traces stored no parameters of calls either, and earlier ones that were killed may have left
     the last round of a run that goes on without its traces.
-
-    Args:
-        file: The store of the rows.
-        rows: The rows of some turns, by table.
-        going_on: The last round of each run that is not finished.
-
-    Raises:
-        StorageError: One is missing.
     """
     traced: dict[str, list[int]] = {}
     for run, turn in sorted((row["run"], row["turn"]) for row in rows["traces"]):

@@ -1,4 +1,4 @@
-"""Runs of one store that become runs of another: those that it lacks, and those of which it has a beginning."""
+"""Merging runs of one store into another: runs that it lacks, and runs of which it has the beginning."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,6 @@ class RunMerger:
     """Merges runs of a source into a target, inside one transaction of that.
 
     Attributes:
-        added, continued, unchanged: The runs with which that was done.
         refused: Those of which nothing was written, and why.
         differing: Those of them of which the target has another copy, so that they will be refused again.
     """
@@ -47,11 +46,7 @@ class RunMerger:
         self.refused: dict[str, str] = {}
 
     def merge(self, rows: Sequence[Row]) -> None:
-        """Merge runs, each after its parent.
-
-        Raises:
-            SourceError: One of them does not read; the transaction is to be undone.
-        """
+        """Merge runs, each after its parent; undo the transaction after a `SourceError`, for one that does not read."""
         names = [row["run"] for row in rows]
         known = _by_name(self._target, "run", "runs", names)
         simulations = _by_name(self._target, "simulation", "simulations", [*names, *filter(None, map(town_of, names))])
@@ -84,7 +79,6 @@ class RunMerger:
         return None
 
     def _is_conversation(self, run: str) -> bool:
-        """Return whether a run is a conversation of a simulation, of which the rows were merged before."""
         return bool(self._target.file.rows("SELECT 1 FROM encounters WHERE run = ?", run))
 
     # --- runs that the target has -----------------------------------------------------------------------------------
@@ -112,7 +106,7 @@ class RunMerger:
             Table(self._target.file, "runs").update(known, "run", label=row["label"])
 
     def _continue(self, row: Row, known: Row, compared: Comparison) -> None:
-        """Replace what stands behind the last turn that both have; what was annotated and how it is labelled stays."""
+        """Replace everything after the last turn that both have; annotations and the label stay."""
         run, file = row["run"], self._target.file
         with reading():
             self._source.run_record(row)
@@ -129,7 +123,6 @@ class RunMerger:
     # --- runs that it lacks -----------------------------------------------------------------------------------------
 
     def _add(self, rows: Sequence[Row]) -> None:
-        """Insert runs with all that belongs to them."""
         runs = [row["run"] for row in rows]
         for row, carried in zip(rows, self._carrier.carried("runs", rows), strict=True):
             with reading():
@@ -141,11 +134,7 @@ class RunMerger:
         self.added += runs
 
     def _check(self, row: Row, start: Start) -> None:
-        """Check that all is there that the run of a row builds on.
-
-        Raises:
-            SourceError: It is not.
-        """
+        """Check that all is there that the run of a row builds on."""
         run, file = row["run"], self._source.file
         if isinstance(start, Population):
             self._carrier.carry_pictures({picture.file.hash for picture in start.pictures if picture.file is not None})
@@ -198,7 +187,6 @@ def _key_of(row: Row) -> tuple[Any, ...]:
 
 
 def _by_name(store: SqlStore, column: str, table: str, names: Sequence[str]) -> dict[str, Row]:
-    """Return the rows of runs or simulations by their ids."""
     rows = (
         row
         for chunk in in_chunks(names)
@@ -208,6 +196,6 @@ def _by_name(store: SqlStore, column: str, table: str, names: Sequence[str]) -> 
 
 
 def town_of(run: str) -> str | None:
-    """Return the simulation of which a run is a conversation by its id."""
+    """Return the simulation to which a run belongs, by its id; `None` for other runs."""
     match = OF_SIMULATION.fullmatch(run)
     return match[1] if match else None

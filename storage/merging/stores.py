@@ -33,7 +33,7 @@ TURNS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did; ids of runs stand in the order of the source.
+    """What a merge did; ids of runs are in the order of the source.
 
     Attributes:
         added: The runs that the target did not have.
@@ -60,8 +60,6 @@ def merge(
     """Copy runs, with all that belongs to them, from one store into another.
 
     Args:
-        source: The store that they are read from.
-        target: The store that they are written to.
         runs: The ids of the runs; their ancestors come with them. `None` for all that the source has.
         joined: Joins the definitions of an experiment that both stores have; without it, two that differ are refused.
         agreed: Is asked before an experiment of the target changes, while nobody waits for the target; without it, any
@@ -75,8 +73,6 @@ def merge(
 
 
 class _Merge:
-    """One merge; see `merge`."""
-
     def __init__(self, source: SqlStore, target: SqlStore, joined: Joined | None, agreed: Agreed | None = None) -> None:
         self._source, self._target, self._joined, self._agreed = source, target, joined, agreed
         self._outcomes: dict[str, str] = {}
@@ -113,7 +109,7 @@ class _Merge:
         return Merged(added, continued, unchanged, self._refused, differing)
 
     def _with_ancestors(self, records: Mapping[str, Row], runs: Collection[str]) -> list[str]:
-        """Return runs and their ancestors, each after its parent; one whose lineage is not whole is refused."""
+        """Return runs and their ancestors, each after its parent; refuse a run with an incomplete lineage."""
         ordered: dict[str, None] = {}
         for run in runs:
             chain: list[str] = []
@@ -128,7 +124,7 @@ class _Merge:
         return [*ordered]
 
     def _towns(self, records: Mapping[str, Row], chosen: Collection[str] | None) -> dict[str, list[str]]:
-        """Return simulations with their conversations: all of them, or those of which a conversation was chosen."""
+        """Return simulations with their conversations: all of them, or those with a chosen conversation."""
         with reading():
             rows = self._source.file.rows("SELECT simulation FROM simulations ORDER BY id")
         towns: dict[str, list[str]] = {row["simulation"]: [] for row in rows}
@@ -140,7 +136,6 @@ class _Merge:
         return {town: runs for town, runs in towns.items() if not set(runs).isdisjoint(chosen)}
 
     def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
-        """Merge a simulation with its conversations, all of it or nothing."""
         merger = RunMerger(self._source, self._target, self._refused)
         try:
             with self._target.transaction():
@@ -149,19 +144,16 @@ class _Merge:
                     merger.merge(batch)
                 if refused := [run for run in merger.refused if town_of(run) == simulation]:
                     raise DifferError(f"its conversation {refused[0]} was refused: {merger.refused[refused[0]]}")
-                self._check_town(simulation)
+                try:
+                    self._target.simulations.encounters(simulation)
+                except StorageError:
+                    raise DifferError("other runs have the ids of its conversations") from None
         except (SourceError, DifferError) as error:
             self._refused[f"simulation {simulation}"] = str(error)
             reason = f"it is a conversation of simulation {simulation}, which was refused"
             self._refused |= {row["run"]: reason for row in rows}
         else:
             self._done(merger)
-
-    def _check_town(self, simulation: str) -> None:
-        try:
-            self._target.simulations.encounters(simulation)
-        except StorageError:
-            raise DifferError("other runs have the ids of its conversations") from None
 
     def _merge_calibrations(self) -> None:
         """Take the calibrations that the target lacks; of two with one digest, the later."""
@@ -178,7 +170,6 @@ class _Merge:
                     table.insert(row, replace=True)
 
     def _batches(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
-        """Yield runs in the lists that are merged together."""
         with reading():
             counted = self._source.file.rows("SELECT run, count(*) AS turns FROM turns GROUP BY run")
         turns = {row["run"]: row["turns"] for row in counted}
@@ -239,14 +230,11 @@ class _Merge:
                 self._joined(given.definition, given.definition)  # one that is none would break every list of them
             return given.definition, given.created
         older, later = sorted((known, given), key=lambda record: record.created)
-        return self._joined_definition(older.definition, later.definition), older.created
-
-    def _joined_definition(self, known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-        if known == given:
-            return known
+        if older.definition == later.definition:
+            return older.definition, older.created
         if self._joined is None:
             raise UsageError(f"{self._target.path} has another experiment of this name")
-        return self._joined(known, given)
+        return self._joined(older.definition, later.definition), older.created
 
     def _merge_batch(self, rows: Sequence[Row]) -> None:
         """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""

@@ -13,11 +13,10 @@ from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, by_hash, damaged, reading
 from tertulia.storage.merging.checkpoint_rows import read_checkpoints, write_checkpoints
 from tertulia.storage.merging.run_comparison import RANKS, DifferError
+from tertulia.storage.merging.runs import Row
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed
-
-Row = dict[str, Any]
 
 #: What may change in the row of a simulation while it goes on.
 _MAY_CHANGE = {"id", "status", "error", "days"}
@@ -82,11 +81,7 @@ class TownMerger:
     # --- rows that both may have ------------------------------------------------------------------------------------
 
     def _is_further(self, given: Row, known: Row) -> bool:
-        """Return whether the source has more of the simulation than the target, which has a beginning of it.
-
-        Raises:
-            DifferError: Neither is a beginning of the other.
-        """
+        """Return whether the source has more of the simulation than the target, which has a beginning of it."""
         with reading():
             (head,) = by_hash(self._source.file, "simulations", [given])
         (known_head,) = by_hash(self._target.file, "simulations", [known])
@@ -101,7 +96,6 @@ class TownMerger:
         return "source" in more or ("target" not in more and ranks[0] > ranks[1])
 
     def _has_more(self, table: str, agent: str) -> Literal["source", "target"] | None:
-        """Return which store has more encounters, or more memories of somebody."""
         with reading():
             given = self._by_key(self._source, table, agent)
         known = self._by_key(self._target, table, agent)
@@ -118,7 +112,6 @@ class TownMerger:
         return {tuple(row[column] for column in key): row for row in by_hash(store.file, table, rows)}
 
     def _lengths(self, store: SqlStore) -> dict[str, int]:
-        """Return how many memories everybody has."""
         counted = "SELECT agent, max(number) AS length FROM memories WHERE simulation = ? GROUP BY agent"
         return {row["agent"]: row["length"] for row in store.file.rows(counted, self._name)}
 
@@ -135,7 +128,6 @@ class TownMerger:
             Table(self._target.file, "encounters").insert(row)
 
     def _memories(self) -> Iterator[list[Row]]:
-        """Yield the memories of the source in the order in which they were stored."""
         after = 0
         while True:
             with reading():

@@ -23,12 +23,7 @@ class Annotations:
             self._table.insert_all(rows, replace=True)
 
     def of(self, run: str, instrument: Instrument | None = None) -> list[Annotation]:
-        """Return the annotations of a run; a fork has those of the turns that it has in common with its parent.
-
-        Args:
-            run: The run.
-            instrument: What was asked; `None` for all.
-        """
+        """Return the annotations of a run; a fork has those of the turns that it has in common with its parent."""
         rows = self._table.select(
             """JOIN lineage ON ancestor = annotations.run AND last <= turns
             WHERE lineage.run = ? AND (CAST(? AS TEXT) IS NULL OR instrument = ?)
@@ -42,5 +37,4 @@ class Annotations:
         try:
             return record_of(Annotation, row, answers=parsed(row["answers"]))
         except (ValueError, TypeError) as error:
-            cause = f"an annotation does not read: {first_line(error)}"
-            raise damaged(self._file.path, cause) from error
+            raise damaged(self._file.path, f"an annotation does not read: {first_line(error)}") from error

@@ -20,9 +20,8 @@ _OF_A_TURN = {
     **{table: f"{table}.round" for table in ("steps", "calls")},
 }
 
-_COUNTS: TypeAdapter[dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int]] = TypeAdapter(
-    dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int], config=ConfigDict(defer_build=True)
-)
+_Counts = dict[Literal["unit_scores", "candidates", "parts", "steps", "calls"], int]
+_COUNTS: TypeAdapter[_Counts] = TypeAdapter(_Counts, config=ConfigDict(defer_build=True))
 
 #: Past all turns and rounds.
 NO_LIMIT = 2**62
@@ -86,31 +85,18 @@ class Cognition(Contents, CognitionStore):
     def check_run(
         self, run: str, first: int = 1, last: int = NO_LIMIT, tables: Sequence[str] = ("steps", "parts")
     ) -> None:
-        """Check that every turn that was executed from `first` to `last` is stored, with all its rows in some tables.
-
-        Raises:
-            StorageError: One is not, or not whole.
-        """
+        """Raise `StorageError` if an executed turn from `first` to `last` lacks its row, or rows of some tables."""
         lineage = "JOIN lineage ON ancestor = traces.run AND traces.turn <= rounds WHERE lineage.run = ?"
         check_turns(self, f"{lineage} AND traces.turn BETWEEN ? AND ?", (run, first, last), tables)
 
     def check_turn(self, run: str, turn: int) -> None:
-        """Check that no row of a turn is missing. A row whose key was altered is missing.
-
-        Args:
-            run: The run that wrote the turn.
-            turn: The turn.
-
-        Raises:
-            StorageError: One is missing.
-        """
+        """Raise `StorageError` if a row of a turn is missing; a row with an altered key is missing."""
         rows = Table(self.file, "traces").select("WHERE run = ? AND turn = ?", run, turn)
         for table, count in self._counts(rows[0]["stored"]) if rows else ():
             # Read, not counted: the rest of a key may have been altered too, by which a row is found.
             found = len(Table(self.file, table).select(f"WHERE run = ? AND {_OF_A_TURN[table]} = ?", run, turn))
             if found < count:
-                cause = f"turn {turn} of run {run} has {found} of {count} rows in {table}"
-                raise damaged(self.path, cause)
+                raise damaged(self.path, f"turn {turn} of run {run} has {found} of {count} rows in {table}")
 
     def _counts(self, stored: str) -> list[tuple[str, int]]:
         """Return how many rows of each table were noted; those of a table that can't be are passed over."""
@@ -118,7 +104,6 @@ class Cognition(Contents, CognitionStore):
             return [(table, count) for table, count in _COUNTS.validate_python(parsed(stored)).items()]
 
     def _stored(self, run: str, turn: int) -> dict[str, int]:
-        """Return how many rows of each table belong to a turn."""
         counts = ", ".join(
             f"(SELECT count(*) FROM {table} WHERE run = :run AND {number} = :turn) AS {table}"
             for table, number in _OF_A_TURN.items()
@@ -131,8 +116,7 @@ class Cognition(Contents, CognitionStore):
         rows = Table(self.file, "traces").select(f"{of_turn} ORDER BY depth LIMIT 1", run, turn)
         if not rows:  # a run may have none; but a damaged index hides one that is there
             if self.file.rows(f"SELECT 1 FROM traces {self.file.dialect.unindexed} {of_turn} LIMIT 1", run, turn):
-                cause = f"the index of traces lacks turn {turn} of run {run}"
-                raise damaged(self.path, cause)
+                raise damaged(self.path, f"the index of traces lacks turn {turn} of run {run}")
             return None
         try:
             text = unpacked(rows[0]["trace"])
@@ -149,10 +133,7 @@ def check_turns(store: Contents, which: str, values: Sequence[Value], tables: Se
     """Check that turns that were executed are stored, with all their rows in some tables.
 
     Args:
-        store: The store.
         which: SQL that follows `FROM traces`: the turns.
-        values: Of its question marks.
-        tables: The tables.
 
     Raises:
         StorageError: One is not, or not whole.
@@ -169,5 +150,4 @@ def check_turns(store: Contents, which: str, values: Sequence[Value], tables: Se
         *values,
     )
     if broken:
-        cause = "turn {turn} of run {run} is not whole".format_map(broken[0])
-        raise damaged(store.path, cause)
+        raise damaged(store.path, "turn {turn} of run {run} is not whole".format_map(broken[0]))

@@ -17,6 +17,9 @@ from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, checksum, parsed, searchable
 
+#: SQL that joins the texts of rows with a `content_id`.
+WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
+
 
 def content_hash(text: str) -> str:
     """Return the hash under which a text is stored: blake2b, 16 bytes, in hexadecimal."""
@@ -24,11 +27,7 @@ def content_hash(text: str) -> str:
 
 
 def verified(text: str, content: str, path: StoreAddress | str) -> str:
-    """Return the text after comparing it with its content hash.
-
-    Raises:
-        StorageError: They differ: the file was changed behind the store's back.
-    """
+    """Return a text; `StorageError` if it does not match its content hash."""
     if content_hash(text) != content:
         raise damaged(path, f"the text {content} does not match its hash")
     return text
@@ -43,12 +42,7 @@ class Contents(ContentStore):
     """
 
     def __init__(self, file: Database, path: StoreAddress | str | None = None) -> None:
-        """Take an open file.
-
-        Args:
-            file: The open file.
-            path: The file that messages name, if it is not that one.
-        """
+        """Take an open file, and the path that messages name if it differs."""
         self.file, self.path = file, path or file.path
 
     @override
@@ -115,9 +109,8 @@ class Contents(ContentStore):
             unit_ids = {row["hash"]: parsed(row["unit_ids"]) for row in rows}
             texts, removable = self._units_as_hashed(sorted({unit for ids in unit_ids.values() for unit in ids}))
             for row in rows:
-                units = ",".join(texts[unit] for unit in unit_ids[row["hash"]] if unit in texts)
-                rest = _canonical_text({"layout": row["layout"], "speaker": row["speaker"]})
-                verified(f'{rest[:-1]},"units":[{units}]}}', row["hash"], self.path)
+                units = [texts[unit] for unit in unit_ids[row["hash"]] if unit in texts]
+                verified(hashed_text(row["layout"], row["speaker"], units), row["hash"], self.path)
             return {prompt: [removable[unit] for unit in ids if unit in removable] for prompt, ids in unit_ids.items()}
 
     def _units_as_hashed(self, ids: Sequence[int]) -> tuple[dict[int, str], dict[int, str]]:
@@ -133,7 +126,7 @@ class Contents(ContentStore):
             held = {name: value for name, value in row.items() if value is not None}
             if is_removable:
                 held["removable"], removable[number] = True, row["id"]
-            texts[number] = _canonical_text(held)  # as `_canonical` has it, at a fifth of the time
+            texts[number] = canonical_json(held)  # as `_canonical` has it, at a fifth of the time
         return texts, removable
 
     def unit_names(self, content: str) -> list[str]:
@@ -143,10 +136,10 @@ class Contents(ContentStore):
 
     @property
     def _units_of_prompt(self) -> str:
-        """The units of the prompt whose hash is the parameter, with their places."""
+        """SQL for the units of a prompt, given by its hash as a parameter, with their places."""
         return f"""(
             SELECT place.key AS position, place.value AS unit_id
-            FROM prompts{self.file.dialect.joined_counts("unit_ids", "place")} WHERE hash = ?
+            FROM prompts{self.file.dialect.joined_counts("unit_ids")} WHERE hash = ?
         ) AS places JOIN units ON units.id = unit_id"""
 
     def save_passage(self, run: str, turn: int, agent: str, kind: str, text: str) -> None:
@@ -183,13 +176,9 @@ class Contents(ContentStore):
         return [known[key] for key in keys]
 
     def _known_units(self, asked: Collection[tuple[str, str]]) -> dict[tuple[Value, ...], int]:
-        """Return the ids of the rows of units that are stored already, by one query.
+        """Return the rows of stored units among those with the given ids and text hashes, by one query.
 
-        Args:
-            asked: Their ids and the hashes of their texts.
-
-        Returns:
-            The row by id, hash, block, kind, removable, speaker and picture.
+        The keys are id, hash, block, kind, removable, speaker and picture.
         """
         if not asked:
             return {}
@@ -203,11 +192,7 @@ class Contents(ContentStore):
         return {tuple(row.values())[:-1]: row["row"] for row in rows}
 
     def verified_texts(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows, each with a text and its hash, after comparing the two.
-
-        Raises:
-            StorageError: A text is missing, or was damaged.
-        """
+        """Return rows with texts and their hashes; `StorageError` if a text is missing or does not match its hash."""
         for row in rows:
             if not isinstance(row["hash"], str) or not isinstance(row["text"], str):
                 raise damaged(self.path, "a text is missing")
@@ -220,8 +205,14 @@ class Contents(ContentStore):
 
 def _canonical(prompt: Prompt) -> str:
     # Without defaults, so that a field added later does not change the hashes of what is stored.
-    return _canonical_text(prompt.model_dump(exclude_defaults=True))
+    return canonical_json(prompt.model_dump(exclude_defaults=True))
 
 
-def _canonical_text(prompt: Mapping[str, Any]) -> str:
-    return json.dumps(prompt, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def canonical_json(value: Mapping[str, Any]) -> str:
+    """Return the JSON of a prompt or a unit as the hash of a prompt covers it."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def hashed_text(layout: str, speaker: str, units: Iterable[str]) -> str:
+    """Return the canonical JSON of a prompt, from that of its units."""
+    return f'{canonical_json({"layout": layout, "speaker": speaker})[:-1]},"units":[{",".join(units)}]}}'

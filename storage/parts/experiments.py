@@ -1,4 +1,4 @@
-"""Experiments of a store file, and calibrations of λ. Which runs an experiment has stands with the runs."""
+"""Experiments of a store file, and calibrations of λ. The runs of an experiment are stored with the runs."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ class Experiments(Contents):
     """Experiments of a store file, by name, and calibrations, by the digest of what was calibrated."""
 
     def save(self, name: str, definition: Mapping[str, Any]) -> None:
-        """Store the definition of an experiment, in the place of the one that it had."""
+        """Store the definition of an experiment, replacing an earlier one."""
         table = Table(self.file, "experiments")
         with self.file.transaction():
             known = table.select("WHERE experiment = ?", name)
@@ -31,20 +31,12 @@ class Experiments(Contents):
             return [record_of(ExperimentRecord, row, definition=parsed(row["definition"])) for row in rows]
 
     def check_whole(self) -> None:
-        """Check that there is the experiment of every trial; a worker's shard has trials alone.
-
-        Raises:
-            StorageError: One is missing.
-        """
+        """Raise `StorageError` if a trial's experiment is missing; a worker's shard has trials without experiments."""
         for lost in self._lost():
             raise damaged(self.path, f"experiment {lost!r}, of which there are trials, is missing")
 
     def get(self, name: str) -> ExperimentRecord:
-        """Return an experiment.
-
-        Raises:
-            NotFoundError: There is none of that name.
-        """
+        """Return an experiment by name; `NotFoundError` if there is none."""
         known = {record.experiment: record for record in self.all()}
         if name in known:
             return known[name]
@@ -57,13 +49,12 @@ class Experiments(Contents):
         raise NotFoundError(f"no experiment {name!r} in {self.path}{hint}; `tertulia lab list` lists them")
 
     def _lost(self) -> list[str]:
-        """Return the experiments that trials name and that are not there."""
         named = "SELECT DISTINCT experiment FROM runs WHERE experiment IS NOT NULL"
         rows = self.file.rows(f"{named} AND experiment NOT IN (SELECT experiment FROM experiments)")
         return [row["experiment"] for row in rows]
 
     def save_calibration(self, calibration: str, metric: str, curve: Mapping[str, Any]) -> None:
-        """Store a calibration under the digest of what was calibrated, in the place of the one that it had."""
+        """Store a calibration under the digest of what was calibrated, replacing an earlier one."""
         row = {"calibration": calibration, "metric": metric, "curve": plain_json(curve)}
         with self.file.transaction():
             created = {"created": datetime.now(UTC).isoformat()}

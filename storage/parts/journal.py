@@ -71,8 +71,7 @@ class Journal(Cognition, CallStore):
                 values=parsed(row["results"]),
             )
         except (ValueError, TypeError) as error:
-            cause = f"a call does not read: {first_line(error)}"
-            raise damaged(self.path, cause) from error
+            raise damaged(self.path, f"a call does not read: {first_line(error)}") from error
 
     def _parameters(self, row: dict[str, Any]) -> Any:
         if row["parameters_id"] is None:  # a call of a version that did not store them

@@ -54,7 +54,6 @@ class MemoryIndex:
 
         Args:
             number: Its number in the stream, from 1.
-            memory: The memory.
             vector: Its embedding, of unit length.
         """
         self.length = number
@@ -78,9 +77,7 @@ class MemoryIndex:
 
         Args:
             length: How many of them, chats and the idle ones included.
-            without: Ids of those that are passed over.
             points: Focal points, `P` vectors of unit length.
-            parameters: The weights and the decay.
         """
         size = int(np.searchsorted(self._numbers[: self._size], length, side="right"))
         eligible = self._again[:size] > length

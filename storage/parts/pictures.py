@@ -24,6 +24,5 @@ class Pictures(Contents, PictureStore):
             raise self._missing("picture", content)
         image = rows[0]["image"]
         if not isinstance(image, bytes) or picture_hash(image) != content:
-            cause = f"the picture {content} does not match its hash"
-            raise damaged(self.path, cause)
+            raise damaged(self.path, f"the picture {content} does not match its hash")
         return image

@@ -34,20 +34,19 @@ RUN_ID_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _RESERVED_LENGTH = 6
 
 #: Fields of a run's record that are columns as they are.
-_PLAIN_FIELDS = {"run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error"} | {
-    "label"
+_PLAIN_FIELDS = {
+    *("run", "status", "kind", "scenario", "model", "embedder", "rehearsed", "rewritten", "error", "label"),
 }
+
+#: By field of a trial, its column.
+_TRIAL_COLUMNS = {field: "trial_case" if field == "case" else field for field in Trial.model_fields}
 
 #: A case or a meeting, distinguished by their fields.
 _START: TypeAdapter[Start] = TypeAdapter(Start, config=ConfigDict(defer_build=True))
 
 
 def checked_parameters(text: str) -> dict[str, Any]:
-    """Return the parameters of a run as they are stored; those of other versions may be among them.
-
-    Raises:
-        ValueError, KeyError: They are not such as a run can have.
-    """
+    """Return stored parameters, unknown names included; `ValueError` or `KeyError` if no run can have them."""
     _check_parameters(text)
     parameters: dict[str, Any] = parsed(text)
     return parameters
@@ -66,17 +65,15 @@ def _start_of(text: str) -> Start:
 
 
 def _trial_row(trial: Trial | None) -> dict[str, Value]:
-    """Return the columns that say which trial a run is."""
-    if trial is None:
-        return dict.fromkeys(("experiment", "setting", "trial_case", "trial", "cohort"))
-    return {"trial_case" if name == "case" else name: value for name, value in trial.model_dump().items()}
+    return {column: None if trial is None else getattr(trial, field) for field, column in _TRIAL_COLUMNS.items()}
 
 
 def _trial_of(row: dict[str, Any]) -> dict[str, Any] | None:
-    if row["experiment"] is None:
-        return None
-    columns = {"experiment": "experiment", "setting": "setting", "case": "trial_case", "trial": "trial"}
-    return {name: row[column] for name, column in {**columns, "cohort": "cohort"}.items()}
+    return None if row["experiment"] is None else {field: row[column] for field, column in _TRIAL_COLUMNS.items()}
+
+
+def _random_id(length: int) -> str:
+    return "".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(length))
 
 
 class Runs(Contents, RunStore):
@@ -85,15 +82,14 @@ class Runs(Contents, RunStore):
     def new_run_id(self) -> str:
         """Return an id that no run has: four characters, more when those become few."""
         taken = self._taken_ids()
-        names = ("".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(4 + i // 8)) for i in itertools.count())
+        names = (_random_id(4 + attempt // 8) for attempt in itertools.count())
         return next(name for name in names if name not in taken)
 
     def new_run_ids(self, number: int) -> list[str]:
         """Return ids that no run has, for runs that are made in other stores: long, as others may do the same now."""
         taken, found = self._taken_ids(), dict[str, None]()
         while len(found) < number:
-            name = "".join(secrets.choice(RUN_ID_ALPHABET) for _ in range(_RESERVED_LENGTH))
-            if name not in taken:
+            if (name := _random_id(_RESERVED_LENGTH)) not in taken:
                 found[name] = None
         return list(found)
 
@@ -102,11 +98,7 @@ class Runs(Contents, RunStore):
         return {row["id"] for row in self.file.rows(ids)}
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
-        """Hold the lock of a run: only one process drives it.
-
-        Raises:
-            StorageError: Another driver has it; the message names its process.
-        """
+        """Hold the lock by which one process drives a run; `StorageError` names a process that holds it already."""
         return self.file.drive_lock(run)
 
     def clear_locks(self) -> None:
@@ -135,16 +127,7 @@ class Runs(Contents, RunStore):
         self.file.save_log()
 
     def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
-        """Insert the row of a run with its lineage and what is searched of its start; inside a transaction.
-
-        Args:
-            row: The row, whose start is stored.
-            run: Its record.
-            start: Its start.
-
-        Returns:
-            Whether there was none of its id.
-        """
+        """Insert the row of a run, its lineage and passages, inside a transaction; return whether its id was new."""
         is_new = Table(self.file, "runs").insert(row)
         for shared in self._lineage_rows(run):
             Table(self.file, "lineage").insert(shared)
@@ -187,9 +170,8 @@ class Runs(Contents, RunStore):
         rows = Table(self.file, "runs").select("WHERE run = ?", name, also=also)
         if not rows:
             raise damaged(self.path, f"run {name} is not found by its id")
-        Table(self.file, "turns").select(
-            "WHERE run = ? AND turn = ?", name, rows[0]["turns"]
-        )  # by which all are counted
+        # This turn's number is the count of all.
+        Table(self.file, "turns").select("WHERE run = ? AND turn = ?", name, rows[0]["turns"])
         if (rows[0]["traced"] or 0) > rows[0]["turns"]:
             raise damaged(self.path, f"turn {rows[0]['traced']} of run {name} is missing")
         self._check_lineage(rows[0]["run"], rows[0]["parent_run"])
@@ -220,7 +202,7 @@ class Runs(Contents, RunStore):
         return [self.run_record(row) for row in rows]
 
     def check_all_rows(self, table: str) -> None:
-        """Check every row of a table, before some are chosen by a column that may have been altered; where it is cheap.
+        """Check a whole table where that is cheap, before rows are chosen by a column that may have been altered.
 
         Raises:
             StorageError: A row does not match its checksum.
@@ -259,18 +241,17 @@ class Runs(Contents, RunStore):
 
     @override
     def dependents_of(self, run: str) -> Dependents:
-        join = "lineage JOIN runs ON runs.run = lineage.run"
-        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth > 0 ORDER BY id", run)
         simulations = self.file.rows("SELECT simulation FROM encounters WHERE run = ?", run)
-        return Dependents(
-            forks=tuple(row["run"] for row in forks), simulation=simulations[0]["simulation"] if simulations else None
-        )
+        return Dependents(self._forks(run, "depth > 0"), simulations[0]["simulation"] if simulations else None)
 
     def forks_of(self, run: str) -> tuple[str, ...]:
         """Return the ids of the runs that were forked from a run itself, not from a fork of it, the oldest first."""
         self.check_all_rows("lineage")
+        return self._forks(run, "depth = 1")
+
+    def _forks(self, run: str, which: str) -> tuple[str, ...]:
         join = "lineage JOIN runs ON runs.run = lineage.run"
-        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND depth = 1 ORDER BY id", run)
+        forks = self.file.rows(f"SELECT runs.run FROM {join} WHERE ancestor = ? AND {which} ORDER BY id", run)
         return tuple(row["run"] for row in forks)
 
     @override
@@ -301,7 +282,7 @@ class Runs(Contents, RunStore):
         return removed
 
     def _is_anything_driven(self, removed: tuple[str, ...]) -> bool:
-        """Return whether somebody drives a run, or a simulation, other than those that were removed."""
+        """Return whether a run or a simulation, other than the removed ones, is being driven."""
         running = "SELECT {0} AS run FROM {0}s WHERE status = 'running'"
         for row in self.file.rows(f"{running.format('run')} UNION {running.format('simulation')}"):
             if row["run"] not in removed:
@@ -313,7 +294,6 @@ class Runs(Contents, RunStore):
         return False
 
     def _run_ids(self) -> list[str]:
-        """Return all run ids, newest first."""
         return [row["run"] for row in self.file.rows("SELECT run FROM runs ORDER BY id DESC")]
 
     def _check_lineage(self, run: str, parent: str | None) -> None:
@@ -321,9 +301,8 @@ class Runs(Contents, RunStore):
         rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
         own = {row["run"] for row in rows if row["run"] == row["ancestor"]}
         expected = self.file.rows("SELECT run FROM runs WHERE run IN (?, ?)", run, parent)
-        if (
-            own != {row["run"] for row in expected} or 2 * sum(row["run"] == run for row in rows) != len(rows) + 1
-        ):  # one more than its parent
+        has_one_more = 2 * sum(row["run"] == run for row in rows) == len(rows) + 1  # than its parent
+        if own != {row["run"] for row in expected} or not has_one_more:
             raise damaged(self.path, f"the lineage of run {run} is incomplete")
 
     def run_record(self, row: dict[str, Any]) -> RunRecord:
@@ -356,16 +335,11 @@ class Runs(Contents, RunStore):
 
 
 def check_nothing_is_lost(file: Database) -> None:
-    """Check that every run has its record and its lineage, and every turn that was executed its row.
-
-    Raises:
-        StorageError: One is missing.
-    """
+    """Raise `StorageError` if a run lacks its record or its lineage, or an executed turn its row."""
     for lost, what in (
         ("lineage WHERE run = ancestor AND run NOT IN (SELECT run FROM runs)", "the record of run {run}"),
         ("runs WHERE run NOT IN (SELECT run FROM lineage WHERE run = ancestor)", "the lineage of run {run}"),
         ("traces WHERE (run, turn) NOT IN (SELECT run, turn FROM turns)", "turn {turn} of run {run}"),
     ):
         if found := file.rows(f"SELECT * FROM {lost} LIMIT 1"):
-            cause = f"{what.format_map(found[0])} is missing"
-            raise damaged(file.path, cause)
+            raise damaged(file.path, f"{what.format_map(found[0])} is missing")

@@ -56,11 +56,8 @@ def search(
     """Return the passages that hold all words of a query, the newest runs first, in the order of turns.
 
     Args:
-        file: The store file.
         query: Words, and "several words" in quotes; a word that ends in `*` is the beginning of one.
         run: The id of a run; `None` for all runs, each with what is its own.
-        kinds: What is looked through.
-        limit: At most so many.
 
     Raises:
         StorageError: What is looked through was altered, or does not agree with its index.
@@ -93,8 +90,7 @@ def _check_what_was_said(file: Database) -> None:
                 = (said.run, said.turn, said.agent, said.kind)) LIMIT 1"""
     )
     if missing:
-        cause = "what is searched of turn {turn} of run {run} is missing".format_map(missing[0])
-        raise damaged(file.path, cause)
+        raise damaged(file.path, "what is searched of turn {turn} of run {run} is missing".format_map(missing[0]))
 
 
 def _check_memories(file: Database) -> None:

@@ -22,19 +22,17 @@ from tertulia.storage.values import Value, json_text, parsed, record_of
 Memories = Mapping[str, tuple[Sequence[Remembered], Sequence[Sequence[float]]]]
 
 
+#: SQL that tells memories that were formed in the simulation.
+_IS_FORMED = f"substr(memory, 1, {len(FORMED)}) = '{FORMED}'"
+
+
 class Simulations(Streams, TownStore):
     """Simulations of a store file; every row has a deterministic key."""
 
     # --- simulations ------------------------------------------------------------------------------------------------
 
     def create(self, simulation: Simulation, town: Town, streams: Memories) -> None:
-        """Store a new simulation with what everybody remembers at its beginning, all of it or nothing.
-
-        Args:
-            simulation: The simulation.
-            town: The town.
-            streams: By resident, memories and their embeddings.
-        """
+        """Store a new simulation with what everybody remembers at its beginning, all of it or nothing."""
         row = {
             **simulation.model_dump(exclude={"seed", "parameters", "created"}),
             "seed": str(simulation.seed),
@@ -53,8 +51,7 @@ class Simulations(Streams, TownStore):
         """Return all simulations, newest first."""
         lost = "SELECT simulation FROM encounters WHERE simulation NOT IN (SELECT simulation FROM simulations) LIMIT 1"
         if found := self.file.rows(lost):
-            cause = "the record of simulation {simulation} is missing".format_map(found[0])
-            raise damaged(self.path, cause)
+            raise damaged(self.path, "the record of simulation {simulation} is missing".format_map(found[0]))
         return [self._simulation(row) for row in Table(self.file, "simulations").select("ORDER BY id DESC")]
 
     def get(self, simulation: str) -> Simulation:
@@ -79,7 +76,7 @@ class Simulations(Streams, TownStore):
         return {row["run"]: row["simulation"] for row in Table(self.file, "encounters").select("")}
 
     def _check_encounters(self) -> None:
-        """Check that no encounter is missing whose conversation is there; it is stored after the run is created."""
+        """Check that every finished conversation has its encounter, which is stored after the run is created."""
         lost = self.file.rows(
             """SELECT runs.run FROM simulations JOIN runs  -- named SIMULATION-DAY-NUMBER
             ON substr(runs.run, 1, length(simulations.simulation) + 1) = simulations.simulation || '-'
@@ -88,8 +85,7 @@ class Simulations(Streams, TownStore):
             LIMIT 1"""
         )
         if lost:
-            cause = "the encounter of conversation {run} is missing".format_map(lost[0])
-            raise damaged(self.path, cause)
+            raise damaged(self.path, "the encounter of conversation {run} is missing".format_map(lost[0]))
 
     def town(self, simulation: str) -> Town:
         """Return the town as a simulation found it."""
@@ -124,11 +120,7 @@ class Simulations(Streams, TownStore):
             Table(self.file, "encounters").insert(row)
 
     def encounters(self, simulation: str) -> list[Encounter]:
-        """Return the encounters of a simulation in their order.
-
-        Raises:
-            StorageError: One of them is missing.
-        """
+        """Return the encounters of a simulation in their order; `StorageError` if one is missing."""
         self._check_encounters()
         found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
         self._check_whole(self.get(simulation), [(encounter.day, encounter.number) for encounter in found])
@@ -169,9 +161,9 @@ class Simulations(Streams, TownStore):
 
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
         """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
-        join = "JOIN encounters ON encounters.run = calls.run WHERE simulation = ?"
-        of_simulation = "JOIN encounters ON encounters.run = traces.run WHERE simulation = ?"
-        check_turns(self, of_simulation, (simulation,), ("calls",))
+        of_simulation = "JOIN encounters ON encounters.run = {}.run WHERE simulation = ?"
+        check_turns(self, of_simulation.format("traces"), (simulation,), ("calls",))
+        join = of_simulation.format("calls")
         if self.file.is_checked:
             Table(self.file, "calls").select(join, simulation)
         rows = self.file.rows(
@@ -183,10 +175,9 @@ class Simulations(Streams, TownStore):
         return {row.pop("day"): row for row in rows}
 
     def memory_counts(self, simulation: Simulation, encounters: Sequence[Encounter]) -> dict[int, tuple[int, int]]:
-        """Return by day how many memories were formed, and how often somebody reflected.
+        """Return by day the number of memories formed, and of reflections.
 
         Args:
-            simulation: The simulation.
             encounters: All its encounters, in their order.
 
         Raises:
@@ -194,9 +185,7 @@ class Simulations(Streams, TownStore):
         """
         name = simulation.simulation
         self._check_streams(name)
-        formed = Table(self.file, "memories").select(
-            f"WHERE simulation = ? AND substr(memory, 1, {len(FORMED)}) = '{FORMED}'", name
-        )
+        formed = Table(self.file, "memories").select(f"WHERE simulation = ? AND {_IS_FORMED}", name)
         for agent in {name for encounter in encounters for name in encounter.pair}:
             kept = {row["memory"] for row in formed if row["agent"] == agent}
             self._check_seen(simulation, encounters, agent, kept)
@@ -212,12 +201,11 @@ class Simulations(Streams, TownStore):
 
     def _check_streams(self, simulation: str) -> None:
         """Check that the memories of each resident are numbered from 1 on, those that were formed at the end."""
-        is_formed = f"substr(memory, 1, {len(FORMED)}) = '{FORMED}'"
         broken = self.file.rows(
             f"""SELECT agent FROM memories WHERE simulation = ? GROUP BY agent
             HAVING count(*) <> max(number) OR min(number) <> 1
-            OR sum(CASE WHEN {is_formed} THEN 1 ELSE 0 END)
-                <> max(number) + 1 - coalesce(min(CASE WHEN {is_formed} THEN number END), max(number) + 1) LIMIT 1""",
+            OR sum(CASE WHEN {_IS_FORMED} THEN 1 ELSE 0 END)
+                <> max(number) + 1 - coalesce(min(CASE WHEN {_IS_FORMED} THEN number END), max(number) + 1) LIMIT 1""",
             simulation,
         )
         if broken:
@@ -238,11 +226,7 @@ class Simulations(Streams, TownStore):
             self.insert_memories(simulation, agent, after, memories, vectors)
 
     def memories_of(self, simulation: Simulation, agent: str) -> list[Remembered]:
-        """Return all that a resident remembers, in its order.
-
-        Raises:
-            StorageError: Memories are missing, or were altered.
-        """
+        """Return all memories of a resident in order; `StorageError` if some are missing or were altered."""
         memories = self.remembered(self.stream(simulation, agent))
         found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation.simulation)
         self._check_seen(simulation, found, agent, {memory.id for memory in memories})

@@ -12,7 +12,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import Remembered, Stream
 from tertulia.state.store import Recollection, StreamStore
 from tertulia.storage.faults import damaged, record_faults
-from tertulia.storage.parts.contents import Contents
+from tertulia.storage.parts.contents import WITH_TEXT, Contents
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, json_text, parsed
 
@@ -24,8 +24,6 @@ _CHUNK = 4096
 
 #: Streams whose indexes are kept in memory; in a large town somebody else is asked for every time.
 _INDEXES = 512
-
-_WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
 
 
 class Streams(Contents, StreamStore):
@@ -40,7 +38,7 @@ class Streams(Contents, StreamStore):
     def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
         chosen = "" if numbers is None else f" AND number IN ({', '.join(map(str, map(int, numbers)))})"
         rows = Table(self.file, "memories").select(
-            f"{_WITH_TEXT} WHERE simulation = ? AND agent = ? AND number <= ?{chosen} ORDER BY number",
+            f"{WITH_TEXT} WHERE simulation = ? AND agent = ? AND number <= ?{chosen} ORDER BY number",
             *(stream.simulation, stream.agent, stream.length),
             also="hash, text",
         )
@@ -66,7 +64,7 @@ class Streams(Contents, StreamStore):
         import numpy as np
 
         rows = Table(self.file, "memories").select(
-            f"{_WITH_TEXT} WHERE simulation = ? AND agent = ? AND number > ? ORDER BY number LIMIT ?",
+            f"{WITH_TEXT} WHERE simulation = ? AND agent = ? AND number > ? ORDER BY number LIMIT ?",
             *(stream.simulation, stream.agent, index.length, _CHUNK),
             also="hash, text",
         )
@@ -83,11 +81,10 @@ class Streams(Contents, StreamStore):
         memories: Sequence[Remembered],
         vectors: Sequence[Sequence[float]],
     ) -> None:
-        """Insert memories behind the first `after` of a stream, but for those that are stored; inside a transaction."""
+        """Insert memories after the first `after` of a stream, except stored ones; inside a transaction."""
         import numpy as np
 
         stored = self.stream_length(simulation, agent)
-        numbered = enumerate(zip(memories, vectors, strict=True), start=after + 1)
         rows: list[dict[str, Value]] = [
             {
                 "simulation": simulation,
@@ -101,7 +98,7 @@ class Streams(Contents, StreamStore):
                 "evidence": json_text(memory.evidence),
                 "vector": np.asarray(vector, "<f2").tobytes(),
             }
-            for number, (memory, vector) in numbered
+            for number, (memory, vector) in enumerate(zip(memories, vectors, strict=True), start=after + 1)
             if number > stored
         ]
         Table(self.file, "memories").insert_all(rows)

@@ -11,19 +11,13 @@ from tertulia.state.records import Candidate, Reply, Turn, TurnRecord
 from tertulia.state.store import TurnStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
+from tertulia.storage.parts.contents import WITH_TEXT
 from tertulia.storage.parts.runs import Runs
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, parsed, plain_json, record_of
 
-_WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
-
-#: The rows that a run has, its ancestors' among them; of one of the tables whose rows belong to a turn.
-_OF_A_RUN = f"{_WITH_TEXT} JOIN lineage ON ancestor = {{0}}.run AND {{0}}.turn <= lineage.turns WHERE lineage.run = ?"
-
-#: The same for a table without texts.
-_OF_SCORED_RUN = (
-    "JOIN lineage ON ancestor = unit_scores.run AND unit_scores.turn <= lineage.turns WHERE lineage.run = ?"
-)
+#: The rows of a run, with those of its ancestors, in a table whose rows belong to a turn.
+_OF_A_RUN = "JOIN lineage ON ancestor = {0}.run AND {0}.turn <= lineage.turns WHERE lineage.run = ?"
 
 #: Fields of a candidate that stand in the JSON of its reply.
 _STORED_WITH_REPLY = {"origin", "rewritable"}
@@ -38,7 +32,6 @@ class TurnSummary:
 
     Attributes:
         by_hand: Whether somebody wrote it: it has words and no prompt.
-        rollbacks: How often it was rolled back.
         removal_factor: λ as it was in force; `None` where nothing was scored, or an older version stored it.
         removable: The removable items of its prompt; `None` where nothing was scored.
         removed: How many of them were removed; `None` where nothing was scored.
@@ -73,7 +66,7 @@ class Turns(Runs, Cognition, TurnStore):
     def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
         rows = Table(self.file, "candidates").select(
             # BETWEEN: with `=`, SQLite reads all turns up to the last that the lineage allows.
-            f"{_OF_A_RUN.format('candidates')} AND turn BETWEEN ? AND ? AND part = ? ORDER BY attempt",
+            f"{WITH_TEXT} {_OF_A_RUN.format('candidates')} AND turn BETWEEN ? AND ? AND part = ? ORDER BY attempt",
             *(run, turn, turn, part),
             also="hash, text",
         )
@@ -95,13 +88,7 @@ class Turns(Runs, Cognition, TurnStore):
                     self._save_utterance("parts", {**key, "speaker": utterance.turn.speaker}, utterance)
 
     def _save_utterance(self, table: str, row: dict[str, Any], record: TurnRecord) -> bool:
-        """Insert the row of an utterance with all that belongs to it, if it is not stored; return whether it was not.
-
-        Args:
-            table: `turns` or `parts`.
-            row: What the two tables do not have in common.
-            record: The utterance.
-        """
+        """Insert a row of `turns` or `parts` with what belongs to it, unless it is stored; return whether it was."""
         part = row.get("part", "")
         row |= record.model_dump(exclude={"turn", "scores", "removed"})
         row |= {"content_id": self.text_id(record.turn.text), "scored": record.scores is not None}
@@ -122,7 +109,7 @@ class Turns(Runs, Cognition, TurnStore):
         if record.prompt is not None:
             order = {unit: place for place, unit in enumerate(self.unit_names(record.prompt))}
             units.sort(key=lambda unit: order.get(unit, len(order)))
-        rows = [
+        Table(self.file, "unit_scores").insert_all(
             {
                 **utterance,
                 "position": position,
@@ -131,8 +118,7 @@ class Turns(Runs, Cognition, TurnStore):
                 "removed": removal_order.get(unit, 0),
             }
             for position, unit in enumerate(units)
-        ]
-        Table(self.file, "unit_scores").insert_all(rows)
+        )
 
     @override
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
@@ -157,7 +143,7 @@ class Turns(Runs, Cognition, TurnStore):
     def _utterances(self, table: str, run: str, first: int, last: int | None) -> list[dict[str, Any]]:
         # BETWEEN: an OR with NULL would have every later turn read.
         past_all = NO_LIMIT if last is None else last
-        of_run = f"{_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn"
+        of_run = f"{WITH_TEXT} {_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn"
         return self.verified_texts(Table(self.file, table).select(of_run, run, first, past_all, also="hash, text"))
 
     @override
@@ -166,19 +152,13 @@ class Turns(Runs, Cognition, TurnStore):
         with record_faults(self.path):
             return self._record_of(row, record_of(Turn, row))
 
-    def summaries(self, run: str, first: int = 1, last: int | None = None) -> dict[int, TurnSummary]:
-        """Return how turns came about, in figures, by turn: a few queries for all of them.
-
-        Args:
-            run: The run.
-            first: The first turn.
-            last: The last turn (inclusive); `None` for the last that there is.
-        """
-        key = (run, first, NO_LIMIT if last is None else last)
+    def summaries(self, run: str, first: int = 1) -> dict[int, TurnSummary]:
+        """Return how the turns from `first` on came about, in figures, by turn: a few queries for all of them."""
+        key = (run, first, NO_LIMIT)
         self.check_run(*key, ("unit_scores",))
         rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
         removed: dict[int, set[str]] = {}
-        of_run = f"{_OF_SCORED_RUN} AND turn BETWEEN ? AND ? AND part = '' AND removed > 0"
+        of_run = f"{_OF_A_RUN.format('unit_scores')} AND turn BETWEEN ? AND ? AND part = '' AND removed > 0"
         for unit in Table(self.file, "unit_scores").select(of_run, *key):
             removed.setdefault(unit["turn"], set()).add(unit["unit"])
         names = self.removable_units({row["prompt"] for row in rows if row["scored"] and row["prompt"]})
@@ -188,7 +168,7 @@ class Turns(Runs, Cognition, TurnStore):
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
         whole = self._whole_turn(run, turn)
         rows = Table(self.file, "parts").select(
-            f"{_WITH_TEXT} WHERE run = ? AND turn = ? ORDER BY part", whole["run"], turn, also="hash, text"
+            f"{WITH_TEXT} WHERE run = ? AND turn = ? ORDER BY part", whole["run"], turn, also="hash, text"
         )
         with record_faults(self.path):
             own = record_of(Turn, whole)
@@ -198,7 +178,6 @@ class Turns(Runs, Cognition, TurnStore):
         """Return by scorer the first run that scored a prompt in a turn of this number.
 
         Args:
-            prompt: Content hash of the full prompt.
             turn: The number of the turn: forks and trials that share a prompt have it at the same place.
             part: The part of the turn; empty for the turn's own utterance.
         """
@@ -215,7 +194,7 @@ class Turns(Runs, Cognition, TurnStore):
         return {row["scored_by"]: row["run"] for row in rows}
 
     def _whole_turn(self, run: str, turn: int) -> dict[str, Any]:
-        """Return the row of a turn, of which no row that belongs to it is missing."""
+        """Return the row of a turn after checking that no row of the turn is missing."""
         rows = self._utterances("turns", run, turn, turn)
         if not rows:
             last = self.run(run).turns
@@ -250,7 +229,6 @@ def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[s
 
 
 def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
-    """Return an utterance of a turn as it stands in `parts`."""
     return turn.model_copy(update={"speaker": row["speaker"], "text": row["text"]})
 
 

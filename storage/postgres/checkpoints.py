@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints in a Postgres database: its own saver, over the connection of whoever drives the runs."""
+"""LangGraph's checkpoints in a Postgres database: its own saver, over the connection of the driver of the runs."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -27,12 +27,7 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
     """
 
     def __init__(self, database: ServerDatabase, connection: Connection[DictRow] | None = None) -> None:
-        """Take a store.
-
-        Args:
-            database: The store.
-            connection: What they are written over, if not over the second one.
-        """
+        """Take a store, and a connection other than its second one to write over."""
         super().__init__(connection or database.second, serde=PlainSerializer(database.path))
         self._address = database.path
         self.supports_pipeline = False  # a transaction instead: all of a write is stored, or nothing

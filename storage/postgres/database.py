@@ -10,7 +10,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from hashlib import blake2b
@@ -33,9 +33,8 @@ from tertulia.storage.faults import BUSY_TIMEOUT_S
 from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
 from tertulia.storage.postgres.text import decoded, encoded
-from tertulia.storage.schema import BINARY, IDENTIFIERS
 from tertulia.storage.terms import Term, holds_terms
-from tertulia.storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier
+from tertulia.storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier, rows_by_name
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
 DEFAULT_SCHEMA = "tertulia"
@@ -60,7 +59,6 @@ def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None"
 
     Args:
         address: The database, and with `?schema=NAME` the schema in it.
-        create: Whether a missing store is made.
 
     Raises:
         StorageError: The server, the database or the store can't be opened, or what is there is no store.
@@ -78,7 +76,6 @@ def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None"
 
 
 def _conninfo(address: ServerAddress) -> tuple[dict[str, Any], str]:
-    """Return what psycopg connects with, and the name of the schema."""
     parts = urlsplit(address.url)
     if "@" in parts.netloc.rpartition("@")[0] or ("@" in address.url and "@" not in parts.netloc + parts.query):
         with connection_faults(address):  # a password with such a sign: what is left of it would pass for a host
@@ -99,7 +96,7 @@ def _program() -> str:
 
 
 def lock_key(schema: str, run: str = "") -> int:
-    """Return the key of the advisory lock of a run; of whoever writes to the schema, where no run is given."""
+    """Return the key of the advisory lock of a run, or without a run that of the writers to the schema."""
     return int.from_bytes(blake2b(f"{schema}\0{run}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
@@ -130,11 +127,7 @@ class ServerDatabase(Database):
         return connection
 
     def is_made(self, create: bool) -> bool:
-        """Return whether the store is there; made, if it is to be and was missing.
-
-        Raises:
-            StorageError: What is there is no store of this version, or it can't be made.
-        """
+        """Return whether the store is there, made if asked; `StorageError` if the schema holds something else."""
         with server_faults(self.path):
             if not is_made(self._connection, self._schema, self.path) and create:
                 with self._outermost():  # another process may have made it meanwhile
@@ -150,7 +143,7 @@ class ServerDatabase(Database):
 
     @property
     def second(self) -> Connection:
-        """The connection of whoever drives runs: for locks, and for LangGraph's checkpoints."""
+        """The connection of the driver of runs: for locks, and for LangGraph's checkpoints."""
         if self._second is None:
             self._second = self._connected()
             self._second.row_factory = dict_row
@@ -169,11 +162,7 @@ class ServerDatabase(Database):
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
-            names = [column.name for column in cursor.description or ()]
-            readers = [_READERS.get(name, _read) for name in names]
-            return [
-                {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
-            ]
+            return rows_by_name([column.name for column in cursor.description or ()], cursor, _read)
 
     @override
     def write(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
@@ -188,7 +177,9 @@ class ServerDatabase(Database):
     @override
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
         if records := [[_bound(value) for value in row] for row in rows]:
-            sql = POSTGRES.insert(table, tuple(columns), replace) if replace else _plain_insert(table, columns)
+            marks = ", ".join("?" * len(columns))
+            plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+            sql = POSTGRES.insert(table, tuple(columns), replace) if replace else plain
             with self._writing(), self._connection.cursor() as cursor:
                 cursor.executemany(_numbered(sql), records)
 
@@ -251,7 +242,6 @@ class ServerDatabase(Database):
         return f"{indexed} OR {looked_through}", {"held": held, **{name: term.text for name, term in worded.items()}}
 
     def _holding(self, terms: Sequence[Term]) -> list[int]:
-        """Return the ids of the passages with signs of scripts without spaces that hold terms, by their words."""
         rows = self.rows(f"SELECT id, text FROM passages WHERE {HAS_UNSPACED}")
         return [row["id"] for row in rows if holds_terms(row["text"], terms)]
 
@@ -277,7 +267,6 @@ class ServerDatabase(Database):
                 self.second.execute("SELECT pg_advisory_unlock(%s)", (key,))
 
     def _driver(self, key: int) -> str:
-        """Return which process holds a lock, as far as the server knows."""
         rows = self.rows(
             f"SELECT application_name AS name FROM {_HOLDERS} JOIN pg_stat_activity USING (pid)", *_halves(key)
         )
@@ -362,7 +351,7 @@ def _halves(key: int) -> tuple[int, int]:
 
 
 class ServerDrivers:
-    """Which runs of a store are driven now: those whose locks somebody holds."""
+    """The runs of a store that are driven now: their locks are held."""
 
     def __init__(self, database: ServerDatabase, schema: str) -> None:
         self._database, self._schema = database, schema
@@ -381,26 +370,15 @@ def _query(name: str, term: Term) -> str:
 
 @lru_cache(maxsize=512)
 def _numbered(sql: str) -> str:
-    """Return SQL with psycopg's marks for parameters instead of question marks."""
     return sql.replace("%", "%%").replace("?", "%s")
 
 
 @lru_cache(maxsize=512)
 def _named(sql: str) -> str:
-    """Return SQL with psycopg's marks for parameters that have names."""
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", sql.replace("%", "%%"))
 
 
-def _plain_insert(table: str, columns: Sequence[str]) -> str:
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
 def _bound(value: Value) -> Value:
-    """Return a value as it is written.
-
-    Raises:
-        StorageError: It is larger than what any store holds.
-    """
     if isinstance(value, str):
         value = encoded(value)
     elif not isinstance(value, bytes):
@@ -412,14 +390,3 @@ def _bound(value: Value) -> Value:
 
 def _read(value: Value) -> Value:
     return decoded(value) if isinstance(value, str) else value
-
-
-def _as_it_is(value: Value) -> Value:
-    return value
-
-
-#: How the values of columns are read, by name; those of all others as `_read`.
-_READERS: Mapping[str, Callable[[Value], Value]] = {
-    **dict.fromkeys(BINARY, _as_it_is),
-    **dict.fromkeys(IDENTIFIERS, identifier),
-}

@@ -68,11 +68,7 @@ def server_faults(address: ServerAddress) -> Iterator[None]:
 
 @contextmanager
 def connection_faults(address: ServerAddress) -> Iterator[None]:
-    """Re-raise what keeps a connection from being made as a `StorageError`.
-
-    Raises:
-        StorageError: One line with the address and what to do.
-    """
+    """Re-raise a failure to connect as a one-line `StorageError` with the address and a remedy."""
     try:
         yield
     except psycopg.ProgrammingError as error:  # most of them repeat a part of the address, which may be the password

@@ -103,11 +103,7 @@ def make(connection: "Connection[Any]", schema: str) -> None:
 
 
 def is_made(connection: "Connection[Any]", schema: str, address: ServerAddress) -> bool:
-    """Return whether a schema is a store of this version; `False` if there is nothing in it.
-
-    Raises:
-        StorageError: It is something else, of another version, or was altered.
-    """
+    """Return whether a schema is a store of this version, `False` if it is empty; `StorageError` for anything else."""
     found = {row[0]: row[1:] for row in connection.execute(_FOUND, (schema,))}
     if not found:
         return False

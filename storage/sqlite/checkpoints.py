@@ -50,7 +50,7 @@ async def open_checkpoints(path: StoreAddress | str) -> AsyncIterator["Checkpoin
 
 
 class SynchronousSaver(BaseCheckpointSaver[str]):
-    """A saver whose asynchronous methods are its others: each stores all it has to before anything else happens."""
+    """A saver with asynchronous methods that call the synchronous ones, so that each stores everything at once."""
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names."""
@@ -89,7 +89,7 @@ class SynchronousSaver(BaseCheckpointSaver[str]):
         self.delete_thread(thread_id)
 
     def forget_behind(self, config: RunnableConfig) -> None:
-        """Delete what lies behind a checkpoint of a thread: later ones, those of subgraphs, and what tasks wrote."""
+        """Delete all that follows a checkpoint of a thread: later ones, those of subgraphs, and what tasks wrote."""
         raise NotImplementedError
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
@@ -154,22 +154,14 @@ class PlainSerializer(SerializerProtocol):
         self._path = path
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return an object as bytes, with the name of their format.
-
-        Raises:
-            TypeError: It holds something that a checkpoint must not hold, such as a record: state is plain data.
-        """
+        """Return the format and the bytes of an object; `TypeError` if it is not plain data, such as a record."""
         if obj is None:
             return "null", b""
         packed = ormsgpack.packb(obj, default=_pack, option=_OPTIONS)
         return _CHECKED, packed + _crc(packed)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return the object of these bytes.
-
-        Raises:
-            StorageError: They are damaged, or were not written by `dumps_typed`.
-        """
+        """Return the object of bytes; `StorageError` if they are damaged, or `dumps_typed` did not write them."""
         kind, packed = data
         if kind == "null":
             return None

@@ -3,7 +3,7 @@
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,10 @@ from tertulia.state.words import has_unspaced
 from tertulia.storage.contract import Database
 from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
-from tertulia.storage.schema import BINARY, IDENTIFIERS
 from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
 from tertulia.storage.terms import UNSPACED, Term, holds_terms
-from tertulia.storage.values import Value, bound, compared, decoded, identifier, read
+from tertulia.storage.values import Value, bound, compared, decoded, read, rows_by_name
 
 if TYPE_CHECKING:
     from sqlite_utils import Database as SqliteUtils
@@ -82,11 +81,7 @@ class StoreFile(Database):
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):
             cursor = self._connection.execute(sql, values)
-            names = [column[0] for column in cursor.description]
-            readers = [_READERS.get(name, read) for name in names]
-            return [
-                {name: reader(value) for name, reader, value in zip(names, readers, row, strict=True)} for row in cursor
-            ]
+            return rows_by_name([column[0] for column in cursor.description], cursor, read)
 
     @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
@@ -230,7 +225,6 @@ class StoreFile(Database):
             self.write(f"DELETE FROM {table} WHERE thread_id IN {SQLITE.given_texts}", json.dumps([*threads]))
 
     def _made(self, *tables: str) -> list[str]:
-        """Return those of some tables that there are."""
         given = f"SELECT name FROM sqlite_master WHERE type = 'table' AND name IN {SQLITE.given_texts}"
         return [row["name"] for row in self.rows(given, json.dumps(tables))]
 
@@ -252,14 +246,3 @@ class StoreFile(Database):
         (found,) = self.rows("PRAGMA quick_check(1)")
         if found["quick_check"] != "ok":
             raise damaged(self.path, found["quick_check"].splitlines()[-1])
-
-
-def _as_it_is(value: Value) -> Value:
-    return value
-
-
-#: How the values of columns are read, by name; those of all others as `read`.
-_READERS: Mapping[str, Callable[[Value], Value]] = {
-    **dict.fromkeys(BINARY, _as_it_is),
-    **dict.fromkeys(IDENTIFIERS, identifier),
-}

@@ -27,10 +27,6 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     The lock is the kernel's, on a small file beside the store that holds the driver's process id and is gone
     afterwards. A driver that was killed leaves the file, but not the lock; the next one takes it over.
 
-    Args:
-        store: The store file.
-        run: The id of the run.
-
     Raises:
         StorageError: Another driver has the run (the message names its process), or no file can be made there.
     """
@@ -38,13 +34,10 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     try:
         lock = _locked(path, run)
     except OSError as error:
+        problem = f"can't be made ({error.strerror}); the folder of the store must be writable"
         if path.is_symlink():
-            raise StorageError(
-                f"{path} is a link, so it can't be the lock of the run; remove it, then try again"
-            ) from error
-        raise StorageError(
-            f"{path} can't be made ({error.strerror}); the folder of the store must be writable"
-        ) from error
+            problem = "is a link, so it can't be the lock of the run; remove it, then try again"
+        raise StorageError(f"{path} {problem}") from error
     try:
         yield
     finally:
@@ -54,7 +47,7 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
 
 
 def clear_locks(store: Path) -> None:
-    """Remove the files of locks that nobody holds: drivers that were killed have left them."""
+    """Remove the lock files that killed drivers have left."""
     for path in store.parent.glob(f"{glob.escape(store.name)}.*.lock"):
         run = path.name.removeprefix(f"{store.name}.").removesuffix(".lock")
         with suppress(OSError, StorageError):  # held, or not ours to remove
@@ -69,7 +62,6 @@ def _path_of(store: Path, run: str) -> Path:
 
 
 def _locked(path: Path, run: str) -> int:
-    """Return the descriptor of the locked file."""
     waited = 0
     while True:
         # Not through a link, and not blocked by a pipe: what lies there may have been sent together with the store.
@@ -115,7 +107,7 @@ class Drivers:
     """
 
     def __init__(self, store: Path) -> None:
-        """Note the store file whose runs are looked at."""
+        """Take the store file."""
         self._store = store
         self._free: dict[str, tuple[int, int]] = {}
 

@@ -13,16 +13,7 @@ from sqlite_utils import Database, Migrations
 
 from tertulia.storage.faults import hearing
 from tertulia.storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
-from tertulia.storage.sqlite.released import (
-    VERSION_1,
-    VERSION_2,
-    VERSION_3,
-    VERSION_4,
-    VERSION_5,
-    VERSION_6,
-    VERSION_7,
-    VERSION_8,
-)
+from tertulia.storage.sqlite.released import VERSIONS
 from tertulia.storage.values import Value, checksum, read, searchable
 from tertulia.storage.views import QUERIES
 
@@ -50,15 +41,7 @@ MIGRATIONS = _VersionedMigrations("tertulia")
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Bring a new or an older store to this version, all of it or nothing.
-
-    Args:
-        connection: An open connection without a transaction.
-        path: The file, for the message.
-
-    Raises:
-        StorageError: The file is not a store, or a newer Tertulia wrote it; it was not touched.
-    """
+    """Bring a new or older store to this version, whole or not at all; `StorageError` for any other file."""
     # Not `Database.atomic`, which begins DEFERRED: two processes that open one store at once would not wait for each
     # other. Inside, each migration is a savepoint of this transaction.
     connection.execute("BEGIN IMMEDIATE")
@@ -115,8 +98,8 @@ def _drop_views(db: Database) -> None:
             db.view(view).drop()
 
 
-def _execute(db: Database, *statements: str) -> None:
-    for statement in statements:
+def _execute_released(db: Database, version: int) -> None:
+    for statement in VERSIONS[version - 1]:
         db.execute(statement)
 
 
@@ -126,33 +109,33 @@ def _execute(db: Database, *statements: str) -> None:
 @MIGRATIONS()
 def runs_and_turns(db: Database) -> None:
     """Texts, prompts, runs, turns, scores and candidates."""
-    _execute(db, *VERSION_1)
+    _execute_released(db, 1)
 
 
 @MIGRATIONS()
 def steps_and_calls(db: Database) -> None:
     """Steps of cognition, and the journal of model calls."""
-    _execute(db, *VERSION_2)
+    _execute_released(db, 2)
 
 
 @MIGRATIONS()
 def checksums_and_lineage(db: Database) -> None:
-    """A checksum for every row, lineage, traces, and what is searched. Version 6 makes its views and its index anew."""
+    """A checksum for every row, lineage, traces, and search. Version 6 makes its views and its index again."""
     db.conn.create_function("row_checksum", -1, hearing(lambda *values: checksum([read(value) for value in values])))
     db.conn.create_function("searchable", 1, hearing(lambda text: searchable(str(read(text)))))
-    _execute(db, *VERSION_3)
+    _execute_released(db, 3)
 
 
 @MIGRATIONS()
 def readings(db: Database) -> None:
     """What models answered about stored conversations."""
-    _execute(db, *VERSION_4)
+    _execute_released(db, 4)
 
 
 @MIGRATIONS()
 def towns(db: Database) -> None:
     """Days of a town. Each conversation is a run of its own."""
-    _execute(db, *VERSION_5)
+    _execute_released(db, 5)
 
 
 # --- version 6 ------------------------------------------------------------------------------------------------------
@@ -162,9 +145,10 @@ def towns(db: Database) -> None:
 def bytes_labels_and_annotations(db: Database) -> None:
     """Bytes instead of text in three columns, labels of runs, and two names."""
     _drop_views(db)
-    _execute(db, *(f"DROP TRIGGER IF EXISTS passages_{event}" for event in ("inserted", "deleted", "updated")))
+    for event in ("inserted", "deleted", "updated"):
+        db.execute(f"DROP TRIGGER IF EXISTS passages_{event}")
     db.table("passages_fts").drop(ignore=True)
-    _execute(db, *VERSION_6)
+    _execute_released(db, 6)
     _convert(db, "traces", "run, turn, trace, stored", {"trace": base64.b85decode})
     _convert(
         db,
@@ -202,8 +186,6 @@ def _convert(
     """Make bytes of the text in some columns of a table, row by row, and renew the checksums of its rows.
 
     Args:
-        db: The store.
-        table: The table.
         columns: The columns that its checksum covered, in its order.
         conversions: What makes bytes of a column's text.
         added: How many new columns, all of them NULL, the checksum covers behind those.
@@ -231,11 +213,7 @@ def _convert(
 
 
 def _renewal(after: Callable[[list[Value]], list[Value]]) -> Callable[..., int]:
-    """Return a function for the new checksum of a row, of the one that is stored and the values that it covers.
-
-    Args:
-        after: What the row is changed to.
-    """
+    """Return a function for the new checksum of a row that `after` changes, of its stored checksum and its values."""
 
     def renewed(stored: int, *values: Value) -> int:
         row = [read(value) for value in values]
@@ -253,18 +231,17 @@ def _names(columns: str) -> list[str]:
 
 @MIGRATIONS()
 def pictures_and_parts(db: Database) -> None:
-    """Pictures, and the further utterances of a turn, whose candidates and scores stand beside the turn's own."""
+    """Pictures, and the further utterances of a turn, with their candidates and scores beside the turn's own."""
     _drop_views(db)
-    _execute(db, *VERSION_7)
+    _execute_released(db, 7)
     _add_part(db, "unit_scores", "run, turn, position, unit, score, removed")
     _add_part(db, "candidates", "run, turn, attempt, content_id, reply, inconsistency, inconsistency_runs, comment")
 
 
 def _add_part(db: Database, table: str, columns: str) -> None:
-    """Fill a table with the rows of the former one, whose utterances are the turns' own, and drop that one.
+    """Fill a table from the former one, all of it utterances of the turns themselves, and drop the former one.
 
     Args:
-        db: The store.
         table: The table; the column `part` of it stands third.
         columns: The columns of the former one that its checksum covered, in its order.
     """
@@ -285,7 +262,7 @@ def _add_part(db: Database, table: str, columns: str) -> None:
 def experiments(db: Database) -> None:
     """Experiments, the place of a run in one, calibrations of λ, and the λ of each turn."""
     _drop_views(db)
-    _execute(db, *VERSION_8)
+    _execute_released(db, 8)
     _convert(
         db,
         "runs",

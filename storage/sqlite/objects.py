@@ -1,4 +1,4 @@
-"""What may stand in the schema of a store file: what Tertulia and LangGraph make there, and nothing else.
+"""The schema of a store file: it may hold what Tertulia and LangGraph make, and nothing else.
 
 A trigger, a view, a generated column or an index on an expression is SQL that SQLite executes on its own account; in a
 store that somebody sent, it is theirs. So every object is compared with what this version, or an older one, makes:
@@ -109,9 +109,7 @@ def check_objects(rows: Iterable[Row], version: int, path: str, views: Mapping[s
     """Refuse a store with objects that neither Tertulia nor LangGraph made.
 
     Args:
-        rows: Its objects.
         version: The version of its tables, as it says itself.
-        path: The file, for the message.
         views: The query of each view of this version.
 
     Raises:
@@ -164,14 +162,12 @@ def _tokens(sql: str) -> Tokens:
 
 @cache
 def _expected(version: int) -> frozenset[Tokens]:
-    """Return the objects that are known to the last token."""
     full_text = FULL_TEXT_OBJECTS if version > 5 else _FORMER_FULL_TEXT_OBJECTS if version > 2 else ()
     return frozenset(map(_tokens, (*full_text, *CHECKPOINT_TABLES, *_STATISTICS)))
 
 
 @cache
 def _tables(version: int) -> frozenset[str]:
-    """Return the names of the tables of a version."""
     if version == SCHEMA_VERSION:
         return frozenset(TABLES)
     tables = set()
@@ -186,7 +182,6 @@ def _tables(version: int) -> frozenset[str]:
 
 @cache
 def _table_words(version: int) -> frozenset[str]:
-    """Return all tokens that the SQL of a version's tables may hold."""
     columns = {column.name for table in TABLES.values() for column in table.columns}
     before = {token for tokens in _released(min(version, SCHEMA_VERSION - 1)) for token in tokens}
     return _TABLE_WORDS | columns | frozenset(TABLES) | before

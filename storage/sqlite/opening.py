@@ -40,7 +40,6 @@ def open_connection(
 
     Args:
         path: The file, or `:memory:`.
-        create: Whether the file is made if it is missing.
         isolation_level: As in `sqlite3.connect`: whether writing begins a transaction by itself.
 
     Raises:
@@ -75,11 +74,7 @@ def open_connection(
 
 
 def _make_private(path: Path) -> None:
-    """Make the file if it is missing, for its owner alone; SQLite gives the files beside it the same permissions.
-
-    Raises:
-        StorageError: The log of a store that was moved away lies there. SQLite would delete it.
-    """
+    """Make a missing file for its owner alone; `StorageError` if the log of a store that was moved away is there."""
     if os.path.exists(path):
         return
     refuse_lost_log(path)
@@ -88,11 +83,7 @@ def _make_private(path: Path) -> None:
 
 
 def refuse_lost_log(path: Path) -> None:
-    """Refuse a missing store whose last changes still lie where it was.
-
-    Raises:
-        StorageError: They do.
-    """
+    """Raise `StorageError` if a store is missing and its log, with the last changes, is not."""
     log = Path(f"{path}-wal")
     if os.path.isfile(log) and log.stat().st_size:
         raise StorageError(
@@ -115,7 +106,7 @@ def refuse_stump(path: Path) -> None:
 
 
 def refuse_companions(path: str) -> None:
-    """Refuse files beside a store through which SQLite would write to, or delete, a file that a stranger chose.
+    """Refuse files beside a store through which SQLite would write to, or delete, a file of a stranger's choice.
 
     SQLite follows a link that lies where its log or its journal does; and when it rolls a journal back that names a
     super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
@@ -183,7 +174,7 @@ def open_to_look(path: Path) -> sqlite3.Connection:
 
 
 def _restrict(connection: sqlite3.Connection) -> None:
-    """Let a connection trust nothing that stands in the file, read nothing huge, and hear signals in a query."""
+    """Make a connection trust nothing in the file, read nothing huge, and hear signals in a query."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_BYTES)
@@ -201,11 +192,7 @@ def _hear_signals() -> int:
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse a store of this version whose schema is not as Tertulia makes it.
-
-    Raises:
-        StorageError: Something in it is missing, was changed, or is of somebody else.
-    """
+    """Raise `StorageError` if the schema of a store of this version was altered."""
     rows = objects(connection)
     if not is_known(rows):
         check_objects(rows, SCHEMA_VERSION, path, QUERIES)

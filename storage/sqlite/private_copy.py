@@ -78,13 +78,12 @@ _QUIET_NS = 2_000_000_000
 
 
 def copy_store(path: Path, copy: Path) -> None:
-    """Copy a store as it is at this moment, with what stands in its log; others may be writing to it.
+    """Copy a store as it is at this moment, with its log; others may be writing to it.
 
     Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, where
     somebody is writing to it, page by page as SQLite sees it.
 
     Args:
-        path: The file.
         copy: Where the copy is made; there must be none.
 
     Raises:
@@ -104,7 +103,8 @@ def copy_store(path: Path, copy: Path) -> None:
         _check_size(path)
         before = _changes(path)
         check_room(sum(size for _, size in before), str(path), copy.parent)
-        if not _is_in_use(path) or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
+        is_open = os.path.exists(f"{path}-shm")  # or was open in a process that was killed
+        if not is_open or max(changed for changed, _ in before) < time.time_ns() - _QUIET_NS:
             for ending in _FILES:
                 if os.path.exists(f"{path}{ending}"):
                     shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
@@ -122,8 +122,6 @@ def check_room(size: int, name: str, folder: Path) -> None:
 
     Args:
         size: Its size in bytes, with its log.
-        name: What messages call it.
-        folder: Where the copy is to lie.
 
     Raises:
         StorageError: It is.
@@ -138,11 +136,7 @@ def check_room(size: int, name: str, folder: Path) -> None:
 
 
 def _check_size(path: Path) -> None:
-    """Refuse a file that is larger than what is in it: a store is read only after its copy, which may take minutes.
-
-    Raises:
-        StorageError: It has holes, or is longer than its header says.
-    """
+    """Refuse a file that is larger than what is in it: a store is read only after its copy, which may take minutes."""
     status = path.stat()
     with open(path, "rb") as file:
         header = file.read(_HEADER_BYTES)
@@ -177,11 +171,5 @@ def _file_faults(path: Path) -> Iterator[None]:
 
 
 def _changes(path: Path) -> list[tuple[int, int]]:
-    """Return when the files of a store were changed last, and how long they are."""
     found = [os.stat(f"{path}{ending}") for ending in _FILES if os.path.exists(f"{path}{ending}")]
     return [(file.st_mtime_ns, file.st_size) for file in found]
-
-
-def _is_in_use(path: Path) -> bool:
-    """Return whether somebody has the store open, or was killed while they had: by the file that they share."""
-    return os.path.exists(f"{path}-shm")

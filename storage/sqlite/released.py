@@ -1,7 +1,6 @@
-"""The SQL of versions 1 to 7 of the schema, as it was released. It is never changed; `migrations` runs it."""
+"""The SQL of versions 1 to 8 of the schema, as it was released. It is never changed; `migrations` runs it."""
 
-#: Texts, prompts, runs, turns, scores and candidates.
-VERSION_1 = (
+_VERSION_1 = (
     """CREATE TABLE contents (
         id INTEGER PRIMARY KEY,
         hash TEXT NOT NULL UNIQUE,  -- blake2b of the text, 16 bytes, hexadecimal
@@ -70,8 +69,7 @@ VERSION_1 = (
         PRIMARY KEY (run, turn, attempt))""",
 )
 
-#: Steps of cognition, and the journal of model calls.
-VERSION_2 = (
+_VERSION_2 = (
     # JSON: by participant, a model of their own and the parameters as they suit it
     "ALTER TABLE runs ADD COLUMN voices TEXT NOT NULL DEFAULT '{}'",
     """CREATE TABLE steps (
@@ -95,8 +93,7 @@ VERSION_2 = (
         UNIQUE (run, round, agent, node, attempt))""",
 )
 
-#: A checksum for every row, lineage, traces, and what is searched. Version 6 makes its views and its index anew.
-VERSION_3 = (
+_VERSION_3 = (
     # Every row gets a checksum (storage/tables.py); `row_checksum` and `searchable` are Python's.
     "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'dialogue'",
     """UPDATE runs SET kind = 'group_chat' WHERE (SELECT json_type(searchable(text), '$.participants')
@@ -172,8 +169,7 @@ VERSION_3 = (
     "UPDATE passages SET checksum = row_checksum(start_id, run, turn, agent, kind, text)",
 )
 
-#: What models answered about stored conversations.
-VERSION_4 = (
+_VERSION_4 = (
     # What models were asked about a stored conversation (lab/); no part of the run.
     """CREATE TABLE readings (
         run TEXT NOT NULL,
@@ -192,8 +188,7 @@ VERSION_4 = (
         PRIMARY KEY (run, instrument, model, agent, first, part)) WITHOUT ROWID""",
 )
 
-#: Days of a town. Each conversation is a run of its own.
-VERSION_5 = (
+_VERSION_5 = (
     # Days of a town. Each conversation is a run of its own; a simulation names them in order.
     """CREATE TABLE simulations (
         id INTEGER PRIMARY KEY,  -- in the order in which they were begun
@@ -240,11 +235,11 @@ VERSION_5 = (
 )
 
 #: A name; what else version 6 changed is Python's.
-VERSION_6 = ("ALTER TABLE readings RENAME TO annotations",)
+_VERSION_6 = ("ALTER TABLE readings RENAME TO annotations",)
 
 #: Pictures, and the further utterances of a turn. A table whose key changes is renamed;
 #: storage/sqlite/migrations.py fills the new one from it, and drops it.
-VERSION_7 = (
+_VERSION_7 = (
     """CREATE TABLE pictures (
         hash TEXT PRIMARY KEY,  -- blake2b of the file's bytes, 16 bytes, hexadecimal
         image BLOB NOT NULL)""",
@@ -289,7 +284,7 @@ VERSION_7 = (
         PRIMARY KEY (run, turn, part, attempt))""",
 )
 
-VERSION_8 = (
+_VERSION_8 = (
     *(f"ALTER TABLE runs ADD COLUMN {name} TEXT" for name in ("experiment", "setting", "trial_case")),
     *(f"ALTER TABLE runs ADD COLUMN {name} INTEGER" for name in ("trial", "cohort")),
     "CREATE INDEX runs_by_experiment ON runs (experiment)",
@@ -308,4 +303,4 @@ VERSION_8 = (
 )
 
 #: The statements of each version.
-VERSIONS = (VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8)
+VERSIONS = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8)

@@ -16,12 +16,6 @@ def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str
     By that, as a migrated store spells them otherwise than a new one. Views and triggers are compared by their text
     (storage/sqlite/objects.py); whether the full-text index holds what it should is checked by whoever searches it.
 
-    Args:
-        connection: The open store.
-        path: The file, for the message.
-        made: The names of all objects in it.
-        views: The names of the views.
-
     Raises:
         StorageError: A table, an index, a view or a trigger is missing or was changed.
     """

@@ -38,10 +38,9 @@ class VectorFile:
         found: dict[str, Vector] = {}
         with self._lock, suppress(OSError, sqlite3.Error, ValueError):
             if (database := self._database) is not None:
+                sql = "SELECT vector FROM vectors WHERE key = ?"
                 for text in texts:
-                    for (vector,) in database.execute(
-                        "SELECT vector FROM vectors WHERE key = ?", [_key(embedder, text)]
-                    ):
+                    for (vector,) in database.execute(sql, [_key(embedder, text)]):
                         found[text] = np.frombuffer(vector, np.float32)
         return found
 
@@ -59,9 +58,8 @@ class VectorFile:
 
         with suppress(OSError, sqlite3.Error):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(
-                FileExistsError
-            ):  # for its owner alone; SQLite gives the files beside it the same permissions
+            # For its owner alone; SQLite gives the files beside it the same permissions.
+            with suppress(FileExistsError):
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
             connection = sqlite3.connect(self._path, timeout=_BUSY_TIMEOUT_S, check_same_thread=False)
             database = Database(connection, execute_plugins=False)

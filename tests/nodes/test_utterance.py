@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
-from support.dialogue_case import BEGINNING, a_context, a_pier, some_turns
+from support.dialogue_case import BEGINNING, a_context, some_turns
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph, should_judge, should_score
@@ -13,7 +13,7 @@ from tertulia.nodes.begin import begin_utterance
 from tertulia.nodes.end import decide_ending
 from tertulia.nodes.generate import generate, utterance_request
 from tertulia.nodes.judge import is_conflict, judge
-from tertulia.nodes.limits import Progress, dialogue_is_over
+from tertulia.nodes.limits import limit_is_reached
 from tertulia.nodes.prune import prune
 from tertulia.nodes.retrieve import retrieve_memory
 from tertulia.nodes.rollback import choose_candidate, roll_back, select_candidate
@@ -402,10 +402,7 @@ async def test_a_turn_is_recorded_with_how_it_came_about() -> None:
 def test_limits_end_a_conversation() -> None:
     limits = Parameters().with_settings({"max_turns": 3, "max_minutes": 2})
 
-    def is_over(turn: int, seconds: float, parameters: Parameters) -> bool:
-        return dialogue_is_over(Progress(turn, seconds, a_pier(), parameters))
-
-    assert [is_over(turn, 0.0, limits) for turn in (1, 2, 3, 4)] == [False, False, True, True]
-    assert [is_over(1, seconds, limits) for seconds in (119.9, 120.0)] == [False, True]
-    assert not is_over(1, 1e9, Parameters())
+    assert [limit_is_reached(turn, 0.0, limits) for turn in (1, 2, 3, 4)] == [False, False, True, True]
+    assert [limit_is_reached(1, seconds, limits) for seconds in (119.9, 120.0)] == [False, True]
+    assert not limit_is_reached(1, 1e9, Parameters())
     assert speaking_time_s("one two  three", 90) == 2
