@@ -11,7 +11,7 @@ from itertools import chain
 
 from pydantic import Field
 
-from tertulia.metrics.diversity import Dialogue, distinct_n, mean, mean_pairwise_cosine, words_per_utterance
+from tertulia.metrics.diversity import Dialogue, distinct_n, mean_pairwise_cosine, mean_record, words_per_utterance
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
 
@@ -27,9 +27,6 @@ class IndexFigures(Record):
     dist2: float | None = Field(description="distinct pairs of words over all pairs")
     dist3: float | None = Field(description="distinct triples of words over all triples")
     len: float | None = Field(description="words per utterance")
-
-
-_MEANS = ("sim", "dist1", "dist2", "dist3", "len")
 
 
 def by_index(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, list[IndexFigures]]:
@@ -58,15 +55,7 @@ def mean_by_index(figures: Iterable[Sequence[IndexFigures]]) -> list[IndexFigure
     figures = list(figures)
     longest = max(map(len, figures), default=0)
     reached = [[case[index] for case in figures if len(case) > index] for index in range(longest)]
-    return [
-        IndexFigures(
-            index=index,
-            cases=sum(found.cases for found in of_index),
-            n=sum(found.n for found in of_index),
-            **{name: mean(getattr(found, name) for found in of_index) for name in _MEANS},
-        )
-        for index, of_index in enumerate(reached)
-    ]
+    return [mean_record(IndexFigures, of_index, ("cases", "n"), index=index) for index, of_index in enumerate(reached)]
 
 
 def _columns(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
@@ -83,8 +72,6 @@ def _figures(index: int, utterances: Dialogue, vectors: Mapping[str, Sequence[fl
         sim=mean_pairwise_cosine([vectors[text] for _, text in utterances])
         if vectors and len(utterances) > 1
         else None,
-        dist1=distinct_n([utterances], 1),
-        dist2=distinct_n([utterances], 2),
-        dist3=distinct_n([utterances], 3),
+        **{f"dist{n}": distinct_n([utterances], n) for n in (1, 2, 3)},
         len=words_per_utterance([utterances]),
     )

@@ -7,9 +7,10 @@ Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Dive
 Neural Conversation Models" (distinct-N).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from pydantic import Field
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record, Turn
 from tertulia.state.words import words as words_of
+
+R = TypeVar("R", bound=Record)
 
 #: Rows and columns of the largest matrix of cosines, of 134 MB. Those of more vectors are summed, or taken in parts.
 LARGEST_MATRIX = 4096
@@ -67,9 +70,7 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
         case: DiversityFigures(
             sim=mean_pairwise_cosine(truncated[first:past_last]),
             sim_untruncated=mean_pairwise_cosine(untruncated[first:past_last]),
-            dist1=distinct_n(dialogues, 1),
-            dist2=distinct_n(dialogues, 2),
-            dist3=distinct_n(dialogues, 3),
+            **{f"dist{n}": distinct_n(dialogues, n) for n in (1, 2, 3)},
             len=words_per_utterance(dialogues),
         )
         for (case, dialogues), (first, past_last) in zip(cases.items(), bounds, strict=True)
@@ -78,10 +79,7 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
 
 def mean_over_cases(figures: Iterable[DiversityFigures]) -> DiversityFigures:
     """Return the mean of each figure over the cases that have it; `None` where no case has it. Source: APP §2."""
-    figures = list(figures)
-    return DiversityFigures(
-        **{name: mean([getattr(case, name) for case in figures]) for name in DiversityFigures.model_fields}
-    )
+    return mean_record(DiversityFigures, figures)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -175,3 +173,18 @@ def mean(values: Iterable[float | None]) -> float | None:
     """Return the mean of the values that are not `None`; `None` where there is none."""
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
+
+
+def mean_record(kind: type[R], records: Iterable[R], summed: Collection[str] = (), **given: Any) -> R:
+    """Return a record with the mean of each figure over the records that have it.
+
+    Args:
+        kind: Their class.
+        records: The records.
+        summed: Fields that are added up instead.
+        **given: The values of further fields.
+    """
+    listed = list(records)
+    columns = {name: [getattr(record, name) for record in listed] for name in kind.model_fields if name not in given}
+    means = {name: sum(column) if name in summed else mean(column) for name, column in columns.items()}
+    return kind.model_validate(means | given)

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tertulia.metrics.diversity import LARGEST_MATRIX, Dialogue, dialogue_text, directions_of, mean, n_grams
+from tertulia.metrics.diversity import LARGEST_MATRIX, Dialogue, dialogue_text, directions_of, mean_record, n_grams
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
-
-_MEANS = ("max_sim", "max_sim_untruncated", "exclusive1", "exclusive2", "exclusive3")
 
 
 class Exclusiveness(Record):
@@ -51,9 +49,7 @@ def exclusiveness(a: Sequence[Dialogue], b: Sequence[Dialogue], embedder: Embedd
         n_b=len(b),
         max_sim=cut,
         max_sim_untruncated=whole,
-        exclusive1=exclusive_share(a, b, 1),
-        exclusive2=exclusive_share(a, b, 2),
-        exclusive3=exclusive_share(a, b, 3),
+        **{f"exclusive{n}": exclusive_share(a, b, n) for n in (1, 2, 3)},
     )
 
 
@@ -72,13 +68,7 @@ def exclusiveness_of_cases(
 
 def mean_exclusiveness(figures: Iterable[Exclusiveness]) -> Exclusiveness:
     """Return the mean of each figure over the cases (or pairs of seeds) that have it; counts are summed."""
-    figures = list(figures)
-    return Exclusiveness(
-        cases=sum(found.cases for found in figures),
-        n_a=sum(found.n_a for found in figures),
-        n_b=sum(found.n_b for found in figures),
-        **{name: mean(getattr(found, name) for found in figures) for name in _MEANS},
-    )
+    return mean_record(Exclusiveness, figures, ("cases", "n_a", "n_b"))
 
 
 def exclusive_share(a: Iterable[Dialogue], b: Iterable[Dialogue], n: int) -> float | None:

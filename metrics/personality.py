@@ -16,7 +16,6 @@ from pydantic import Field
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.records import Record, Turn
 
-ITEMS = 44
 LOWEST, HIGHEST = 1, 5
 
 #: Length of a segment in turns, recorded silences included. Source: ChatAgents App. E.

@@ -8,10 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pydantic import Field
 
-from tertulia.metrics.diversity import mean
+from tertulia.metrics.diversity import mean_record
 from tertulia.state.records import Prompt, Record
-
-_MEANS = ("items_left", "kept", "top1", "top3")
 
 
 class PostRemoval(Record):
@@ -72,9 +70,10 @@ def mean_post_removal(figures: Iterable[PostRemoval]) -> PostRemoval:
         figures: Of single prompts.
     """
     figures = list(figures)
-    return PostRemoval(
-        prompts=sum(found.prompts for found in figures),
-        **{name: mean(getattr(found, name) for found in figures) for name in _MEANS},
+    return mean_record(
+        PostRemoval,
+        figures,
+        ("prompts",),
         items_by_block=_mean_by_block([found.items_by_block for found in figures]),
         attention_by_block=_mean_by_block([found.attention_by_block for found in figures]),
     )

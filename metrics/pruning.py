@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
-from tertulia.metrics.diversity import mean
+from tertulia.metrics.diversity import mean_record
 from tertulia.state.records import Candidate, Prompt, Record, TurnRecord
 from tertulia.state.words import words
 
@@ -82,12 +82,7 @@ def mean_removal(removals: Iterable[Removal | None]) -> Removal:
     Args:
         removals: Of single prompts; `None` for turns without one.
     """
-    found = [removal for removal in removals if removal is not None]
-    names = [name for name in Removal.model_fields if name != "prompts"]
-    return Removal(
-        prompts=sum(removal.prompts for removal in found),
-        **{name: mean(getattr(removal, name) for removal in found) for name in names},
-    )
+    return mean_record(Removal, [removal for removal in removals if removal is not None], ("prompts",))
 
 
 def inconsistency_of(record: TurnRecord, candidates: Sequence[Candidate]) -> Inconsistency:
@@ -110,10 +105,4 @@ def mean_inconsistency(figures: Iterable[Inconsistency]) -> Inconsistency:
     Args:
         figures: Of single utterances.
     """
-    found = list(figures)
-    return Inconsistency(
-        judged=sum(figure.judged for figure in found),
-        before=mean(figure.before for figure in found),
-        after=mean(figure.after for figure in found),
-        revised=mean(figure.revised for figure in found),
-    )
+    return mean_record(Inconsistency, figures, ("judged",))

@@ -7,7 +7,7 @@
 3. By chance one of so many cases is right, so that figures can be compared between equal sets of cases only.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,9 @@ from tertulia.state.records import Case, Record
 #: The nearest texts of a case with which an utterance is compared.
 _NEAREST = 3
 
-_MEANS = ("dialogues_found", "lines_found", "margin")
-
 
 class ToThePoint(Record):
-    """How much to the point the dialogues of a case are, or the mean over cases."""
+    """How much to the point the dialogues of a case are."""
 
     dialogues: int = Field(description="number of dialogues with a word in them besides names")
     cases: int = Field(description="number of cases among which each is looked for")
@@ -72,20 +70,6 @@ def to_the_point(
             continue
         found[case] = _figures(numbers[case], [matches(np.array(embedder.embed(s)), vectors) for s in spoken])
     return found
-
-
-def mean_to_the_point(figures: Iterable[ToThePoint]) -> ToThePoint:
-    """Return the mean of each figure over the cases that have it.
-
-    Args:
-        figures: Of cases, each looked for among equally many.
-    """
-    figures = list(figures)
-    return ToThePoint(
-        dialogues=sum(found.dialogues for found in figures),
-        cases=max((found.cases for found in figures), default=0),
-        **{name: mean(getattr(found, name) for found in figures) for name in _MEANS},
-    )
 
 
 def matches(lines: NDArray[np.float64], cases: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

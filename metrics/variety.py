@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from pydantic import Field
 
-from tertulia.metrics.diversity import Dialogue, dialogue_text, directions_of, mean, n_grams
+from tertulia.metrics.diversity import Dialogue, dialogue_text, directions_of, mean, mean_record, n_grams
 from tertulia.metrics.repetition import repeated_endings, repeated_share
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
@@ -25,9 +25,6 @@ LENGTHS = (1, 2, 3)
 
 #: An eigenvalue below this is what rounding leaves of 0.
 _ROUNDING = 1e-12
-
-#: By length of n-grams, the number of them that a figure at equal length is for.
-SampleSizes = Mapping[int, int]
 
 
 class VarietyFigures(Record):
@@ -53,29 +50,25 @@ class VarietyFigures(Record):
     )
 
 
-def variety_of_cases(
-    cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None, sizes: Mapping[str, SampleSizes] | None = None
-) -> dict[str, VarietyFigures]:
+def variety_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, VarietyFigures]:
     """Return the figures of every case.
+
+    Dist-N at equal length is for as many n-grams as the case with the fewest has, of the cases that have any.
 
     Args:
         cases: The dialogues of each case.
         embedder: Embeds the dialogues; with `None` there is no Vendi score.
-        sizes: How many n-grams dist-N at equal length is for, by case and length (`equal_sizes`). By default as many as
-            the case that has fewest, of those that have any.
     """
-    if sizes is None:
-        counts = {n: [len(n_grams(dialogues, n)) for dialogues in cases.values()] for n in LENGTHS}
-        smallest = {n: min(filter(None, found), default=0) for n, found in counts.items()}
-        sizes = dict.fromkeys(cases, smallest)
-    return {case: _variety(dialogues, embedder, sizes.get(case, {})) for case, dialogues in cases.items()}
+    counts = {n: [len(n_grams(dialogues, n)) for dialogues in cases.values()] for n in LENGTHS}
+    sizes = {n: min(filter(None, found), default=0) for n, found in counts.items()}
+    return {case: _variety(dialogues, embedder, sizes) for case, dialogues in cases.items()}
 
 
-def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: SampleSizes) -> VarietyFigures:
+def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: Mapping[int, int]) -> VarietyFigures:
     embeds = embedder is not None and len(dialogues) > 1
     texts = [dialogue_text(dialogue) for dialogue in dialogues] if embeds else []
     cut, whole = (embedder.embed(texts), embedder.embed_untruncated(texts)) if embedder and texts else ([], [])
-    equal = {f"dist{n}_equal": distinct_of_sample(dialogues, n, sizes.get(n, 0)) for n in LENGTHS}
+    equal = {f"dist{n}_equal": distinct_of_sample(dialogues, n, sizes[n]) for n in LENGTHS}
     return VarietyFigures(
         dialogues=len(dialogues),
         utterances=sum(map(len, dialogues)),
@@ -96,37 +89,12 @@ def mean_variety(figures: Iterable[VarietyFigures]) -> VarietyFigures:
         figures: Of the cases.
     """
     figures = list(figures)
-    counts = ("dialogues", "utterances", "truncated")
     counted = [case.truncated for case in figures if case.truncated is not None]
-    return VarietyFigures(
-        dialogues=sum(case.dialogues for case in figures),
-        utterances=sum(case.utterances for case in figures),
-        truncated=sum(counted) if counted else None,
-        **{
-            name: mean(getattr(case, name) for case in figures)
-            for name in VarietyFigures.model_fields
-            if name not in counts
-        },
-    )
+    truncated = sum(counted) if counted else None
+    return mean_record(VarietyFigures, figures, ("dialogues", "utterances"), truncated=truncated)
 
 
 # --- dist-N at equal length -----------------------------------------------------------------------------------------
-
-
-def equal_sizes(*settings: Mapping[str, Sequence[Dialogue]]) -> dict[str, dict[int, int]]:
-    """Return how many n-grams a case has in every setting, by case and length: in the setting with fewest.
-
-    Args:
-        settings: The dialogues of each case, for every setting. A case that a setting lacks is compared between the
-            others.
-    """
-    sizes: dict[str, dict[int, int]] = {}
-    for cases in settings:
-        for case, dialogues in cases.items():
-            found = {n: len(n_grams(dialogues, n)) for n in LENGTHS}
-            before = sizes.get(case, found)
-            sizes[case] = {n: min(before[n], found[n]) for n in LENGTHS}
-    return sizes
 
 
 def distinct_of_sample(dialogues: Iterable[Dialogue], n: int, size: int) -> float | None:

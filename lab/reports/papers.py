@@ -38,7 +38,6 @@ class Metric(Record):
 
     title: str = Field(description="as a heading")
     meaning: str
-    diverse: Literal["higher", "lower"] | None = Field(None, description="which way dialogues are more varied, if any")
     bounds: tuple[float, float] = Field((-inf, inf), description="between what it can be")
 
 
@@ -218,8 +217,3 @@ def metric_named(name: str) -> Metric:
     """Return a metric by its name; `dist3@2` is dist-3 at utterance index 2, `spoken:Eva` that of a person."""
     metric = metrics_by_name()[base_of(name)]
     return metric.model_copy(update={"title": title_of(name)})
-
-
-def more_varied(metric: str) -> int:
-    """Return 1 where a higher figure means more varied dialogues, −1 where a lower one does, 0 where neither."""
-    return {"higher": 1, "lower": -1, None: 0}[metric_named(metric).diverse]

@@ -10,7 +10,7 @@ from support.tiny import tiny_language_model
 
 from tertulia.lab.post_removal import post_removal_of_run, post_removal_of_turns
 from tertulia.lab.to_the_point import to_the_point_of_scenarios
-from tertulia.metrics.to_the_point import mean_to_the_point, texts_of_case, to_the_point
+from tertulia.metrics.to_the_point import texts_of_case, to_the_point
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.prune import prune_units
 from tertulia.prompts.remove import remove_units
@@ -97,8 +97,6 @@ def test_a_case_is_found_by_what_is_said_in_its_dialogues() -> None:
     assert found["bus"].dialogues_found == 1
     assert (found["bus"].margin or 0) > 0.1
     assert found["none"].dialogues_found is None
-    mean = mean_to_the_point(found.values())
-    assert (mean.dialogues, mean.lines_found) == (3, (2 / 3 + 1) / 2)
     assert to_the_point({"zoo": [["zzz"]]}, {"zoo": ["zzz"]}, LetterEmbedder())["zoo"].margin is None
 
 
