@@ -1,23 +1,19 @@
 """From the words of a command to what drives trials."""
 
-from typing import TYPE_CHECKING
-
 from tertulia.access.engines import ModelAccess
 from tertulia.files.shard_files import is_address, shown
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.experiments.running import Executor
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import UsageError
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 LOCAL, RAY = "local", "ray"
 
 
 def executor_of(
     on: str,
-    store: "SqlStore",
+    store: SqlStore,
     access: ModelAccess,
     additions: Additions = NOTHING_ADDED,
     workers: int | None = None,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
@@ -28,9 +28,7 @@ from tertulia.models.served.chat_names import is_chat_name
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from tertulia.state.text import first_line
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: How long a cluster without room for a single worker is waited for.
 _PATIENCE_S = 60.0
@@ -56,7 +54,7 @@ class RayExecutor:
             them.
     """
 
-    store: "SqlStore"
+    store: SqlStore
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
     workers: int | None = None

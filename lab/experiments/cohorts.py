@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tertulia.access.engines import ModelAccess, open_engines, reopen_engines
 from tertulia.access.model_names import names_of_models
@@ -16,9 +15,7 @@ from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Extension, RunRecord, Trial
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ def plans_of(task: CohortTask, planned: Sequence[PlannedCase], additions: Additi
 
 
 def drive_task(
-    store: "SqlStore",
+    store: SqlStore,
     task: CohortTask,
     planned: Sequence[PlannedCase],
     access: ModelAccess,
@@ -141,7 +138,7 @@ def drive_task(
     drive_cohort(store, opened, emit)
 
 
-def _is_begun(store: "SqlStore", run: str) -> bool:
+def _is_begun(store: SqlStore, run: str) -> bool:
     try:
         return store.run(run).run == run
     except NotFoundError:
@@ -149,7 +146,7 @@ def _is_begun(store: "SqlStore", run: str) -> bool:
 
 
 def _begin(
-    store: "SqlStore",
+    store: SqlStore,
     task: CohortTask,
     planned: Sequence[PlannedCase],
     access: ModelAccess,
@@ -165,7 +162,7 @@ def _begin(
     return [(r, e, plan.registry) for r, e, plan in zip(records, engines, plans, strict=True)]
 
 
-def check_files(store: "SqlStore", tasks: Sequence[CohortTask], additions: Additions) -> None:
+def check_files(store: SqlStore, tasks: Sequence[CohortTask], additions: Additions) -> None:
     """Refuse scenario files that were written anew since earlier trials of their experiment.
 
     Raises:
@@ -205,7 +202,7 @@ def check_settings(settings: Sequence[PlannedCase], access: ModelAccess) -> None
 
 
 def require_models(
-    store: "SqlStore", tasks: Sequence[CohortTask], planned: Sequence[PlannedCase], access: ModelAccess
+    store: SqlStore, tasks: Sequence[CohortTask], planned: Sequence[PlannedCase], access: ModelAccess
 ) -> None:
     """Refuse remote models that the user has not named, before anything is handed to whoever can't ask them.
 

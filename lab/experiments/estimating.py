@@ -1,14 +1,11 @@
 """What an experiment would take: a trial of each setting is rehearsed, and the calls are counted."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tertulia.driving.estimating import estimate
 from tertulia.lab.experiments.running import Progress
 from tertulia.planning.starting import NOTHING_ADDED, Additions, plan_run
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: The newest finished runs of a model by whose pace time is estimated.
 _RUNS_FOR_PACE = 12
@@ -35,9 +32,7 @@ class ExperimentEstimate:
     seconds: float | None
 
 
-def estimate_experiment(
-    store: "SqlStore", reached: Progress, additions: Additions = NOTHING_ADDED
-) -> ExperimentEstimate:
+def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions = NOTHING_ADDED) -> ExperimentEstimate:
     """Return what the missing trials of an experiment would take.
 
     Raises:
@@ -67,7 +62,7 @@ def _unfinished(reached: Progress) -> list[tuple[str, str, int]]:
     return [place for place, run in reached.runs.items() if run.status != "finished"]
 
 
-def _seconds_a_turn(store: "SqlStore", model: str) -> float | None:
+def _seconds_a_turn(store: SqlStore, model: str) -> float | None:
     """Return how many seconds of the model a turn took in the newest trials of a store."""
     runs = [run for run in store.runs(status="finished") if run.model == model and run.trial is not None]
     runs = runs[:_RUNS_FOR_PACE]

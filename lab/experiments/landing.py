@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
 from statistics import mean, stdev
-from typing import TYPE_CHECKING
 
 from tertulia.driving.events import Emit
 from tertulia.lab.experiments.calibration import Embed, Figure, figure_of, parts_of
@@ -20,9 +19,7 @@ from tertulia.lab.experiments.setpoint import CalibrationTask, calibrate, pilot_
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: How λ is found.
 WAYS = ("steered", "calibrated", "guessed")
@@ -83,7 +80,7 @@ class CaseLanding:
 
 
 def land(
-    store: "SqlStore",
+    store: SqlStore,
     task: CalibrationTask,
     levels: Sequence[str],
     trials: int,
@@ -147,7 +144,7 @@ def land(
 
 
 def _landing(
-    store: "SqlStore",
+    store: SqlStore,
     runs: Sequence[TrialRun],
     place: tuple[str, str, str],
     asked: float,

@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of
 from tertulia.lab.experiments.running import progress_of
 from tertulia.measuring.dialogues import spoken_in
 from tertulia.metrics.diversity import Dialogue
 from tertulia.state.records import RunRecord
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Results:
         return {case: [t.dialogue for t in trials if t.dialogue] for case, trials in self.of(setting).items()}
 
 
-def read_results(store: "SqlStore", experiment: Experiment | str) -> Results:
+def read_results(store: SqlStore, experiment: Experiment | str) -> Results:
     """Return the results of an experiment of a store.
 
     Args:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit
@@ -22,9 +22,7 @@ from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import NotFoundError
 from tertulia.state.records import RunRecord, Trial
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 class Executor(Protocol):
@@ -51,7 +49,7 @@ class InProcessExecutor:
         additions: Nodes and mechanisms of the user's own.
     """
 
-    store: "SqlStore"
+    store: SqlStore
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
 
@@ -135,7 +133,7 @@ def _by_cohort(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
     return [cohorts[number] for number in sorted(cohorts)]
 
 
-def progress_of(store: "SqlStore", experiment: Experiment) -> Progress:
+def progress_of(store: SqlStore, experiment: Experiment) -> Progress:
     """Return how far an experiment is in a store; of what is stored under its name, what is asked for now.
 
     Raises:
@@ -155,7 +153,7 @@ def progress_of(store: "SqlStore", experiment: Experiment) -> Progress:
 
 
 def _shared(
-    store: "SqlStore", experiment: Experiment, wanted: Collection[tuple[str, str, int]]
+    store: SqlStore, experiment: Experiment, wanted: Collection[tuple[str, str, int]]
 ) -> dict[tuple[str, str, int], RunRecord]:
     """Return finished runs of other experiments that have the same conversations, by their place in this experiment."""
     shared: dict[tuple[str, str, int], RunRecord] = {}
@@ -179,7 +177,7 @@ def _shared(
 
 
 def run_experiment(
-    store: "SqlStore",
+    store: SqlStore,
     experiment: Experiment,
     executor: Executor,
     emit: Emit,

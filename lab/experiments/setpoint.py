@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tertulia.driving.events import Emit
 from tertulia.lab.experiments.calibration import LEAST_DIALOGUES, Embed, PilotDialogue, fit_setpoint
@@ -22,9 +22,7 @@ from tertulia.state.errors import ModelError, SettingError, UsageError
 from tertulia.state.parameters import ALIASES, Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: Grows when calibrations are made in another way, so that those in stores are made anew.
 _VERSION = 1
@@ -164,7 +162,7 @@ def _changed(bare: Parameters, wanted: Parameters) -> Iterator[tuple[str, Any]]:
 # --- calibrations ---------------------------------------------------------------------------------------------------
 
 
-def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | None:
+def known_calibration(store: SqlStore, task: CalibrationTask) -> Setpoint | None:
     """Return the calibration that a store has; `None` where the pilot, or what failed of it, has to be run first."""
     plan = task.plan()
     curve = store.experiments.calibration(task.key(plan))
@@ -174,7 +172,7 @@ def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | No
 
 
 def calibrate(
-    store: "SqlStore",
+    store: SqlStore,
     task: CalibrationTask,
     executor: Executor,
     emit: Emit,
@@ -222,7 +220,7 @@ def _check_failures(results: Results, least: int) -> None:
         raise ModelError(f"{of_all} of the pilot failed{why}; the same command runs them again")
 
 
-def pilot_dialogue(store: "SqlStore", trial: TrialRun) -> PilotDialogue:
+def pilot_dialogue(store: SqlStore, trial: TrialRun) -> PilotDialogue:
     """Return a trial as a dialogue of a pilot, with the judge's figure of what was said in each turn."""
     run = trial.run
     spoken = [turn.turn for turn in store.turns(run.run) if turn.speaker is not None]

@@ -11,16 +11,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tertulia.driving.events import Emit, Noted
 from tertulia.files.shard_files import fetch_shard, is_address, remove_shard, shards_at
 from tertulia.lab.experiments.cohorts import CohortTask
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.addresses import ServerAddress
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: How the folder of a store's shards is called, behind the name of the store.
 FOLDER_ENDING = ".shards"
@@ -39,7 +36,7 @@ _WORKER = "worker"
 
 
 @contextmanager
-def experiment_lock(store: "SqlStore", experiment: str) -> Iterator[None]:
+def experiment_lock(store: SqlStore, experiment: str) -> Iterator[None]:
     """Hold the lock of an experiment: only one command runs its trials.
 
     Raises:
@@ -72,7 +69,7 @@ class ShardFolder:
     address: str | None = None
 
     @classmethod
-    def of(cls, store: "SqlStore", experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
+    def of(cls, store: SqlStore, experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
         """Return the folder of an experiment of a store.
 
         Args:
@@ -204,7 +201,7 @@ def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
         yield
 
 
-def hand_over(store: "SqlStore", task: CohortTask, shard: Path) -> None:
+def hand_over(store: SqlStore, task: CohortTask, shard: Path) -> None:
     """Copy the runs that a cohort goes on with into its shard.
 
     Raises:
@@ -217,7 +214,7 @@ def hand_over(store: "SqlStore", task: CohortTask, shard: Path) -> None:
         merge(store, opened, runs=task.runs)
 
 
-def take_in(store: "SqlStore", shard: Path) -> list[str]:
+def take_in(store: SqlStore, shard: Path) -> list[str]:
     """Merge a shard, finished or not, into the store, delete it, and return what the user should know about it.
 
     A shard that can't be merged is kept under another name.
@@ -239,7 +236,7 @@ def take_in(store: "SqlStore", shard: Path) -> list[str]:
     return [f"{problem}; its shard is kept as {aside}" for problem in refused]
 
 
-def _merge_shard(store: "SqlStore", shard: Path) -> tuple[list[str], str]:
+def _merge_shard(store: SqlStore, shard: Path) -> tuple[list[str], str]:
     """Merge a shard; return what of it could not be merged, and why, and what it is called from then on.
 
     Raises:
@@ -267,7 +264,7 @@ def _merge_shard(store: "SqlStore", shard: Path) -> tuple[list[str], str]:
     return problems, REFUSED if merged.differing else SET_ASIDE
 
 
-def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
+def gather(store: SqlStore, folder: ShardFolder, emit: Emit) -> None:
     """Merge all shards that a command before has left.
 
     Args:
@@ -285,7 +282,7 @@ def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
     folder.remove()
 
 
-def _take_all(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
+def _take_all(store: SqlStore, folder: ShardFolder, emit: Emit) -> None:
     for shard in folder.shards():
         for problem in take_in(store, shard):
             emit(Noted(shard.stem, problem))
