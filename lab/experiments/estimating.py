@@ -13,14 +13,14 @@ _RUNS_FOR_PACE = 12
 
 @dataclass(frozen=True)
 class ExperimentEstimate:
-    """What the trials that are missing would take, as rehearsed on the first case.
+    """The cost of the missing trials, as rehearsed on the first case.
 
     Attributes:
-        trials: How many are missing, of how many.
-        of_trials: How many there are.
+        trials: The number of missing trials.
+        of_trials: The number of all trials.
         utterances, calls: Of the missing trials.
-        prompt_tokens, reply_tokens: That models would read and write; the stand-in's.
-        seconds: How long that takes at the pace of the store's runs of the same model; `None` where it has none.
+        prompt_tokens, reply_tokens: Tokens that the stand-in would read and write.
+        seconds: The time at the pace of the store's runs of the same model; `None` where it has none.
     """
 
     trials: int
@@ -33,13 +33,13 @@ class ExperimentEstimate:
 
 
 def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions = NOTHING_ADDED) -> ExperimentEstimate:
-    """Return what the missing trials of an experiment would take.
+    """Return the cost of the missing trials of an experiment.
 
     Raises:
         TertuliaError: A setting can't be run.
     """
     experiment = reached.experiment
-    left = [*reached.not_begun, *_unfinished(reached)]
+    left = reached.left
     totals = {"utterances": 0, "calls": 0, "prompt_tokens": 0, "reply_tokens": 0}
     for setting in experiment.settings:
         number = sum(place[1] == setting for place in left)
@@ -56,10 +56,6 @@ def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions
     pace = _seconds_a_turn(store, experiment.model)
     seconds = None if pace is None else pace * totals["utterances"]
     return ExperimentEstimate(len(left), len([*experiment.places()]), seconds=seconds, **totals)
-
-
-def _unfinished(reached: Progress) -> list[tuple[str, str, int]]:
-    return [place for place, run in reached.runs.items() if run.status != "finished"]
 
 
 def _seconds_a_turn(store: SqlStore, model: str) -> float | None:

@@ -17,22 +17,23 @@ from tertulia.files.shard_files import fetch_shard, is_address, remove_shard, sh
 from tertulia.lab.experiments.cohorts import CohortTask
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.faults import UnavailableError
+from tertulia.storage.merging.carrying import SourceError
+from tertulia.storage.merging.stores import merge
+from tertulia.storage.sqlite.locks import clear_locks, drive_lock
 from tertulia.storage.store import SqlStore
 
-#: How the folder of a store's shards is called, behind the name of the store.
-FOLDER_ENDING = ".shards"
+#: Ending of a store's name that gives the name of its folder of shards.
+_FOLDER_ENDING = ".shards"
 
-#: How a shard is called from the moment on at which it turned out that it does not read: its cohort is driven again.
+#: Ending of a shard that can't be read: its cohort is driven again.
 SET_ASIDE = ".set-aside"
 
-#: The same, where it reads, and the store refuses what is in it: driven again, it would be refused again.
+#: Ending of a shard that can be read, but that the store refuses: driven again, it would be refused again.
 REFUSED = ".refused"
 
-#: How long a worker whose command was killed has to notice that.
+#: How long a worker has to notice that its command was killed.
 _PATIENCE_S = 30.0
-
-#: What the lock of a shard is called that a worker holds.
-_WORKER = "worker"
 
 
 @contextmanager
@@ -75,8 +76,8 @@ class ShardFolder:
         Args:
             store: The store; shards lie beside its file.
             experiment: The name of the experiment.
-            cache: Where they lie if the store is no file here.
-            chosen: The folder or the address in which they are to lie instead.
+            cache: The folder of shards if the store is not a local file.
+            chosen: The folder or the address to use instead.
         """
         path = store.path
         of_both = _digest(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
@@ -86,7 +87,7 @@ class ShardFolder:
         if isinstance(path, ServerAddress):
             return cls(cache / "shards" / of_both, address)
         path = Path(path)
-        return cls(path.with_name(f"{path.name}{FOLDER_ENDING}") / _digest(experiment), address)
+        return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / _digest(experiment), address)
 
     def fetch(self, name: str | None = None) -> None:
         """Move shards from the address into the folder.
@@ -142,9 +143,7 @@ class ShardFolder:
         return sorted(path for path in self.path.glob("*.db") if path.is_file() and not path.is_symlink())
 
     def remove(self) -> None:
-        """Remove the folder, and the one that it is in, where nothing is in them but locks that nobody holds."""
-        from tertulia.storage.sqlite.locks import clear_locks
-
+        """Remove the folder and its parent, unless they hold more than released locks."""
         for shard in {lock.name.partition(".db.")[0] for lock in self.path.glob("*.db.*.lock")}:
             clear_locks(self.path / f"{shard}.db")
         with suppress(OSError):
@@ -153,46 +152,41 @@ class ShardFolder:
 
 
 def _place(fetched: Path, shard: Path) -> None:
-    """Move a shard that was fetched to its place; what lies there already may be newer, and is kept where it is."""
-    if shard.exists() and not _merge_file(fetched, shard):
+    """Move a fetched shard to its place, or merge it into the shard there, which may be newer."""
+    if shard.exists() and _is_merged(fetched, shard):
         fetched.unlink()
     else:
         os.replace(fetched, shard)
 
 
-def _merge_file(source: Path, target: Path) -> list[str]:
-    """Merge a shard into another one, and return why that can't be."""
-    from tertulia.storage.faults import UnavailableError
-    from tertulia.storage.store import SqlStore
-
+def _is_merged(source: Path, target: Path) -> bool:
+    """Merge a shard into another one; return whether that is possible."""
     try:
         opened = SqlStore.open(target)
     except UnavailableError:
         raise
-    except StorageError as error:
-        return [str(error)]
+    except StorageError:
+        return False
     with opened:
-        return _merge_shard(opened, source)[0]
+        return not _merge_shard(opened, source)[0]
 
 
 @contextmanager
 def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a shard: somebody writes to it.
+    """Hold the lock of a shard while writing to it.
 
     Args:
         shard: The shard.
-        patience_s: How long another process has to release it.
+        patience_s: Seconds that another process has to release it.
 
     Raises:
         StorageError: Another process writes to it.
     """
-    from tertulia.storage.sqlite.locks import drive_lock
-
     given_up_at = time.monotonic() + patience_s
     with ExitStack() as held:
         while True:
             try:
-                held.enter_context(drive_lock(shard, _WORKER))
+                held.enter_context(drive_lock(shard, "worker"))
                 break
             except StorageError:
                 if time.monotonic() >= given_up_at:
@@ -207,15 +201,12 @@ def hand_over(store: SqlStore, task: CohortTask, shard: Path) -> None:
     Raises:
         StorageError: The shard can't be written.
     """
-    from tertulia.storage.merging.stores import merge
-    from tertulia.storage.store import SqlStore
-
     with SqlStore.open(shard, create=True) as opened:
         merge(store, opened, runs=task.runs)
 
 
 def take_in(store: SqlStore, shard: Path) -> list[str]:
-    """Merge a shard, finished or not, into the store, delete it, and return what the user should know about it.
+    """Merge a shard, finished or not, into the store and delete it; return messages to the user.
 
     A shard that can't be merged is kept under another name.
 
@@ -237,16 +228,11 @@ def take_in(store: SqlStore, shard: Path) -> list[str]:
 
 
 def _merge_shard(store: SqlStore, shard: Path) -> tuple[list[str], str]:
-    """Merge a shard; return what of it could not be merged, and why, and what it is called from then on.
+    """Merge a shard; return why parts of it could not be merged, and the ending of the name that it is kept under.
 
     Raises:
         StorageError: The store can't be written, or the shard can't be read at the moment.
     """
-    from tertulia.storage.faults import UnavailableError
-    from tertulia.storage.merging.carrying import SourceError
-    from tertulia.storage.merging.stores import merge
-    from tertulia.storage.store import SqlStore
-
     try:
         opened = SqlStore.open(shard)
     except UnavailableError:
@@ -265,16 +251,11 @@ def _merge_shard(store: SqlStore, shard: Path) -> tuple[list[str], str]:
 
 
 def gather(store: SqlStore, folder: ShardFolder, emit: Emit) -> None:
-    """Merge all shards that a command before has left.
-
-    Args:
-        store: The open store.
-        folder: Where they lie.
-        emit: Takes what the user should know.
+    """Merge all shards that earlier commands left, and report problems as events.
 
     Raises:
-        StorageError: A worker of that command still writes to one, one can't be read at the moment, or the store can't
-            be written.
+        StorageError: An earlier command's worker still writes to one, one can't be read at the moment, or the store
+            can't be written.
     """
     _take_all(store, folder, emit)
     folder.fetch()  # only now: what lies here must not wait for an address that can't be read
