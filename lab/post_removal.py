@@ -29,8 +29,6 @@ async def post_removal_of_run(
     """Return where attention goes in the prompts of a run, the mean over its turns, by λ.
 
     Args:
-        store: Where the run is stored.
-        run: The run.
         model: A model that shows its attention; for Fig. 5a, the one that spoke.
         factors: λ, each in [0, 1], whose removal is looked at in the prompts of the run; without any, the removal that
             took place, under the run's own λ.
@@ -59,7 +57,6 @@ async def post_removal_of_turns(
     """Return where attention goes in the prompts of some turns.
 
     Args:
-        run: The run.
         removals: The turns, each with its full prompt and the ids of the units that are removed from it.
         model: A model that shows its attention.
     """

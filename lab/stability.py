@@ -42,13 +42,7 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over prompts, and its 95 % interval; `None` where a single prompt has none.
-
-    Attributes:
-        mean: The mean.
-        low, high: The ends.
-        n: How many prompts.
-    """
+    """A mean over prompts, and its 95 % interval; `None` where a single prompt has none."""
 
     mean: float
     low: float | None
@@ -84,7 +78,6 @@ class Stability:
     """How stable the scores of some prompts are, and what is removed by them.
 
     Attributes:
-        prompts: How many prompts.
         draws: How often the responses were drawn.
         responses: The responses of a draw.
         correlation: Spearman's ρ of two draws' scores over the removable units; `None` where all are alike.
@@ -104,11 +97,8 @@ def measure_stability(
     """Return how stable the scores of all scored turns of runs are.
 
     Args:
-        store: Where the runs are stored.
         runs: Runs of the same model and number of responses.
-        access: What opening the model needs.
         draws: How often the responses are drawn, at least 2.
-        show: Is told which turn comes.
 
     Raises:
         NotFoundError: No turn of theirs was scored.

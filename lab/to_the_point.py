@@ -21,7 +21,6 @@ def to_the_point_of_scenarios(
     Args:
         dialogues: By scenario, as `tertulia run` takes it. Meetings and populations, which are no cases of two, are
             passed over.
-        embedder: Compares utterances with the texts of cases.
         others: Further scenarios among which each is looked for.
         names: By scenario, further names that its people have in the dialogues (`names` of a setting).
 

@@ -119,7 +119,6 @@ class Estimate(Record):
     There is no interval where there are too few agents, or the figure is the same without each of them.
 
     Attributes:
-        value: The figure.
         ci_low, ci_high: The bounds of the interval.
         n: Of texts, or exchanges; of a difference, of agents.
     """

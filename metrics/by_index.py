@@ -33,7 +33,6 @@ def by_index(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None)
     """Return the figures of every case by index; all utterances that have a pair are embedded in one batch.
 
     Args:
-        cases: The dialogues of each case.
         embedder: Embeds the utterances for the similarity; with `None`, similarities are `None`.
     """
     columns = {case: _columns(dialogues) for case, dialogues in cases.items()}

@@ -60,7 +60,6 @@ class TurnComparison:
     """The comparison of a turn of two runs; turn 0 is the preparation.
 
     Attributes:
-        turn: Its number.
         a, b: Its documents (see `turn_documents`); `None` in a run that does not have it.
         differences: In the order in which things happen; empty where only one of the runs has the turn.
     """

@@ -58,8 +58,6 @@ class FileDialogue(NamedTuple):
     """A dialogue of a file.
 
     Attributes:
-        case: Its case.
-        dialogue: Its utterances.
         rehearsed: Whether a stand-in without weights spoke in it.
         run: The run that was exported; `None` for a dialogue of elsewhere, and where the record lacks something.
     """
@@ -108,7 +106,6 @@ def as_sdialog(run: RunRecord, dialogue: Dialogue, personas: Mapping[str, Mappin
     """Return the dialogue of a run as SDialog has it.
 
     Args:
-        run: The run.
         dialogue: Its utterances, at least one.
         personas: What is true of each speaker.
     """

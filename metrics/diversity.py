@@ -33,7 +33,6 @@ def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> D
     """Return the utterances of turns as pairs of speaker and text, without recorded silences.
 
     Args:
-        turns: The turns.
         name_of: Returns what a speaker is called in the texts.
     """
     return [(name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
@@ -54,7 +53,6 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
     """Return the figures of every case; all dialogues are embedded in one batch.
 
     Args:
-        cases: The dialogues of each case.
         embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
     """
     # A case with a single dialogue has no pair, so nothing of it is embedded.
@@ -99,7 +97,6 @@ def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:
     N-grams stay within an utterance.
 
     Args:
-        dialogues: The dialogues of a case.
         n: The length of an n-gram in words, from 1.
 
     Returns:
@@ -113,7 +110,6 @@ def n_grams(dialogues: Iterable[Dialogue], n: int) -> list[tuple[str, ...]]:
     """Return all n-grams of words of these dialogues, none of which goes beyond an utterance.
 
     Args:
-        dialogues: The dialogues.
         n: The length of an n-gram in words, from 1.
     """
     utterances = _utterances(dialogues)
@@ -179,8 +175,6 @@ def mean_record(kind: type[R], records: Iterable[R], summed: Collection[str] = (
     """Return a record with the mean of each figure over the records that have it.
 
     Args:
-        kind: Their class.
-        records: The records.
         summed: Fields that are added up instead.
         **given: The values of further fields.
     """

@@ -33,7 +33,6 @@ def exclusiveness(a: Sequence[Dialogue], b: Sequence[Dialogue], embedder: Embedd
     """Return how exclusive the dialogues of B are against those of A, which start from the same case.
 
     Args:
-        a: The dialogues of A.
         b: The dialogues of B, none of which is also one of A.
         embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
     """
@@ -59,8 +58,6 @@ def exclusiveness_of_cases(
     """Return how exclusive B is against A, for every case that both have, in the order of B.
 
     Args:
-        a: The dialogues of each case under A.
-        b: The dialogues of each case under B.
         embedder: As for `exclusiveness`.
     """
     return {case: exclusiveness(a[case], dialogues, embedder) for case, dialogues in b.items() if case in a}
@@ -75,8 +72,6 @@ def exclusive_share(a: Iterable[Dialogue], b: Iterable[Dialogue], n: int) -> flo
     """Return the share of the distinct n-grams of B that A does not have, in [0, 1].
 
     Args:
-        a: The dialogues of A.
-        b: The dialogues of B.
         n: The length of an n-gram in words, from 1.
 
     Returns:

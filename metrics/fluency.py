@@ -37,7 +37,6 @@ async def fluency_of_cases(cases: Mapping[str, Sequence[Dialogue]], model: Langu
     """Return the fluency of every case; equal dialogues are read once.
 
     Args:
-        cases: The dialogues of each case.
         model: The model; a local one reads a dialogue once, any other once for each of its utterances.
 
     Raises:
@@ -75,10 +74,6 @@ def mean_fluency(figures: Iterable[FluencyFigures]) -> FluencyFigures:
 async def utterance_likelihoods(dialogue: Dialogue, model: LanguageModel) -> list[float | None]:
     """Return the mean log-probability of each utterance's tokens given the lines before, in nats per token.
 
-    Args:
-        dialogue: The dialogue.
-        model: The model.
-
     Returns:
         A figure for each utterance; `None` for one without a text.
     """
@@ -108,7 +103,6 @@ def _part(lines: Sequence[_Line], first: int, window: int | None) -> tuple[int, 
     """Return which lines are read together, so that the figures of those from `first` on can be told.
 
     Args:
-        lines: All lines.
         first: The first without a figure.
         window: The tokens that the model can read.
     """

@@ -38,7 +38,6 @@ def post_removal(
     """Return where the attention of a prompt went.
 
     Args:
-        prompt: The full prompt.
         removed: Ids of the units that were removed.
         before: The attention score of every removable unit in the full prompt.
         after: The attention score of every removable unit that is left, in the pruned prompt.
@@ -64,11 +63,7 @@ def post_removal(
 
 
 def mean_post_removal(figures: Iterable[PostRemoval]) -> PostRemoval:
-    """Return the mean of each figure over the prompts that have it; a block is 0 in those where nothing of it is left.
-
-    Args:
-        figures: Of single prompts.
-    """
+    """Return the mean of each figure over the prompts that have it; a block is 0 in those where nothing of it is left."""
     figures = list(figures)
     return mean_record(
         PostRemoval,

@@ -46,12 +46,7 @@ class Inconsistency(Record):
 
 
 def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
-    """Return what was removed from the prompt of a turn; `None` where there was no prompt.
-
-    Args:
-        record: The turn.
-        prompt: Its full prompt.
-    """
+    """Return what was removed from the prompt of a turn; `None` where there was no prompt."""
     if prompt is None:
         return None
     removed = set(record.removed)
@@ -86,12 +81,7 @@ def mean_removal(removals: Iterable[Removal | None]) -> Removal:
 
 
 def inconsistency_of(record: TurnRecord, candidates: Sequence[Candidate]) -> Inconsistency:
-    """Return how inconsistent the first candidate of a turn and the chosen one are.
-
-    Args:
-        record: The turn.
-        candidates: Its candidates.
-    """
+    """Return how inconsistent the first candidate of a turn and the chosen one are."""
     figures = {candidate.attempt: candidate.inconsistency for candidate in candidates}
     first, last = figures.get(min(figures, default=0)), figures.get(record.chosen)
     if first is None or last is None:
@@ -100,9 +90,5 @@ def inconsistency_of(record: TurnRecord, candidates: Sequence[Candidate]) -> Inc
 
 
 def mean_inconsistency(figures: Iterable[Inconsistency]) -> Inconsistency:
-    """Return the mean of each figure over the utterances that were judged.
-
-    Args:
-        figures: Of single utterances.
-    """
+    """Return the mean of each figure over the utterances that were judged."""
     return mean_record(Inconsistency, figures, ("judged",))

@@ -34,7 +34,6 @@ def repeated_share(dialogue: Dialogue, n: int = _REPEATED) -> float | None:
     An n-gram that comes several times in an utterance counts once there.
 
     Args:
-        dialogue: The dialogue.
         n: The length of an n-gram in words, from 1.
 
     Returns:

@@ -12,7 +12,6 @@ def cumulative_distinct_n(dialogue: Dialogue, n: int) -> list[float | None]:
     """Return `distinct_n` of a dialogue up to and with each of its utterances. Source: Li et al. 2016, §5.1.
 
     Args:
-        dialogue: The utterances.
         n: The length of an n-gram in words, from 1.
 
     Returns:
@@ -38,7 +37,6 @@ def running_mean(values: Sequence[float], window: int) -> list[float | None]:
     """Return at each value the mean of it and those before it, at most `window` of them.
 
     Args:
-        values: The values.
         window: How many, from 1; at the beginning there are fewer.
     """
     return [mean(values[max(0, past_last - window) : past_last]) for past_last in range(1, len(values) + 1)]

@@ -187,7 +187,6 @@ def acts_by_prototypes(texts: Sequence[str], embedder: Embedder, threshold: floa
     """Return the speech acts of each utterance: of every sentence that of its nearest prototype.
 
     Args:
-        texts: Utterances.
         embedder: Embeds sentences and prototypes.
         threshold: Cosine from which a sentence does the act of its nearest prototype.
     """

@@ -159,7 +159,6 @@ def case_mean(sample: Sample, bounds: tuple[float, float] = (-inf, inf)) -> Case
     """Return the mean of a figure over cases, with its interval.
 
     Args:
-        sample: The figures by case.
         bounds: Between what the figure can be; the interval ends there.
     """
     values = [figure.value for figure in sample.values()]

@@ -51,7 +51,6 @@ def to_the_point(
         dialogues: By case, the utterances of each dialogue, names masked; empty ones are passed over.
         texts: By case, what it is (`texts_of_case`), names masked. Cases of which there is no dialogue count among
             those that are looked for.
-        embedder: Compares utterances with texts.
 
     Returns:
         The figures of every case with dialogues; `None` in them where fewer than two cases have texts, or the case

@@ -56,7 +56,6 @@ def variety_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
     Dist-N at equal length is for as many n-grams as the case with the fewest has, of the cases that have any.
 
     Args:
-        cases: The dialogues of each case.
         embedder: Embeds the dialogues; with `None` there is no Vendi score.
     """
     counts = {n: [len(n_grams(dialogues, n)) for dialogues in cases.values()] for n in LENGTHS}
@@ -83,11 +82,7 @@ def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: Ma
 
 
 def mean_variety(figures: Iterable[VarietyFigures]) -> VarietyFigures:
-    """Return the mean of each figure over the cases that have it; counts are summed.
-
-    Args:
-        figures: Of the cases.
-    """
+    """Return the mean of each figure over the cases that have it; counts are summed."""
     figures = list(figures)
     counted = [case.truncated for case in figures if case.truncated is not None]
     truncated = sum(counted) if counted else None
@@ -101,9 +96,7 @@ def distinct_of_sample(dialogues: Iterable[Dialogue], n: int, size: int) -> floa
     """Return the expected dist-N of a sample of n-grams, drawn without replacement, in (0, 1].
 
     Args:
-        dialogues: The dialogues of a case.
         n: The length of an n-gram in words, from 1.
-        size: The number of n-grams in the sample.
 
     Returns:
         The expectation; `None` where there are fewer n-grams than that, or `size` is 0.
@@ -119,7 +112,6 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
 
     Args:
         kinds: By how often an n-gram occurs, how many do.
-        total: The number of n-grams.
         size: Of the sample, drawn without replacement; no more than `total`.
     """
     if size is None:

@@ -38,8 +38,6 @@ class BatchingBroker:
         """Take the run.
 
         Args:
-            run: Its id.
-            store: Where it is stored.
             ancestors: The runs that it is a fork of, its parent first, whose calls it may share (`seat`).
             cohort: Where its batches meet those of other runs, if it is driven side by side with them.
         """

@@ -38,7 +38,6 @@ class WaitingCall:
     Attributes:
         model, question: Who is asked, and what.
         call: The call as it is stored, without its answer.
-        journal: Where it is stored.
         result: The call with its answer, once it is stored.
     """
 
@@ -104,7 +103,6 @@ async def answer_together(batch: Sequence[WaitingCall], store: Store, apart_if_i
     """Answer calls as one batch for each model, store all of them, and then hand each its result.
 
     Args:
-        batch: The calls.
         store: Where they are stored, in one transaction.
         apart_if_it_fails: Whether calls are made one by one if the batch fails, so that each has its own failure; else
             all of them have it.

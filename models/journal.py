@@ -58,10 +58,8 @@ class Journal:
         """Return the next call of a step: as stored, or without replies if it is still to be made.
 
         Args:
-            model: The model.
             asker: Round, agent and node.
             kind: Which method of the model is called.
-            prompt: The prompt, rendered from units.
             parameters: The other arguments, as plain JSON.
         """
         assert prompt.source is not None

@@ -76,7 +76,6 @@ def open_model(
         cache: Where converted models, and adapters by name, are kept.
         precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
-        key: The key of a remote model.
         report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
@@ -253,7 +252,6 @@ def weights_of(name: str, source: str, adapters: Adapters) -> ModelWeights:
     Args:
         name: The name of the model with its adapters.
         source: The folder, or the hub id, of the base.
-        adapters: The adapters.
     """
     base, named = split_name(name)
     return ModelWeights(
@@ -285,7 +283,6 @@ def _load_parts(
     """Return the parts of a model that a loader returns, what it raises about files as a ModelError.
 
     Args:
-        name: The name of the model.
         loader: See `local.hub.load`.
         remedy, report, may_download: See `local.hub.load`.
         with_code: Whether code is executed.

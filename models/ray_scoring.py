@@ -64,7 +64,6 @@ def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: i
 
     Args:
         open_model: Opens the model, in each actor; it is pickled.
-        count: The number of actors.
         threads: With how many threads each computes; `None`: as many as torch takes.
 
     Raises:

@@ -41,7 +41,6 @@ class Row:
         call, figure: Of which texts, and what (`metrics.album.FIGURES`).
         round: The only round that it is taken of; `None`: all.
         low, high: Of each run.
-        difference: High minus low.
     """
 
     call: str
@@ -60,7 +59,6 @@ class AlbumComparison:
         runs: The runs, the low setting first.
         exchanges: How many exchanges each has.
         embedder: What sim is measured with.
-        whole: The figures over all rounds.
         rounds: The figures of every round that both have.
         notes: What must be known before the figures are read.
     """
@@ -83,10 +81,8 @@ def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: 
     """Return two album chats of a store beside each other.
 
     Args:
-        store: Where the runs lie.
         low, high: Their ids, that of the low setting first.
         embedder: What sim is measured with.
-        name: Its name.
 
     Raises:
         NotFoundError: There is no such run.
@@ -178,7 +174,6 @@ def page(compared: AlbumComparison, plots: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of a Markdown page.
 
     Args:
-        compared: The comparison.
         plots: Names of the files of plots beside the page.
     """
     low, high = compared.titles

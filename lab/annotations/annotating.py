@@ -26,11 +26,9 @@ class AnnotationRequest:
     """A request to annotate a part of a run.
 
     Attributes:
-        instrument: The instrument that it belongs to.
         agent: The agent that it is about; empty for none in particular.
         first, last: The turns that are read.
         part: The number of the batch of questions, from 0.
-        prompt: The prompt.
         fields: The fields of the answer: integers and choices.
     """
 
@@ -54,9 +52,7 @@ async def answers_to(
     """Return the annotation that answers each request about a run.
 
     Args:
-        requests: The requests.
         store: The store of the run, which keeps the answers.
-        run: The run.
         model: The id of the model that annotates.
         open_model: Opens that model; not called where every answer is stored.
         report: Receives a line of progress for each batch.

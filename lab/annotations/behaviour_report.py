@@ -25,7 +25,6 @@ class BehaviourReport:
     """The behaviour of everybody in a run.
 
     Attributes:
-        run: The run.
         labelled_by: `PROTOTYPES`, or the model that labelled the speech acts.
         embedder: What lines were compared with.
         people: Everybody, in the scenario's order.
@@ -72,10 +71,7 @@ def behaviour_report(
     """Return the behaviour of everybody in a run.
 
     Args:
-        store: Where the run is stored.
-        run: The run.
         embedder: What lines are compared with; not needed where nobody has spoken.
-        embedder_name: Its name.
         acts: The speech acts of each utterance, as a model labelled them; `None`: the nearest prototypes.
         labelled_by: Who labelled them.
     """

@@ -35,7 +35,6 @@ def rated_segments(
     """Return the ratings of every person in each segment.
 
     Args:
-        run: The run.
         annotations: The answers to all requests about it.
         characters: Everybody as they entered a meeting; empty for a dialogue of two.
     """

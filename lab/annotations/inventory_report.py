@@ -66,8 +66,6 @@ def inventory_report(
     """Return what a model answered about the people of some runs.
 
     Args:
-        store: Where the runs are stored.
-        runs: The runs.
         answers: By run, the answers to all requests about it (see `inventory_requests`).
     """
     segments: list[RatedSegment] = []

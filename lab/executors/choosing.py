@@ -23,9 +23,6 @@ def executor_of(
 
     Args:
         on: `local`, `ray` (a cluster that is known here, or else this machine as one), or `ray:ADDRESS`.
-        store: The open store of the experiment.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
         workers: How many workers, at most; `None` for what suits.
         shards: The folder for shards, on Ray also an address; `None` for a folder beside the store.
 

@@ -35,8 +35,6 @@ class Installed:
     """What is installed where a worker is; all of it must be as where the command is.
 
     Attributes:
-        tertulia: The version of Tertulia.
-        schema: The version of its stores.
         python: That of Python, without its last number.
     """
 
@@ -87,7 +85,6 @@ class ClusterWorker:
         """Drive a cohort, and yield what happens.
 
         Args:
-            assignment: The cohort.
             seed: The shard as it was left by another worker, or with runs that were begun before.
             address: Where the shard is put; `None`: it is sent.
         """

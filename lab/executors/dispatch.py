@@ -56,15 +56,7 @@ class Crew(Protocol):
 
 @dataclass(frozen=True)
 class Dispatcher:
-    """Drives the cohorts of an experiment with a crew.
-
-    Attributes:
-        store: The open store of the experiment.
-        folder: Where the shards lie.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
-        emit: Takes the events of all runs.
-    """
+    """Drives the cohorts of an experiment with a crew."""
 
     store: SqlStore
     folder: ShardFolder

@@ -33,9 +33,6 @@ class LocalExecutor:
     """Drives cohorts on this machine: in this process, or in several, each with models of its own.
 
     Attributes:
-        store: The open store of the experiment.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
         workers: How many processes, at most; `None` for what suits machine, model and experiment.
         shards: The folder for shards, where they are not to lie beside the store.
     """

@@ -15,7 +15,6 @@ class Setup:
 
     Attributes:
         access: What opening models needs; trust is what the command knows, and nobody is asked.
-        additions: Nodes and mechanisms of the user's own.
         settings: A trial of each setting, whose models are opened before anything is driven.
     """
 
@@ -51,22 +50,14 @@ class Ready:
 
 @dataclass(frozen=True)
 class Unable:
-    """A worker can't open a model, and stops.
-
-    Attributes:
-        error: Why.
-    """
+    """A worker can't open a model, and stops."""
 
     error: TertuliaError
 
 
 @dataclass(frozen=True)
 class Happened:
-    """Events of the runs of a cohort.
-
-    Attributes:
-        events: In their order.
-    """
+    """Events of the runs of a cohort."""
 
     events: tuple[Event, ...]
 
@@ -76,7 +67,6 @@ class Saved:
     """The shard of a cohort as it is now; crews whose workers are on other machines keep it.
 
     Attributes:
-        shard: The bytes of the store file.
         problem: Why it could not be put to the address where it should be; empty where it is to be sent.
     """
 
@@ -97,11 +87,7 @@ class Driven:
 
 @dataclass(frozen=True)
 class Died:
-    """A worker is gone without a word.
-
-    Attributes:
-        how: What is known of it.
-    """
+    """A worker is gone without a word."""
 
     how: str
 

@@ -45,9 +45,6 @@ class RayExecutor:
     """Drives cohorts on a Ray cluster, each worker with models of its own.
 
     Attributes:
-        store: The open store of the experiment.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
         workers: How many workers, at most; `None` for as many as the cluster has room for.
         address: Of the cluster, `HOST:PORT`; `None` for one that is known here, or else for this machine as one.
         shards: The folder for shards, where they are not to lie beside the store, or the address to which workers put

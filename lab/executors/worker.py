@@ -32,7 +32,6 @@ class Worker:
         """Drive a cohort to its end; what is in its shard already goes on.
 
         Args:
-            assignment: The cohort.
             emit: Takes the events that tell how far it is; steps are too many to be sent around.
 
         Raises:

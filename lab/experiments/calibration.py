@@ -74,7 +74,6 @@ def fit_setpoint(
 
     Args:
         dialogues: Of each λ at least three, of the same scenario and model.
-        metric: What is calibrated.
         rounds: The most utterances of each dialogue; the running measure has as many, and at least 2.
         embed: For sim, returns the vectors of texts.
         seed: Of the bootstrap.

@@ -40,11 +40,8 @@ class PlannedCase:
 
     Attributes:
         case, setting: Which trials.
-        start: What they start from.
         parameters: As they were asked for.
-        model: The name of everybody's model.
         extensions: Where their nodes and mechanisms are from.
-        pictures: The pictures of a population.
     """
 
     case: str
@@ -79,11 +76,7 @@ class PlannedCase:
 
 @dataclass
 class Planner:
-    """Reads cases for the trials of cohorts; those of a case stand together, so that the last one is often asked again.
-
-    Attributes:
-        additions: Nodes and mechanisms of the user's own.
-    """
+    """Reads cases for the trials of cohorts; those of a case stand together, so that the last one is often asked again."""
 
     additions: Additions
     _last: PlannedCase | None = None
@@ -119,12 +112,8 @@ def drive_task(
     """Drive a cohort to its end; what of it was begun in this store before goes on.
 
     Args:
-        store: The open store.
-        task: The cohort.
         planned: What its trials have in common (`Planner.planned`).
         access: Keeps models from one cohort to the next.
-        additions: Nodes and mechanisms of the user's own.
-        emit: Takes the events of all runs.
 
     Raises:
         TertuliaError: It can't be begun; nothing of it is stored.

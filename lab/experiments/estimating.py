@@ -16,8 +16,6 @@ class ExperimentEstimate:
     """The cost of the missing trials, as rehearsed on the first case.
 
     Attributes:
-        trials: The number of missing trials.
-        of_trials: The number of all trials.
         utterances, calls: Of the missing trials.
         prompt_tokens, reply_tokens: Tokens that the stand-in would read and write.
         seconds: The time at the pace of the store's runs of the same model; `None` where it has none.

@@ -143,7 +143,6 @@ def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | N
     """Return the experiment of a YAML file, its cases expanded. Files that it names lie in its folder, or are trusted.
 
     Args:
-        path: The file.
         extensions: Files with nodes and mechanisms that its settings may name.
         trust: What the user trusts; `None` for what they do in Python.
 
@@ -202,7 +201,6 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
     """Return an experiment whose cases are expanded, and whose settings were tried on its first case.
 
     Args:
-        experiment: The experiment.
         extensions: Files with nodes and mechanisms that its settings may name.
 
     Raises:
@@ -278,7 +276,6 @@ def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str
 
     Args:
         known: The older one: its first case and its first setting stay the first.
-        given: The later one.
 
     Raises:
         UsageError: They are different experiments, or one of them is none.
@@ -304,7 +301,6 @@ def additions_to(known: dict[str, Any], united: dict[str, Any]) -> str | None:
     """Return in words which cases and settings an experiment would get; `None` where it gets none.
 
     Args:
-        known: Its definition.
         united: What it would grow to.
     """
     added = [f"case {case!r}" for case in united["cases"] if case not in known["cases"]]
@@ -321,8 +317,6 @@ def agree_to_growth(name: str, known: dict[str, Any], united: dict[str, Any], as
     """Ask whether an experiment of a store may get the cases and settings that another store adds.
 
     Args:
-        name: Its name.
-        known: Its definition.
         united: What it would grow to.
         ask: Returns whether it may.
 

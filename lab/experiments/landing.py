@@ -33,7 +33,6 @@ class Landing:
     """Where the conversations of a case came out that were asked for a level in one way.
 
     Attributes:
-        case: The scenario.
         level: Of `state.setpoint.LEVELS`.
         way: Of `WAYS`.
         asked: The figure that the level stands for.
@@ -67,8 +66,6 @@ class CaseLanding:
     """The landings of a case, and its calibration; of a case in which λ reaches no range there are none.
 
     Attributes:
-        case: The scenario.
-        setpoint: Its calibration.
         refused: Why nothing could be asked for; `None` where something could.
         landings: By level and way.
     """
@@ -91,12 +88,9 @@ def land(
     """Calibrate a case, and return where conversations of it come out; what the store has is not run again.
 
     Args:
-        store: The open store.
         task: The case, with model, metric and pilot.
         levels: Of `state.setpoint.LEVELS`.
         trials: Conversations at each level in each way; the metric is taken over as many of them as the pilot has.
-        executor: Drives the conversations.
-        emit: Takes their events.
         embed: For sim, returns the vectors of texts.
 
     Raises:
@@ -176,7 +170,6 @@ def over_as_many(figure: Figure, size: int) -> Figure:
     """Return a figure as its mean over neighbours of a fixed number: dist-N of more dialogues is a smaller figure.
 
     Args:
-        figure: The figure over some dialogues.
         size: Over so many; each dialogue is in as many groups. Over all where there are no more.
     """
 

@@ -18,7 +18,6 @@ class TrialRun:
     Attributes:
         case, setting, trial: Its place in the experiment.
         run: Its record; the run may have been a trial of another experiment that has the same conversation.
-        dialogue: What was spoken in it.
     """
 
     case: str
@@ -33,9 +32,7 @@ class Results:
     """The results of an experiment.
 
     Attributes:
-        experiment: The experiment.
         runs: The trials that finished, in the order of cases, settings and trials.
-        failed: Those that failed.
         missing: How many have not finished, those that failed among them.
     """
 
@@ -61,7 +58,6 @@ def read_results(store: SqlStore, experiment: Experiment | str) -> Results:
     """Return the results of an experiment of a store.
 
     Args:
-        store: The store.
         experiment: What is asked for of it; by its name, all that the store has.
 
     Raises:

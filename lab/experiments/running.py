@@ -187,10 +187,7 @@ def run_experiment(
     Trials that fail do not stop the others. Shards of earlier commands are merged first.
 
     Args:
-        store: The open store.
         experiment: A checked experiment (`experiment.checked`), which may have grown since the last command.
-        executor: Drives the cohorts.
-        emit: Takes the events of all runs.
         announce: Takes the progress before anything is run.
 
     Raises:

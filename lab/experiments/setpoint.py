@@ -70,10 +70,8 @@ class CalibrationTask:
     Attributes:
         scenario: As `tertulia run` takes it.
         settings: Parameters by name, over those of the scenario.
-        model: Everybody's model.
         metric: What is asked for.
         pilot: By which conversations.
-        additions: Nodes and mechanisms of the user's own.
     """
 
     scenario: str
@@ -185,10 +183,6 @@ def calibrate(
     the others are what λ is calibrated by, as long as each λ has enough of them.
 
     Args:
-        store: The open store.
-        task: What is calibrated.
-        executor: Drives the pilot's conversations.
-        emit: Takes their events.
         embed: For sim, returns the vectors of texts.
         least: The fewest conversations of each λ by which it is calibrated.
 
@@ -244,7 +238,6 @@ def pilot_settings(parent: RunRecord, chosen: Mapping[str, Any]) -> dict[str, An
     """Return the parameters of a run that is forked, as a pilot of its scenario has them.
 
     Args:
-        parent: The run.
         chosen: What the fork changes, by name.
     """
     of_parent = _changed(Parameters(), Parameters.of_record(parent.parameters))

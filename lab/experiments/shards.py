@@ -75,7 +75,6 @@ class ShardFolder:
 
         Args:
             store: The store; shards lie beside its file.
-            experiment: The name of the experiment.
             cache: The folder of shards if the store is not a local file.
             chosen: The folder or the address to use instead.
         """
@@ -176,7 +175,6 @@ def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
     """Hold the lock of a shard while writing to it.
 
     Args:
-        shard: The shard.
         patience_s: Seconds that another process has to release it.
 
     Raises:

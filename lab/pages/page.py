@@ -45,7 +45,6 @@ class Table:
     Attributes:
         name: The stem of its data files, such as `figures`.
         title: Its caption.
-        columns: Its columns.
         rows: A cell for each column.
         on_page: Whether it stands on the page; else in data files alone.
         is_grouped: Whether rows with the same first cell belong together.
@@ -75,7 +74,6 @@ class Series:
 
     Attributes:
         name: What the legend calls it.
-        points: The points.
         published: Whether they are a paper's, drawn apart from what was measured here.
         style: Number of its line, marker and colour, the same in all panels; `None`: its place among the series.
     """
@@ -92,7 +90,6 @@ class Panel:
 
     Attributes:
         title, x_title, y_title: What stands above and at the axes.
-        series: What is drawn.
         kind: Lines over numbers, or bars over categories.
         interval: Whether intervals of lines are bars or bands.
         y_range: The ends of the y-axis; `None` for an end that follows from the points.
@@ -116,7 +113,6 @@ class Figure:
     Attributes:
         name: The stem of its file.
         title: Its caption, which is read out where the plot can't be seen.
-        panels: The plots, in reading order.
         columns: Most plots beside each other.
     """
 
@@ -167,7 +163,6 @@ class Page:
         name: The stem of its pages.
         title: Its heading.
         head: What stands before the first section.
-        sections: The sections.
     """
 
     name: str

@@ -61,7 +61,6 @@ def write_page(page: Page, document: Document, folder: Path) -> list[Path]:
     """Write a page into a folder, and return its files, the pages first.
 
     Args:
-        page: The page.
         document: The same as JSON; it has the `experiment`.
         folder: The folder, which exists.
 

@@ -42,7 +42,6 @@ def html_page(page: Page, drawings: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of a page.
 
     Args:
-        page: The page.
         drawings: By the name of a figure, its plot as SVG (see `plots.drawn`); figures without one are left out.
     """
     yield "<!DOCTYPE html>"

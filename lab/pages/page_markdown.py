@@ -18,7 +18,6 @@ def markdown(page: Page, plots: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines of a page.
 
     Args:
-        page: The page.
         plots: By the name of a figure, the file of its plot beside the page; figures without one are left out.
     """
     yield from (f"# {escaped(page.title)}", "")

@@ -32,7 +32,6 @@ def logged_section(
     generated one, and of as many of the first logged utterances as a dialogue of the baseline has.
 
     Args:
-        runs: The generated dialogues.
         baseline: The setting that others are compared with.
         may_read: Whether the log of a case is read: a store may name a folder that is none of its sender's business.
     """

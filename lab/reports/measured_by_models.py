@@ -73,9 +73,7 @@ def read_inventories(
     Args:
         store: The store, which keeps the answers.
         trials: The trials, of meetings.
-        name: The name of the model.
         opened: Opens it; not called where every answer is stored.
-        show: Shows how far it is.
 
     Raises:
         ModelError: The model failed, or gave no answer.

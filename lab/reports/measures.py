@@ -47,7 +47,6 @@ class Measuring:
         """Collect the trials that all settings have.
 
         Args:
-            store: Where the runs lie.
             runs: The finished runs of an experiment.
             embedder: Embeds dialogues; with `None`, nothing that needs it is measured.
             each_run: Whether every run is a case of its own, as there is one scenario only.
@@ -162,7 +161,6 @@ class Measuring:
         """Return how exclusive what is said in setting B is against setting A, by metric. Source: APP App. D, Table 6.
 
         Args:
-            a, b: The settings.
             groups: Into how many the trials are split in their order; A's group i is compared with B's group i + 1, and
                 the last with the first. `None`: all of A with all of B.
             metrics: `max_sim`, and `excl1` to `excl3`.

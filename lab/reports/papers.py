@@ -186,7 +186,6 @@ def experiment_of_report(
     """Return the experiment of a report.
 
     Args:
-        report: Which.
         name: What the experiment is called in the store.
         cases: In the order of their times, if known; all of them are taken. Without them, the report's own, of which
             there are as many as its size says.

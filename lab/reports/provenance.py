@@ -39,7 +39,6 @@ class Provenance:
     """What stands at the head of a page beside the experiment.
 
     Attributes:
-        commands: What was typed.
         embedder: What similarities are measured with; `None` where nothing is embedded.
         reader: The model that fluency is measured with; `None` where it is not.
         device: Where models run, such as `cpu, float32`; `None` where none was loaded.
@@ -79,8 +78,6 @@ def provenance_of(
     """Return where a report comes from that a command makes of an experiment.
 
     Args:
-        experiment: The experiment.
-        command: What was typed.
         embedder, reader: The names of what measures similarity, and fluency if it is measured.
         spent: What running it took; `None` where nothing was run.
     """

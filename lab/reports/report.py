@@ -35,7 +35,6 @@ class Findings:
 
     Attributes:
         report: What is asked, with the published figures.
-        results: The experiment and its runs.
         figures: By setting (or row of a comparison) and metric, the figures of the cases.
         verdicts: On everything that was published of their order.
         costs: By setting.
@@ -44,7 +43,6 @@ class Findings:
         longest: Utterances of the longest dialogue.
         truncated: Dialogues of which the embedder reads the beginning alone.
         skipped: Metrics that were not measured, and why.
-        provenance: Where all this comes from.
     """
 
     report: Report
@@ -122,11 +120,7 @@ def find(
     """Return what was found.
 
     Args:
-        store: Where the runs lie.
-        report: What is asked.
-        results: The experiment and its runs.
         measuring: Its trials; what only models measure was read.
-        provenance: Where the report comes from.
         skipped: Metrics that are not measured, and why.
     """
     longest = max((len(trial.dialogue) for trial in measuring.all), default=0)
@@ -164,7 +158,6 @@ def report_of_experiment(
     """Return the report on an experiment of a user's own: its settings beside each other, and nothing published.
 
     Args:
-        experiment: The experiment.
         baseline: The setting that others are compared with; the experiment's if `None`.
         metrics: What is compared; `METRICS` if `None`.
 

@@ -61,8 +61,6 @@ def measurers_of(
         experiment: The experiment; a rehearsed one needs no weights.
         embedder: What similarities are measured with.
         reader: The model that fluency is measured with; `none`: it is not.
-        open_embedder: Opens an embedder by its name.
-        open_model: Opens a language model by its name.
     """
     is_rehearsed = experiment.model == REHEARSAL
     of_vectors = embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
@@ -115,12 +113,6 @@ def make_report(
     """Return what was found in the runs of an experiment, and its page.
 
     Args:
-        store: Where the runs lie.
-        report: What is asked.
-        results: The experiment with its runs.
-        measurers: The models that measure.
-        provenance: Where the report comes from.
-        show: Shows how far it is.
         may_read: Whether the log of a case is read; only that of the shipped town, where nobody says more.
 
     Raises:

@@ -55,7 +55,6 @@ def figures_table(findings: Findings, at_indices: bool = False) -> Table:
     """Return a row per metric and setting, with its difference to the baseline.
 
     Args:
-        findings: The findings.
         at_indices: Whether the rows are of metrics at each utterance index, which stand in data files alone.
     """
     metrics: list[str] = findings.metrics

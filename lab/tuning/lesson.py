@@ -22,7 +22,6 @@ class Lesson:
 
     Attributes:
         source: The kind of call that it teaches: `dialogue`, `meeting`, `assess`, `plan` and so on.
-        prompt: The prompt.
         learned: Of units in the prompt, what is learned: by unit id, the text before it in the unit that is given.
         answer: What the model answers behind the prompt, if anything: the beginning that is given, and the rest.
     """

@@ -24,7 +24,6 @@ def lessons_of(scene: Scene, number: int) -> list[Lesson]:
     """Return the lessons of a scene.
 
     Args:
-        scene: The scene.
         number: Its place among all, for the draws.
     """
     generator = keyed_generator(number, node="lesson")

@@ -47,7 +47,6 @@ class TuningPlan:
 
     Attributes:
         base: The model: `smollm2:plain`, a folder, or a hub id; adapters that it has are taught on from.
-        folder: Where the adapters are written.
         epochs: How often each lesson is read.
         rank: Of fresh adapters.
         learning_rate, batch, seed: See `models.tuning.trainer.TuningOptions`.
@@ -73,9 +72,7 @@ class Taught:
     """What came of a training.
 
     Attributes:
-        folder: Where the adapters are.
         lessons: How many were learned.
-        steps: The number of steps.
         before, after: Held-out loss by the share of removable units that were removed, in nats a token.
     """
 
@@ -105,9 +102,7 @@ def lessons_of_sources(sources: Sequence[Path], runs: str | None, store: StoreAd
     """Return the lessons of scenes, of scenario files with lines, and of stored runs, by what they are from.
 
     Args:
-        sources: Files and folders.
         runs: Ids of runs, separated by commas; `all` for the finished ones; `None` for none.
-        store: The store that has them.
 
     Raises:
         NotFoundError: There is no such file, or no such run.
@@ -143,7 +138,6 @@ def taught_document(taught: Taught, model: str) -> Document:
     """Return what came of a training as a JSON document.
 
     Args:
-        taught: What came of it.
         model: The name by which the model is now spoken with.
     """
     losses = [{"removed": share, "before": loss, "after": taught.after[share]} for share, loss in taught.before.items()]

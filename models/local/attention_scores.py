@@ -85,7 +85,6 @@ def unit_scores(
 
     Args:
         attention: `(n, P)`: from each reply token to each prompt token, mean over heads, sum over layers.
-        prompt: The prompt with its token spans.
         options: The reducer.
         span: The reply tokens that count, `(first, past_last)`; all of them if `None`.
         neutral: `(n, P)` of the neutral reply; needed for `beyond-neutral` alone.

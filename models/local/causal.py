@@ -275,9 +275,7 @@ class CausalLanguageModel:
         """Return the replies by request, and the attention of each reply to its prompt if it is captured.
 
         Args:
-            requests: The requests.
             read: Returns the keys and values of a prompt.
-            capture: Whether attention is captured.
             stacks: Whether prompts may share a tensor.
         """
         grammars = [self._grammar(request) for request in requests]

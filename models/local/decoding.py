@@ -38,7 +38,6 @@ class _Row:
     """An unfinished reply.
 
     Attributes:
-        request: The request that asks for it.
         tokens: All tokens of the reply so far.
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
@@ -81,7 +80,6 @@ def decode_replies(
         state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in that
             order too, those that read the replies after the prompt without its context, where a request has one.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
-        tokenizer: The tokenizer of the model.
     """
     forms = [form_of(request.prompt.source) for request, _ in requests]
     by_request = [
@@ -287,7 +285,6 @@ def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) 
 
     Args:
         logits: `(V,)` in float32, `-inf` where a token may not come.
-        number: The draw.
         temperature: Above 0.
         top_p: The nucleus is the smallest set of most likely tokens with at least this probability.
     """

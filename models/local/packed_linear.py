@@ -42,7 +42,6 @@ def pack_linear_layers(model: nn.Module, paths: tuple[str, ...] = ("",)) -> bool
     The weights of the layers are dropped, so the model can be neither saved nor moved any more.
 
     Args:
-        model: The model.
         paths: How the paths of the layers begin that are replaced; vision parts look at the weights of theirs.
     """
     layers = [

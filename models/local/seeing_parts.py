@@ -24,8 +24,6 @@ def load_processor_if_seeing(source: str, config: PreTrainedConfig, **options: A
     A model that can do both is opened for text where the processor is missing.
 
     Args:
-        source: The folder, or the hub id.
-        config: The model's configuration.
         **options: Of `from_pretrained`: whether code is trusted, and whether the hub may be asked.
 
     Raises:

@@ -54,7 +54,6 @@ class ChatClient(Protocol):
         """Return the answer to messages.
 
         Args:
-            server: Who is asked.
             messages: By role; contents as LangChain has them.
             schema: JSON Schema of the answer; `None`: it is described in words alone.
             sampling: Parameters that differ from the provider's defaults.

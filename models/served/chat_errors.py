@@ -59,9 +59,7 @@ def wait_s(error: BaseException, retry: int, generator: random.Random) -> float:
     """Return the seconds to wait before a retry: exponential back-off with jitter, longer if the server asks for it.
 
     Args:
-        error: Why the last attempt failed.
         retry: Number of the retry, from 1.
-        generator: Draws the jitter.
     """
     backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (retry - 1)) * (0.5 + generator.random())
     retry_after_s = _retry_after_s(error)
@@ -102,11 +100,8 @@ def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, 
     """Return the error of a request that finally failed: one line with the remedy, and never the key.
 
     Args:
-        error: Why the last attempt failed.
-        model: The model's id.
         key: The key that was sent; empty if none.
         timeout_s: Seconds that an attempt may take.
-        attempts: How many were made.
     """
     if (refusal := _refusal(error)) is not None:
         return ModelError(f"{model} {refusal}")

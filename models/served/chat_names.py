@@ -25,7 +25,6 @@ class Provider:
 
     Attributes:
         package: The distribution with LangChain's classes for the provider.
-        install: The command that installs it.
         key: The environment variable with the key; `None` if it needs none, or LangChain's class finds it by itself.
     """
 
@@ -120,7 +119,6 @@ def keys_of_servers(addresses: Sequence[str], value: str) -> dict[str, str]:
     """Return the key that each server is sent, by address; empty for none.
 
     Args:
-        addresses: The servers.
         value: What `SERVER_KEY` has: one key for all servers that the user has named, or, for keys of their own,
             `http://HOST:PORT=KEY` with blanks between them. A key with an origin goes to no other.
     """

@@ -39,7 +39,6 @@ class RemoteRequests:
         """Note the limits.
 
         Args:
-            model: The model's id, for messages.
             parameters: Timeout, retries, and, for each server, concurrency and requests a minute.
             servers: Who is asked; their keys are kept out of messages.
             report: Is called whenever a request waits, and when none waits any more.
@@ -54,10 +53,6 @@ class RemoteRequests:
         """Return the result of a request, repeated while it fails for reasons that may pass.
 
         What one server failed at is asked of another at once, where there is one.
-
-        Args:
-            request: Makes one attempt at a server.
-            generator: Draws the jitter of the waits.
 
         Raises:
             ModelError: It failed for good.

@@ -63,8 +63,6 @@ def read_answer(
     """Return the reply that an answer holds.
 
     Args:
-        written: The model's answer.
-        fields: The fields that were asked for.
         tokenizer: Counts the tokens by which a text is limited.
         forms: What the model was shown as the values of the fields, by name; to say that is to say nothing.
 

@@ -29,7 +29,6 @@ class ServerError(Exception):
     """An answer with an error status, in the server's words.
 
     Attributes:
-        status_code: The HTTP status.
         code: The server's name for the error; `None` where it has none.
         response: The answer, whose headers may say when to try again.
     """

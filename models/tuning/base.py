@@ -23,8 +23,6 @@ class Base:
     """A model to train on.
 
     Attributes:
-        model: Its weights.
-        tokenizer: Its tokenizer.
         hash: Of its files.
         adapters: Those that are taught on from; `None`: fresh ones.
     """

@@ -46,7 +46,6 @@ class TuningOptions:
         alpha: Their scale is `alpha / rank`.
         learning_rate: The highest; it rises, and falls along a cosine.
         batch: Sequences a step.
-        steps: The number of steps.
         seed: Of the order of sequences, of what is removed from them, and of the adapters' first values.
     """
 
@@ -85,7 +84,6 @@ class Trainer:
 
     Attributes:
         model: The model with the weights that stay as they are.
-        options: How it goes.
         folder: Where checkpoints are kept while it goes on.
         key: What a checkpoint must agree with to be gone on from: the data, the model, the options.
         start: The matrices that the adapters begin with, by layer: `(r, in)` and `(out, r)`; fresh ones where empty.
