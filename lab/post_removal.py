@@ -81,7 +81,6 @@ def _recorded(record: TurnRecord, model: LanguageModel) -> dict[str, float] | No
 async def _scores(
     run: RunRecord, prompts: Sequence[tuple[TurnRecord, Prompt]], model: LanguageModel
 ) -> list[dict[str, float]]:
-    """Return the attention score of every unit of prompts, averaged over fresh responses."""
     questions = [_question(run, record, prompt, model) for record, prompt in prompts]
     if not isinstance(model, BatchingModel):
         return [(await model.generate_scored(asked.request, asked.options))[1] for asked in questions]

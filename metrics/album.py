@@ -240,7 +240,6 @@ def _half_width(without: Sequence[float], agents: int | None = None) -> float | 
 
 
 def _mean(values: Iterable[tuple[str, float]]) -> Measured:
-    """Return the mean of the values of agents."""
     sums: dict[str, float] = {}
     counts: Counter[str] = Counter()
     for agent, value in values:
@@ -268,7 +267,6 @@ def _similarity(vectors: Iterable[tuple[str, NDArray[np.float64] | None]]) -> Me
 
 
 def _counted(chosen: Sequence[tuple[str, str]], figure: Callable[[Counter[Hashable]], float]) -> Measured:
-    """Return a figure of how often each thing was chosen."""
     if not chosen:
         return Measured(None, 0)
     counts: Counter[Hashable] = Counter(thing for _, thing in chosen)
@@ -300,7 +298,6 @@ def _distinct(grams: Sequence[tuple[str, Hashable]], agents: Sequence[str], size
 
 
 def _grams(exchanges: Sequence[AlbumExchange], call: str, n: int) -> list[tuple[str, Hashable]]:
-    """Return the n-grams of the texts of a call, each with who wrote it."""
     texts = [(exchange.speaker(call), exchange.words[call]) for exchange in exchanges]
     return [(agent, gram) for agent, text in texts for gram in zip(*(text[skip:] for skip in range(n)), strict=False)]
 

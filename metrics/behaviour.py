@@ -186,7 +186,6 @@ def _indices_of_act(act: str, lines: Sequence[LabelledLine]) -> list[int]:
 
 
 def _next_by_others(index: int, lines: Sequence[LabelledLine]) -> list[int]:
-    """Return the indices of the lines of other speakers among those that follow."""
     return [i for i in range(index + 1, min(index + 1 + NEXT, len(lines))) if lines[i].speaker != lines[index].speaker]
 
 

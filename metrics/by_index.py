@@ -58,7 +58,6 @@ def mean_by_index(figures: Iterable[Sequence[IndexFigures]]) -> list[IndexFigure
 
 
 def _columns(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
-    """Return the utterances at each index."""
     longest = max(map(len, dialogues), default=0)
     return [[dialogue[index] for dialogue in dialogues if len(dialogue) > index] for index in range(longest)]
 

@@ -218,7 +218,6 @@ def turn_documents(store: Store, run: str) -> dict[int, Document]:
 
 
 def _part_documents(store: Store, run: str, turn: int) -> dict[str, Document]:
-    """Return the documents of the further utterances of a turn."""
     return {
         part: _utterance_document(record, store.candidates(run, turn, part))
         for part, record in store.parts(run, turn).items()

@@ -56,7 +56,6 @@ def _opens_document(line: str) -> bool:
 
 
 def _document(lines: Sequence[tuple[int, str]], path: Path) -> Iterator[Entry]:
-    """Yield the objects of a JSON document."""
     text = "\n".join(line for _, line in lines)
     if len(text) > _MOST_DOCUMENT_BYTES:
         raise UsageError(f"{path}: is one document of more than {_MOST_DOCUMENT_BYTES // 10**6} MB; give it in lines")

@@ -277,7 +277,6 @@ def _run(entry: Mapping[str, Any]) -> ExportedRun | None:
 
 
 def _field(entry: dict[str, Any], field: str, where: str) -> str:
-    """Return a text of a record."""
     if field not in entry:
         raise UsageError(f"{where}: {field} is missing; {EXPORT}")
     text = entry[field]

@@ -118,7 +118,6 @@ def _part(lines: Sequence[_Line], first: int, window: int | None) -> tuple[int, 
 
 
 async def _read(lines: Sequence[_Line], first: int, model: LanguageModel) -> list[float | None]:
-    """Return the figures of lines from `first` on, given those before."""
     opening = tuple(model.tokenizer.encode("\n"))
     if isinstance(model, TokenLikelihoodModel):
         tokens = [*chain.from_iterable(line.tokens for line in lines)]

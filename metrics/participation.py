@@ -161,7 +161,6 @@ def _figures_of_ratings(name: str, ratings: RatingsByKey | None, rounds: Collect
 
 
 def _longest_run(marks: Iterable[bool]) -> int:
-    """Return the length of the longest run of true marks."""
     return max((len(list(run)) for mark, run in groupby(marks) if mark), default=0)
 
 

@@ -188,7 +188,6 @@ def _is_constant(values: Sequence[float]) -> bool:
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the sample standard deviation of two or more values."""
     mean = sum(values) / len(values)
     return mean, (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
 
@@ -219,7 +218,6 @@ def _pole(pole: str, scores: Sequence[tuple[str, str, float]]) -> PoleFigures:
 
 
 def _means(scores: Sequence[tuple[str, str, float]]) -> list[float]:
-    """Return the mean score of each person."""
     people: dict[tuple[str, str], list[float]] = {}
     for run, agent, score in scores:
         people.setdefault((run, agent), []).append(score)

@@ -82,7 +82,6 @@ def matches(lines: NDArray[np.float64], cases: Sequence[NDArray[np.float64]]) ->
 
 
 def _figures(number: int, dialogues: Sequence[NDArray[np.float64]]) -> ToThePoint:
-    """Return the figures of a case from the matches of its dialogues."""
     cases = dialogues[0].shape[1]
     right = [bool(found.mean(axis=0).argmax() == number) for found in dialogues]
     right_lines = [bool(guess == number) for found in dialogues for guess in found.argmax(axis=1)]

@@ -263,7 +263,6 @@ def weights_of(name: str, source: str, adapters: Adapters) -> ModelWeights:
 
 
 def _require_source(name: str, hint: str, works: str = "a folder, or a hub id such as owner/name,") -> None:
-    """Raise a NotFoundError for a name that is neither that of a folder here nor a hub id."""
     if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
         raise NotFoundError(f"no such folder: {name}")
     if "/" not in name and not Path(name).exists():

@@ -96,7 +96,6 @@ def _wait_for_room(ray: Any, kind: Literal["CPU", "GPU"], count: int) -> None:
 
 
 def _cause_of(error: BaseException) -> str:
-    """Return the last line of what Ray reports: the error in the actor."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return one_line(Exception(lines[-1])) if lines else type(error).__name__
 

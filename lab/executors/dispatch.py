@@ -94,8 +94,6 @@ class Dispatcher:
 
 
 class _Dispatch:
-    """Cohorts on their way; see `Dispatcher.drive`."""
-
     def __init__(self, dispatcher: Dispatcher, crew: Crew, setup: Setup, tasks: Sequence[CohortTask]) -> None:
         self._store, self._folder, self._emit = dispatcher.store, dispatcher.folder, dispatcher.emit
         self._planner, self._crew, self._setup = Planner(dispatcher.additions), crew, setup

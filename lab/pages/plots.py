@@ -130,7 +130,6 @@ def _legend(axis: "Axes") -> list[tuple[Any, str]]:
 
 
 def _draw(axis: "Axes", panel: Panel) -> None:
-    """Draw a panel."""
     from matplotlib.ticker import MaxNLocator
 
     for place, series in enumerate(panel.series):
@@ -216,7 +215,6 @@ def _lighter(color: str) -> tuple[float, ...]:
 
 
 def _categories(panel: Panel) -> list[float | str]:
-    """Return the categories of bars, in the order in which they first occur."""
     return list(dict.fromkeys(point.x for series in panel.series for point in series.points))
 
 

@@ -69,7 +69,6 @@ def _row(setting: str, dialogues: Sequence[tuple[str, Dialogue]]) -> list[str | 
 
 @lru_cache(maxsize=4)
 def _logged(cases: tuple[str, ...]) -> dict[str, Dialogue]:
-    """Return the logged dialogue of each case that has one."""
     found: dict[str, Dialogue] = {}
     for case in filter(is_log, cases):
         with suppress(TertuliaError):  # where the folder is not there any more, the page does without

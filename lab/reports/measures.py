@@ -90,7 +90,6 @@ class Measuring:
         return measured
 
     def _samples(self, metric: str) -> dict[str, Sample]:
-        """Return a metric by setting."""
         base, _, place = metric.partition("@")
         name, _, person = base.partition(":")
         at = int(place) if place else None
@@ -125,7 +124,6 @@ class Measuring:
     # --- what needs an embedder -------------------------------------------------------------------------------------
 
     def _embed(self, at: int | None, is_whole: bool) -> None:
-        """Embed what all trials have, in one batch."""
         if self._embedder is not None:
             embed = self._embedder.embed_untruncated if is_whole else self._embedder.embed
             embed([trial.text(at) for trial in self.all if trial.lines(at)])
@@ -217,7 +215,6 @@ def _count(cases: Mapping[str, Mapping[int, object]]) -> int:
 
 
 def _reaching(trials: Mapping[int, MeasuredTrial], at: int | None) -> dict[int, MeasuredTrial]:
-    """Return the trials whose dialogue reaches an index."""
     return {number: trial for number, trial in trials.items() if trial.lines(at)}
 
 

@@ -128,7 +128,6 @@ def hardware() -> str:
 
 
 def _processor() -> str:
-    """Return the name of the processor; empty where it is not known."""
     try:
         lines = _CPU_INFO.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -148,7 +148,6 @@ def slug(name: str) -> str:
 
 
 def _compared(report: Report, measuring: Measuring) -> Figures:
-    """Return the figures of a report whose rows are comparisons of settings."""
     return {row: measuring.exclusiveness(a, b, report.groups, report.metrics) for row, (a, b) in report.rows.items()}
 
 

@@ -170,7 +170,6 @@ class CausalLanguageModel:
         return attention
 
     def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
-        """Return the replies to several prompts, which are kept."""
         requests = [question.request for question in questions]
         return self._decode(requests, self.prompts.reader(), capture=False, stacks=len(requests) > 1)[0]
 
@@ -191,7 +190,6 @@ class CausalLanguageModel:
         return answers
 
     def _likelihoods(self, questions: Sequence[Likelihood]) -> list[float]:
-        """Return the mean log-probability of each reply's first text after its prompt, in nats per token."""
         for question in questions:
             self._require_fit(*self._room_of(question))
         read_prompt = self.prompts.reader()
@@ -212,7 +210,6 @@ class CausalLanguageModel:
         return values
 
     def _next_options(self, questions: Sequence[NextOption]) -> list[list[float]]:
-        """Return how likely each option is to come next, of those of its question alone."""
         for question in questions:
             self._require_fit(*self._room_of(question))
         encoded = [[self.tokenizer.encode(option) for option in question.options] for question in questions]
@@ -238,7 +235,6 @@ class CausalLanguageModel:
         return question.request.prompt, capacity_of(self._grammar(question.request), self.tokenizer)
 
     def _parts(self, numbers: Sequence[int], questions: Sequence[Question]) -> Iterator[list[int]]:
-        """Yield the questions in parts that are answered together."""
         part: list[int] = []
         held = 0
         for number in numbers:

@@ -124,7 +124,6 @@ class SentenceEmbedder:
 
 
 def _load_model(name: str, source: str, report: Report) -> "SentenceTransformer":
-    """Return the model in a folder or of a hub id."""
     with quiet_libraries():
         from sentence_transformers import SentenceTransformer
 

@@ -181,7 +181,6 @@ def shortened_message(error: BaseException, key: str) -> str:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status that an error carries, whichever library raised it."""
     for source in (error, getattr(error, "response", None)):
         status = getattr(source, "status_code", None)
         if isinstance(status, int) and status >= 400:
@@ -195,7 +194,6 @@ def _refusal(error: BaseException) -> RefusedAnswerError | None:
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
-    """Return an error and the errors behind it."""
     causes: list[BaseException] = []
     while error is not None and error not in causes:
         causes.append(error)

@@ -140,7 +140,6 @@ def _key_pattern(fields: Sequence[ReplyField]) -> re.Pattern[str]:
 
 
 def _value_between(written: str) -> str | None:
-    """Return a value that is followed by another key."""
     value = written.rstrip(_BETWEEN)
     closing = _QUOTES.get(value[:1])
     if closing is None:
@@ -185,7 +184,6 @@ def _key_of(field: ReplyField, found: dict[str, Any], fields: Sequence[ReplyFiel
 
 
 def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bool) -> str | bool | int:
-    """Return the value of a field in its kind."""
     if broken_off and field.kind not in ("speech", "text"):
         raise UnusableReplyError("breaks_off")
     if field.kind == "integer":

@@ -148,7 +148,6 @@ def _open_client() -> Any:
 
 
 def _content(content: Content) -> Any:
-    """Return the content of a message as OpenAI's protocol has it."""
     if isinstance(content, str):
         return content
     return [
@@ -160,7 +159,6 @@ def _content(content: Content) -> Any:
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema as OpenAI's protocol has it."""
     rest = dict(schema)
     named = {"name": rest.pop("title"), "description": rest.pop("description"), "strict": False, "schema": rest}
     return {"type": "json_schema", "json_schema": named}

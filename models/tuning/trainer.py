@@ -162,7 +162,6 @@ class Trainer:
         _write_text(folder / "adapter_config.json", json.dumps(written, indent=2, sort_keys=True) + "\n")
 
     def _step(self, step: int, sequences: Sequence[TrainingSequence]) -> float:
-        """Take one step, and return its mean loss."""
         count = sum(sequence.count for sequence in sequences)
         for group in self._optimiser.param_groups:
             group["lr"] = self.options.learning_rate * rate_at(step, self.options.steps)
@@ -246,7 +245,6 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def _name_in_file(name: str) -> str:
-    """Return the name of an adapter's weight as peft has it in files."""
     return name.replace(".default.", ".")
 
 
