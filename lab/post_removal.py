@@ -30,8 +30,7 @@ async def post_removal_of_run(
 
     Args:
         model: A model that shows its attention; for Fig. 5a, the one that spoke.
-        factors: λ, each in [0, 1], whose removal is looked at in the prompts of the run; without any, the removal that
-            took place, under the run's own λ.
+        factors: Values of λ in [0, 1] whose removal is computed; without any, the removal that took place.
 
     Raises:
         NotFoundError: No turn has a prompt, or other λ are asked for and nothing was scored.
@@ -54,12 +53,7 @@ async def post_removal_of_run(
 async def post_removal_of_turns(
     run: RunRecord, removals: Sequence[tuple[TurnRecord, Prompt, Collection[str]]], model: LanguageModel
 ) -> list[PostRemoval]:
-    """Return where attention goes in the prompts of some turns.
-
-    Args:
-        removals: The turns, each with its full prompt and the ids of the units that are removed from it.
-        model: A model that shows its attention.
-    """
+    """Return where attention goes in the prompts of turns, each with its full prompt and the ids of removed units."""
     full = [_recorded(record, model) for record, _, _ in removals]
     asked = [
         *((record, prompt) for (record, prompt, _), scores in zip(removals, full, strict=True) if scores is None),

@@ -94,11 +94,7 @@ class Stability:
 def measure_stability(
     store: Store, runs: Sequence[RunRecord], access: ModelAccess, draws: int, show: Callable[[str], object] = str
 ) -> Stability:
-    """Return how stable the scores of all scored turns of runs are.
-
-    Args:
-        runs: Runs of the same model and number of responses.
-        draws: How often the responses are drawn, at least 2.
+    """Return how stable the scores of all scored turns of runs are, over at least 2 draws.
 
     Raises:
         NotFoundError: No turn of theirs was scored.

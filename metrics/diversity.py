@@ -92,26 +92,16 @@ def words(text: str) -> list[str]:
 
 
 def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:
-    """Return distinct n-grams over all n-grams of these dialogues together, in (0, 1]. Source: Li et al. 2016, §5.1.
+    """Return distinct n-grams over all n-grams (n words, from 1) of these dialogues together, in (0, 1].
 
-    N-grams stay within an utterance.
-
-    Args:
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        The ratio; `None` if no utterance has n words.
+    N-grams stay within an utterance. It is `None` if no utterance has n words. Source: Li et al. 2016, §5.1.
     """
     grams = n_grams(dialogues, n)
     return len(set(grams)) / len(grams) if grams else None
 
 
 def n_grams(dialogues: Iterable[Dialogue], n: int) -> list[tuple[str, ...]]:
-    """Return all n-grams of words of these dialogues, none of which goes beyond an utterance.
-
-    Args:
-        n: The length of an n-gram in words, from 1.
-    """
+    """Return all n-grams of words (n from 1) of these dialogues, none of which goes beyond an utterance."""
     utterances = _utterances(dialogues)
     return [gram for words in utterances for gram in zip(*(words[skip:] for skip in range(n)), strict=False)]
 
@@ -139,13 +129,9 @@ def dialogue_text(dialogue: Dialogue) -> str:
 
 
 def mean_pairwise_cosine(vectors: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean cosine over all pairs, in [−1, 1]. Source: APP §2.
+    """Return the mean cosine over the N(N−1)/2 pairs of N nonzero vectors, in [−1, 1]; `None` if N < 2.
 
-    Args:
-        vectors: `N` vectors of one length, none of them zero.
-
-    Returns:
-        The mean over the N(N−1)/2 pairs; `None` if N is below two.
+    Source: APP §2.
     """
     if len(vectors) < 2:
         return None
@@ -172,12 +158,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def mean_record(kind: type[R], records: Iterable[R], summed: Collection[str] = (), **given: Any) -> R:
-    """Return a record with the mean of each figure over the records that have it.
-
-    Args:
-        summed: Fields that are added up instead.
-        **given: The values of further fields.
-    """
+    """Return a record with the mean of each figure over the records that have it; some are summed, and others given."""
     listed = list(records)
     columns = {name: [getattr(record, name) for record in listed] for name in kind.model_fields if name not in given}
     means = {name: sum(column) if name in summed else mean(column) for name, column in columns.items()}

@@ -30,11 +30,9 @@ class Exclusiveness(Record):
 
 
 def exclusiveness(a: Sequence[Dialogue], b: Sequence[Dialogue], embedder: Embedder | None) -> Exclusiveness:
-    """Return how exclusive the dialogues of B are against those of A, which start from the same case.
+    """Return how exclusive the dialogues of B are against other ones, A, which start from the same case.
 
-    Args:
-        b: The dialogues of B, none of which is also one of A.
-        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
+    Similarities are `None` without an embedder.
     """
     texts_a, texts_b = ([dialogue_text(dialogue) for dialogue in dialogues] for dialogues in (a, b))
     cut = whole = None
@@ -55,11 +53,7 @@ def exclusiveness(a: Sequence[Dialogue], b: Sequence[Dialogue], embedder: Embedd
 def exclusiveness_of_cases(
     a: Mapping[str, Sequence[Dialogue]], b: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None
 ) -> dict[str, Exclusiveness]:
-    """Return how exclusive B is against A, for every case that both have, in the order of B.
-
-    Args:
-        embedder: As for `exclusiveness`.
-    """
+    """Return how exclusive B is against A, for every case that both have, in the order of B."""
     return {case: exclusiveness(a[case], dialogues, embedder) for case, dialogues in b.items() if case in a}
 
 
@@ -69,13 +63,9 @@ def mean_exclusiveness(figures: Iterable[Exclusiveness]) -> Exclusiveness:
 
 
 def exclusive_share(a: Iterable[Dialogue], b: Iterable[Dialogue], n: int) -> float | None:
-    """Return the share of the distinct n-grams of B that A does not have, in [0, 1].
+    """Return the share of the distinct n-grams (n words, from 1) of B that A does not have, in [0, 1].
 
-    Args:
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        The share; `None` where B has no n-gram, or A has none: then there is nothing to be exclusive against.
+    It is `None` where B has no n-gram, or A has none: then there is nothing to be exclusive against.
     """
     known, found = set(n_grams(a, n)), set(n_grams(b, n))
     return len(found - known) / len(found) if known and found else None

@@ -167,11 +167,7 @@ def _longest_run(marks: Iterable[bool]) -> int:
 def evenness(counts: Iterable[int]) -> float | None:
     """Return Pielou's evenness: the Shannon entropy of the shares over its highest value, in [0, 1].
 
-    Args:
-        counts: Utterances of everybody who was present, zero for those who never spoke.
-
-    Returns:
-        The evenness; `None` where fewer than two were present, or nobody spoke.
+    It is `None` where fewer than two were present (with counts of zero, if they never spoke), or nobody spoke.
     """
     counts = list(counts)
     total = sum(counts)

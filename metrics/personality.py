@@ -130,11 +130,7 @@ def scores_of(ratings: Mapping[int, int]) -> dict[str, float]:
 
 
 def table_of_poles(rated: Sequence[RatedSegment]) -> tuple[DimensionFigures, ...]:
-    """Return Table I: every dimension, with the scores of the people of each pole.
-
-    Args:
-        rated: Ratings of any number of runs. The same name in two runs is two people.
-    """
+    """Return Table I: every dimension, with the scores of the people of each pole; a name in two runs is two people."""
     return tuple(_dimension(name, poles, rated) for name, poles in BIG_FIVE.items())
 
 

@@ -63,7 +63,7 @@ def post_removal(
 
 
 def mean_post_removal(figures: Iterable[PostRemoval]) -> PostRemoval:
-    """Return the mean of each figure over the prompts that have it; a block is 0 in those where nothing of it is left."""
+    """Return the mean of each figure over the prompts that have it; a block counts as 0 where nothing of it is left."""
     figures = list(figures)
     return mean_record(
         PostRemoval,

@@ -72,11 +72,7 @@ def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
 
 
 def mean_removal(removals: Iterable[Removal | None]) -> Removal:
-    """Return the mean of each share over the prompts that have it, every prompt alike.
-
-    Args:
-        removals: Of single prompts; `None` for turns without one.
-    """
+    """Return the mean of each share over the prompts that have it, every prompt alike; turns without one are `None`."""
     return mean_record(Removal, [removal for removal in removals if removal is not None], ("prompts",))
 
 

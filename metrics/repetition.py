@@ -29,15 +29,9 @@ def repeated_endings(dialogues: Iterable[Dialogue]) -> float | None:
 
 
 def repeated_share(dialogue: Dialogue, n: int = _REPEATED) -> float | None:
-    """Return the share of n-grams of words that an earlier utterance of the dialogue has, in [0, 1].
+    """Return the share of n-grams of words (n from 1) that an earlier utterance of the dialogue has, in [0, 1].
 
-    An n-gram that comes several times in an utterance counts once there.
-
-    Args:
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        The share; `None` where no utterance has n words.
+    An n-gram that comes several times in an utterance counts once there. It is `None` where no utterance has n words.
     """
     seen: set[tuple[str, ...]] = set()
     found = total = 0

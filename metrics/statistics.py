@@ -108,9 +108,7 @@ class Needed(Record):
 def jackknifed(trials: Mapping[int, T], figure: Callable[[Sequence[T]], float | None]) -> CaseFigure | None:
     """Return a figure of a case with what it is without each trial; `None` where there is no figure.
 
-    Args:
-        trials: What each trial has, by its number: a dialogue, or its vector.
-        figure: Takes the figure of some trials; returns `None` where there is nothing to take it of.
+    A trial is a dialogue, or its vector; `figure` returns `None` where there is nothing to measure.
     """
     value = figure([*trials.values()])
     if value is None or not isfinite(value):
@@ -132,13 +130,10 @@ def sample_of(
 
 
 def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict[str, dict[str, dict[int, T]]]:
-    """Return only the cases and trials that every setting has.
+    """Return only the cases and trials that every setting has, by setting, case and trial.
 
     Dist-N of nine trials is higher than dist-N of ten, so a trial that failed in one setting must be left out of all
     that it is compared with.
-
-    Args:
-        settings: By setting, case and trial.
     """
     cases = [case for case in next(iter(settings.values()), {}) if all(case in found for found in settings.values())]
     kept = {case: set.intersection(*(set(found[case]) for found in settings.values())) for case in cases}
@@ -156,11 +151,7 @@ def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict
 
 
 def case_mean(sample: Sample, bounds: tuple[float, float] = (-inf, inf)) -> CaseMean:
-    """Return the mean of a figure over cases, with its interval.
-
-    Args:
-        bounds: Between what the figure can be; the interval ends there.
-    """
+    """Return the mean of a figure over cases, with its interval, which ends at the bounds of the figure."""
     values = [figure.value for figure in sample.values()]
     low, high, method = interval(values)
     if low is not None and high is not None:
@@ -184,11 +175,9 @@ def contrast(terms: Sequence[tuple[Sample, float]], constant: float = 0.0) -> Co
 
 
 def statistic(samples: Sequence[Sample], compute: Callable[[Sequence[float]], float | None]) -> Contrast:
-    """Return what is computed from several figures of a case, as its mean over the cases that have all of them.
+    """Return a figure computed from several figures of a case, as its mean over the cases that have all of them.
 
-    Args:
-        samples: The figures, each by case.
-        compute: Takes a case's figures in the order of the samples; returns `None` where it has no result.
+    `compute` takes a case's figures in the order of the samples, and returns `None` where it has no result.
     """
     shared = [case for case in (samples[0] if samples else {}) if all(case in sample for sample in samples)]
     found: dict[str, float] = {}
@@ -244,12 +233,7 @@ def effect_size(differences: Sequence[float]) -> float | None:
 def interval(
     values: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float | None, float | None, Method | None]:
-    """Return the bounds of the interval of a mean, and how it was found; all `None` where there is none.
-
-    Args:
-        values: The figures of independent cases.
-        confidence: How sure it shall be, in (0, 1).
-    """
+    """Return the bounds of the interval of a mean of independent cases, and its method; all `None` if there is none."""
     from scipy.stats import bootstrap, norm, t
 
     count = len(values)

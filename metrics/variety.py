@@ -51,12 +51,9 @@ class VarietyFigures(Record):
 
 
 def variety_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, VarietyFigures]:
-    """Return the figures of every case.
+    """Return the figures of every case, without an embedder no Vendi score.
 
     Dist-N at equal length is for as many n-grams as the case with the fewest has, of the cases that have any.
-
-    Args:
-        embedder: Embeds the dialogues; with `None` there is no Vendi score.
     """
     counts = {n: [len(n_grams(dialogues, n)) for dialogues in cases.values()] for n in LENGTHS}
     sizes = {n: min(filter(None, found), default=0) for n, found in counts.items()}
@@ -93,13 +90,9 @@ def mean_variety(figures: Iterable[VarietyFigures]) -> VarietyFigures:
 
 
 def distinct_of_sample(dialogues: Iterable[Dialogue], n: int, size: int) -> float | None:
-    """Return the expected dist-N of a sample of n-grams, drawn without replacement, in (0, 1].
+    """Return the expected dist-N (n from 1) of a sample of n-grams, drawn without replacement, in (0, 1].
 
-    Args:
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        The expectation; `None` where there are fewer n-grams than that, or `size` is 0.
+    It is `None` where there are fewer n-grams than `size`, or `size` is 0.
     """
     counts = Counter(n_grams(dialogues, n))
     if not 0 < size <= counts.total():
@@ -128,13 +121,9 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
 
 
 def vendi_score(vectors: Sequence[Sequence[float]]) -> float | None:
-    """Return the Vendi score: e to the entropy of the eigenvalues of K / N, K the cosines of all pairs.
+    """Return the Vendi score of N nonzero vectors: e to the entropy of the eigenvalues of K / N, K the pairwise cosines.
 
-    Args:
-        vectors: `N` vectors of one length, none of them zero.
-
-    Returns:
-        The score, from 1 (all directions equal) to N (all at right angles); `None` if N is below two.
+    It is 1 where all directions are equal, N where all are at right angles, and `None` if N < 2.
     """
     if len(vectors) < 2:
         return None

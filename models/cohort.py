@@ -100,12 +100,9 @@ async def answer_at_once(waiting: WaitingCall) -> Call:
 
 
 async def answer_together(batch: Sequence[WaitingCall], store: Store, apart_if_it_fails: bool = False) -> None:
-    """Answer calls as one batch for each model, store all of them, and then hand each its result.
+    """Answer calls as one batch for each model, store all in one transaction, and then hand each its result.
 
-    Args:
-        store: Where they are stored, in one transaction.
-        apart_if_it_fails: Whether calls are made one by one if the batch fails, so that each has its own failure; else
-            all of them have it.
+    If the batch fails, all of them fail with it; with `apart_if_it_fails` they are made one by one instead.
     """
     try:
         completed = await _answers(batch)

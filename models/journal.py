@@ -33,8 +33,7 @@ from tertulia.state.store import Store
 class Journal:
     """The calls of one run, each with the number of its attempt.
 
-    Attributes:
-        shared_with: Runs from which a call is taken that was made there with the same key, for the same question.
+    A call that a run in `shared_with` made with the same key, for the same question, is taken from there.
     """
 
     shared_with: Sequence[str] = ()

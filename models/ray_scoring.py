@@ -60,11 +60,8 @@ class ScoringActor:
 def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: int | None = None) -> "RayScorers":
     """Return a stand-in for a model that scores in so many actors of the cluster that Ray is connected to.
 
-    Each has a core to itself, and a GPU where the cluster has any.
-
-    Args:
-        open_model: Opens the model, in each actor; it is pickled.
-        threads: With how many threads each computes; `None`: as many as torch takes.
+    Each has a core to itself, and a GPU where the cluster has any. `open_model` is pickled, and opens the model in each
+    actor, which computes with this many threads; `None`: as many as torch takes.
 
     Raises:
         ModelError: Ray is missing, the cluster has no room for them, or the model can't be opened by the actors.

@@ -78,11 +78,7 @@ class AlbumComparison:
 
 
 def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: str) -> AlbumComparison:
-    """Return two album chats of a store beside each other.
-
-    Args:
-        low, high: Their ids, that of the low setting first.
-        embedder: What sim is measured with.
+    """Return two album chats of a store beside each other, that of the low setting first.
 
     Raises:
         NotFoundError: There is no such run.
@@ -171,11 +167,7 @@ def _notes(
 
 
 def page(compared: AlbumComparison, plots: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of a Markdown page.
-
-    Args:
-        plots: Names of the files of plots beside the page.
-    """
+    """Yield the lines of a Markdown page, with the plots in these files beside it."""
     low, high = compared.titles
     yield from ("# Album chats: low and high diversity", "")
     for run, number in zip(compared.runs, compared.exchanges, strict=True):

@@ -63,11 +63,7 @@ class InventoryReport:
 def inventory_report(
     store: Store, runs: Sequence[RunRecord], answers: Mapping[str, Sequence[Annotation]]
 ) -> InventoryReport:
-    """Return what a model answered about the people of some runs.
-
-    Args:
-        answers: By run, the answers to all requests about it (see `inventory_requests`).
-    """
+    """Return the report on some runs, from the answers to all requests about each (`inventory_requests`)."""
     segments: list[RatedSegment] = []
     for run in runs:
         segments += rated_segments(run, answers[run.run], read_characters(store, run.run))

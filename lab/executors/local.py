@@ -33,8 +33,8 @@ class LocalExecutor:
     """Drives cohorts on this machine: in this process, or in several, each with models of its own.
 
     Attributes:
-        workers: How many processes, at most; `None` for what suits machine, model and experiment.
-        shards: The folder for shards, where they are not to lie beside the store.
+        workers: The most processes; `None` for what suits machine, model and experiment.
+        shards: The folder for shards; `None` for one beside the store.
     """
 
     store: SqlStore

@@ -117,12 +117,7 @@ def fit_setpoint(
 
 
 def parts_of(figure: Figure, dialogues: int) -> list[float]:
-    """Return the part of each of so many dialogues in a metric over them; the mean of the parts is the metric.
-
-    Args:
-        figure: Returns the metric over the dialogues of these numbers, from 0.
-        dialogues: How many there are, at least 3: a pair must be left where one is left out.
-    """
+    """Return the part of each dialogue in a metric over them (at least 3); the mean of the parts is the metric."""
     everything = range(dialogues)
     without = [figure([index for index in everything if index != withheld]) for withheld in everything]
     metric, mean_without = figure(everything), mean(without)
@@ -219,11 +214,7 @@ def _running_lines(running: _Running, rounds: int) -> tuple[Line, ...]:
 
 
 def fitted_line(points: Sequence[tuple[float, float]]) -> Line:
-    """Return the line of least squares through points, its slope shrunk by as much as it is uncertain.
-
-    Args:
-        points: λ and figure, of at least two λ.
-    """
+    """Return the least-squares line through points (λ, figure) of two λ or more, its slope shrunk by its uncertainty."""
     at, figures = np.array(points, dtype=np.float64).T
     centre, level = at.mean(), figures.mean()
     slope, error = _slope(at - centre, figures - level, len(points) - 2)

@@ -76,7 +76,7 @@ class PlannedCase:
 
 @dataclass
 class Planner:
-    """Reads cases for the trials of cohorts; those of a case stand together, so that the last one is often asked again."""
+    """Reads cases for the trials of cohorts; it keeps the last one, as the trials of a case follow each other."""
 
     additions: Additions
     _last: PlannedCase | None = None
@@ -109,15 +109,11 @@ def drive_task(
     additions: Additions,
     emit: Emit,
 ) -> None:
-    """Drive a cohort to its end; what of it was begun in this store before goes on.
-
-    Args:
-        planned: What its trials have in common (`Planner.planned`).
-        access: Keeps models from one cohort to the next.
+    """Drive a cohort to its end, from what this store holds of it already.
 
     Raises:
         TertuliaError: It can't be begun; nothing of it is stored.
-        KeyboardInterrupt: It was interrupted; what it had is kept.
+        KeyboardInterrupt: It was interrupted; the turns so far are kept.
     """
     if task.trials and not (task.runs and _is_begun(store, task.runs[0])):
         opened = _begin(store, task, planned, access, additions)

@@ -140,15 +140,11 @@ def schema_document() -> dict[str, Any]:
 
 
 def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | None = None) -> Experiment:
-    """Return the experiment of a YAML file, its cases expanded. Files that it names lie in its folder, or are trusted.
-
-    Args:
-        extensions: Files with nodes and mechanisms that its settings may name.
-        trust: What the user trusts; `None` for what they do in Python.
+    """Return the checked experiment of a YAML file; files that it names must lie in its folder, or be trusted.
 
     Raises:
         NotFoundError: There is no such file.
-        TrustError: It names a file elsewhere that the user has not.
+        TrustError: It names a file elsewhere that the user does not trust.
         ScenarioError: It is no experiment; the message names file, line and field.
         UsageError: It can't be made like that.
     """
@@ -198,10 +194,9 @@ def experiment_of(record: ExperimentRecord) -> Experiment:
 
 
 def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experiment:
-    """Return an experiment whose cases are expanded, and whose settings were tried on its first case.
+    """Return an experiment with its cases expanded and its settings tried on the first case.
 
-    Args:
-        extensions: Files with nodes and mechanisms that its settings may name.
+    The extensions are files with nodes and mechanisms that the settings may name.
 
     Raises:
         TertuliaError: A scenario does not exist, or a setting can't be run.
@@ -272,10 +267,7 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
 
 
 def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what two stores have of an experiment as one definition, as they are stored, in whatever order they come.
-
-    Args:
-        known: The older one: its first case and its first setting stay the first.
+    """Return the definitions that two stores have of an experiment as one; the older one's first case and setting stay.
 
     Raises:
         UsageError: They are different experiments, or one of them is none.
@@ -298,11 +290,7 @@ def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str
 
 
 def additions_to(known: dict[str, Any], united: dict[str, Any]) -> str | None:
-    """Return in words which cases and settings an experiment would get; `None` where it gets none.
-
-    Args:
-        united: What it would grow to.
-    """
+    """Describe the cases and settings by which the definition of an experiment would grow; `None` if there are none."""
     added = [f"case {case!r}" for case in united["cases"] if case not in known["cases"]]
     for name, values in united["settings"].items():
         if name not in known["settings"]:
@@ -314,11 +302,7 @@ def additions_to(known: dict[str, Any], united: dict[str, Any]) -> str | None:
 
 
 def agree_to_growth(name: str, known: dict[str, Any], united: dict[str, Any], ask: Callable[[str], bool]) -> None:
-    """Ask whether an experiment of a store may get the cases and settings that another store adds.
-
-    Args:
-        united: What it would grow to.
-        ask: Returns whether it may.
+    """Ask whether the definition of an experiment may grow by the cases and settings of another store.
 
     Raises:
         UsageError: It may not; the message lists what would be added.

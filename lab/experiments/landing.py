@@ -63,11 +63,9 @@ class Landing:
 
 @dataclass(frozen=True)
 class CaseLanding:
-    """The landings of a case, and its calibration; of a case in which λ reaches no range there are none.
+    """The landings of a case by level and way, and its calibration.
 
-    Attributes:
-        refused: Why nothing could be asked for; `None` where something could.
-        landings: By level and way.
+    There are none where λ reaches no range; `refused` says why.
     """
 
     case: str
@@ -167,10 +165,9 @@ def _landing(
 
 
 def over_as_many(figure: Figure, size: int) -> Figure:
-    """Return a figure as its mean over neighbours of a fixed number: dist-N of more dialogues is a smaller figure.
+    """Return a figure as its mean over groups of `size` neighbours, as dist-N of more dialogues is a smaller figure.
 
-    Args:
-        size: Over so many; each dialogue is in as many groups. Over all where there are no more.
+    Each dialogue is in as many groups; the figure is over all where there are no more than `size`.
     """
 
     def mean_figure(chosen: Sequence[int]) -> float:

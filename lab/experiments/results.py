@@ -13,12 +13,7 @@ from tertulia.storage.store import SqlStore
 
 @dataclass(frozen=True)
 class TrialRun:
-    """A finished trial.
-
-    Attributes:
-        case, setting, trial: Its place in the experiment.
-        run: Its record; the run may have been a trial of another experiment that has the same conversation.
-    """
+    """A finished trial; its run may have been one of another experiment that has the same conversation."""
 
     case: str
     setting: str
@@ -29,12 +24,7 @@ class TrialRun:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of an experiment.
-
-    Attributes:
-        runs: The trials that finished, in the order of cases, settings and trials.
-        missing: How many have not finished, those that failed among them.
-    """
+    """The finished trials in the order of cases, settings and trials, and how many are missing, including failed ones."""
 
     experiment: Experiment
     runs: Sequence[TrialRun]
@@ -55,10 +45,7 @@ class Results:
 
 
 def read_results(store: SqlStore, experiment: Experiment | str) -> Results:
-    """Return the results of an experiment of a store.
-
-    Args:
-        experiment: What is asked for of it; by its name, all that the store has.
+    """Return the results of an experiment of a store; given by its name, of all that the store has of it.
 
     Raises:
         NotFoundError: There is no experiment of that name.

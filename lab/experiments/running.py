@@ -182,19 +182,15 @@ def run_experiment(
     emit: Emit,
     announce: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Run the missing trials of an experiment, and return its progress afterwards.
+    """Run the missing trials of a checked experiment, and return its progress afterwards; announce that of before.
 
     Trials that fail do not stop the others. Shards of earlier commands are merged first.
-
-    Args:
-        experiment: A checked experiment (`experiment.checked`), which may have grown since the last command.
-        announce: Takes the progress before anything is run.
 
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
         StorageError: Another command runs the experiment.
         TertuliaError: A model can't be opened.
-        KeyboardInterrupt: It was interrupted; asked for again, it goes on.
+        KeyboardInterrupt: It was interrupted; run again, it continues.
     """
     store.check_writable()
     progress_of(store, experiment)

@@ -177,19 +177,15 @@ def calibrate(
     embed: Embed | None = None,
     least: int = LEAST_DIALOGUES,
 ) -> Setpoint:
-    """Return the calibration of λ; where the store has none, what is missing of the pilot is run, and it is stored.
+    """Return the calibration of λ; where the store has none, run what is missing of the pilot, and store it.
 
-    Conversations that fail are run again when it is asked for again. Until they have finished nothing is stored, and
-    the others are what λ is calibrated by, as long as each λ has enough of them.
-
-    Args:
-        embed: For sim, returns the vectors of texts.
-        least: The fewest conversations of each λ by which it is calibrated.
+    Conversations that failed are run again each time. Until all have finished nothing is stored, and λ is calibrated by
+    the others, as long as each λ has at least `least` of them. For sim, `embed` returns the vectors of texts.
 
     Raises:
         UsageError: λ can't be steered there.
         ModelError: Too many of the pilot's conversations failed.
-        KeyboardInterrupt: It was interrupted; asked for again, it goes on.
+        KeyboardInterrupt: It was interrupted; run again, it continues.
     """
     if (known := known_calibration(store, task)) is not None:
         return known
@@ -235,11 +231,7 @@ def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint
 
 
 def pilot_settings(parent: RunRecord, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a run that is forked, as a pilot of its scenario has them.
-
-    Args:
-        chosen: What the fork changes, by name.
-    """
+    """Return the parameters of a run that is forked with these changes, as a pilot of its scenario has them."""
     of_parent = _changed(Parameters(), Parameters.of_record(parent.parameters))
     kept = {name: value for name, value in of_parent if name not in _OF_THE_RUN}
     return {**kept, "max_turns": parent.parameters["max_turns"], **chosen}

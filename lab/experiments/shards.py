@@ -58,12 +58,9 @@ def _digest(*names: str) -> str:
 
 @dataclass(frozen=True)
 class ShardFolder:
-    """The folder of the shards of an experiment.
+    """The folder of the shards of an experiment, which exists only while there are any.
 
-    Attributes:
-        path: The folder; there is none as long as there is nothing in it.
-        address: Where workers of other machines put shards, from where they are fetched into the folder; `None`: they
-            send them.
+    Workers of other machines put shards to its address, if it has one, and send them otherwise.
     """
 
     path: Path
@@ -89,10 +86,7 @@ class ShardFolder:
         return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / _digest(experiment), address)
 
     def fetch(self, name: str | None = None) -> None:
-        """Move shards from the address into the folder.
-
-        Args:
-            name: That of the only one; `None` for all that lie there.
+        """Move the shard of this name, or all shards, from the address into the folder.
 
         Raises:
             StorageError: One can't be read.
@@ -172,10 +166,7 @@ def _is_merged(source: Path, target: Path) -> bool:
 
 @contextmanager
 def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a shard while writing to it.
-
-    Args:
-        patience_s: Seconds that another process has to release it.
+    """Hold the lock of a shard while writing to it, once another process has released it within these seconds.
 
     Raises:
         StorageError: Another process writes to it.

@@ -58,11 +58,7 @@ def _experiment_in(file: Path) -> str | None:
 
 
 def write_page(page: Page, document: Document, folder: Path) -> list[Path]:
-    """Write a page into a folder, and return its files, the pages first.
-
-    Args:
-        document: The same as JSON; it has the `experiment`.
-        folder: The folder, which exists.
+    """Write a page, and its document with the `experiment`, into an existing folder; return the files, the pages first.
 
     Raises:
         UsageError: What writes plots or data is not installed.

@@ -39,11 +39,7 @@ _ID = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 def html_page(page: Page, drawings: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a page.
-
-    Args:
-        drawings: By the name of a figure, its plot as SVG (see `plots.drawn`); figures without one are left out.
-    """
+    """Yield the lines of a page, with the SVG of a figure by its name (`plots.drawn`); other figures are left out."""
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
     yield f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'

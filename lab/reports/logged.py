@@ -28,11 +28,10 @@ def logged_section(
 ) -> Section | None:
     """Return what single dialogues are like, generated and logged; `None` where no case has a logged dialogue.
 
-    A case has one logged dialogue, so figures over its trials can't be compared with it. A dialogue's own are: of each
-    generated one, and of as many of the first logged utterances as a dialogue of the baseline has.
+    A case has one logged dialogue, so figures over its trials can't be compared with it. Its own figures can: those of
+    each generated dialogue, and of as many of the first logged utterances as a dialogue of the baseline has.
 
     Args:
-        baseline: The setting that others are compared with.
         may_read: Whether the log of a case is read: a store may name a folder that is none of its sender's business.
     """
     logged = _logged(tuple(case for case in dict.fromkeys(run.case for run in runs) if may_read(case)))

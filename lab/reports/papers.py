@@ -159,11 +159,7 @@ class Report(Record):
 
 
 def report_of(name: str, quick: bool = False) -> Report:
-    """Return a report with its settings, figures and orderings written out.
-
-    Args:
-        name: One of `REPORTS`.
-        quick: The small size.
+    """Return the report of this name in its full or quick size, with settings, figures and orderings written out.
 
     Raises:
         NotFoundError: There is no such report; the nearest name is given.

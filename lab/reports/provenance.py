@@ -57,12 +57,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class SettingCost:
-    """What the finished conversations of a setting took.
-
-    Attributes:
-        runs, utterances: How many.
-        cost: Calls of models, tokens, and the time of models.
-    """
+    """The calls, tokens and model time of the finished conversations of a setting."""
 
     runs: int
     utterances: int
@@ -75,11 +70,11 @@ class SettingCost:
 def provenance_of(
     experiment: Experiment, command: str, embedder: str, reader: str | None, spent: Spent | None
 ) -> Provenance:
-    """Return where a report comes from that a command makes of an experiment.
+    """Return the provenance of a report that a command makes of an experiment.
 
     Args:
         embedder, reader: The names of what measures similarity, and fluency if it is measured.
-        spent: What running it took; `None` where nothing was run.
+        spent: The cost of running it; `None` where nothing was run.
     """
     from tertulia.access.installation import device_and_precision
 

@@ -117,12 +117,7 @@ def find(
     provenance: Provenance,
     skipped: Mapping[str, str] | None = None,
 ) -> Findings:
-    """Return what was found.
-
-    Args:
-        measuring: Its trials; what only models measure was read.
-        skipped: Metrics that are not measured, and why.
-    """
+    """Return the findings of a report; metrics that are skipped have a reason."""
     longest = max((len(trial.dialogue) for trial in measuring.all), default=0)
     metrics = [metric for metric in report.metrics if metric not in (skipped or {})]
     by_index = [f"{metric}@{at}" for metric in metrics for at in range(longest)] if report.by_index else []
@@ -154,11 +149,7 @@ def _compared(report: Report, measuring: Measuring) -> Figures:
 def report_of_experiment(
     experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None
 ) -> Report:
-    """Return the report on an experiment of a user's own: its settings beside each other, and nothing published.
-
-    Args:
-        baseline: The setting that others are compared with; the experiment's if `None`.
-        metrics: What is compared; `METRICS` if `None`.
+    """Return the report on a user's experiment, with nothing published, by default on `METRICS` and its own baseline.
 
     Raises:
         UsageError: There is no such setting or metric; the nearest name is given.

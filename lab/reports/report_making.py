@@ -110,10 +110,9 @@ def make_report(
     show: Show = ignore,
     may_read: Callable[[str], bool] = is_shipped,
 ) -> tuple[Findings, Page]:
-    """Return what was found in the runs of an experiment, and its page.
+    """Return the findings of an experiment, and its page.
 
-    Args:
-        may_read: Whether the log of a case is read; only that of the shipped town, where nobody says more.
+    The log of a case is read where `may_read` says so: by default only that of the shipped town.
 
     Raises:
         TertuliaError: The embedder can't be opened.

@@ -52,11 +52,7 @@ _FIGURES = (
 
 
 def figures_table(findings: Findings, at_indices: bool = False) -> Table:
-    """Return a row per metric and setting, with its difference to the baseline.
-
-    Args:
-        at_indices: Whether the rows are of metrics at each utterance index, which stand in data files alone.
-    """
+    """Return a row per metric and setting, with its difference to the baseline; by utterance index for data files."""
     metrics: list[str] = findings.metrics
     if at_indices:
         metrics = [f"{metric}@{at}" for metric in metrics for at in range(findings.longest)]

@@ -38,12 +38,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Dropout:
-    """How much of a prompt is taken away: nothing, everything, or an even random share in between.
-
-    Attributes:
-        whole: The probability that a prompt stays whole.
-        empty: The probability that all its removable units go.
-    """
+    """How much of a prompt is removed: with probability `whole` nothing, with `empty` all, else a uniform share."""
 
     whole: float = 0.35
     empty: float = 0.2

@@ -69,12 +69,7 @@ class TuningPlan:
 
 @dataclass(frozen=True)
 class Taught:
-    """What came of a training.
-
-    Attributes:
-        lessons: How many were learned.
-        before, after: Held-out loss by the share of removable units that were removed, in nats a token.
-    """
+    """The outcome of a training, with the held-out loss by share of removed units, in nats per token."""
 
     folder: Path
     lessons: int

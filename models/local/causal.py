@@ -52,10 +52,7 @@ _READ_AT_ONCE = 256
 
 
 class CausalLanguageModel:
-    """A local model whose attention is captured exactly.
-
-    Attributes:
-        weights: What its weights are made of, where it has adapters.
+    """A local model whose attention is captured exactly; `weights` says what they are made of, where it has adapters.
 
     Raises:
         AttentionUnavailableError: On construction, if it can't be captured.
@@ -270,9 +267,7 @@ class CausalLanguageModel:
     ) -> tuple[list[list[Reply]], list[Tensor]]:
         """Return the replies by request, and the attention of each reply to its prompt if it is captured.
 
-        Args:
-            read: Returns the keys and values of a prompt.
-            stacks: Whether prompts may share a tensor.
+        `read` returns the keys and values of a prompt; with `stacks` prompts may share a tensor.
         """
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]

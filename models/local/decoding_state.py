@@ -237,9 +237,7 @@ class DecodingState:
     def _forward(self, tokens: Sequence[Sequence[int]], *, last_only: bool) -> tuple[list[int], Tensor]:
         """Return the rows with new tokens in the order in which these were read, and logits `(tokens, V)`.
 
-        Args:
-            tokens: By row.
-            last_only: Whether the logits after the last token of each row are enough.
+        With `last_only`, the logits after the last token of each row are enough.
         """
         device = self.model.device
         order = [row for group in self.groups for row in group.rows if tokens[row]]

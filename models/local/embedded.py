@@ -86,11 +86,7 @@ def weights() -> Path | None:
 
 
 def folder(cache: Path, report: Report = ignore_activity) -> Path:
-    """Return the folder with the converted model, converting it on first use.
-
-    Args:
-        cache: Where converted models are kept.
-        report: Is called with the progress of the conversion.
+    """Return the folder with the converted model in the cache, converting it on first use.
 
     Raises:
         ModelError: The package is not installed, or the folder can't be written.

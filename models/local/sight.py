@@ -36,11 +36,9 @@ _TEXT = "\ue000"
 
 @dataclass(frozen=True)
 class PictureInputs:
-    """What a model reads of a prompt's pictures beside its tokens.
+    """The model's inputs for a prompt's pictures beside its tokens, by the names of its arguments.
 
-    Attributes:
-        tensors: By the name under which the model takes them.
-        token_types: By name, which kind each token of the prompt is, `(P,)`; 0 is text.
+    The token types say which kind each token of the prompt is, `(P,)`; 0 is text.
     """
 
     tensors: dict[str, Tensor]
@@ -60,12 +58,7 @@ class PictureInputs:
 
 @dataclass(frozen=True)
 class _Processed:
-    """A picture as its processor returns it.
-
-    Attributes:
-        by_token: Its tokens, and what there is for each of them.
-        tensors: The rest.
-    """
+    """A picture as its processor returns it: its tokens with what belongs to each, and the other tensors."""
 
     by_token: dict[str, Tensor]
     tensors: dict[str, Tensor]

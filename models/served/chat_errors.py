@@ -56,11 +56,7 @@ def is_temporary(error: BaseException) -> bool:
 
 
 def wait_s(error: BaseException, retry: int, generator: random.Random) -> float:
-    """Return the seconds to wait before a retry: exponential back-off with jitter, longer if the server asks for it.
-
-    Args:
-        retry: Number of the retry, from 1.
-    """
+    """Return the seconds before a retry (from 1): exponential back-off with jitter, longer if the server asks."""
     backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (retry - 1)) * (0.5 + generator.random())
     retry_after_s = _retry_after_s(error)
     if retry_after_s is None:
@@ -97,12 +93,7 @@ def describe_failure(error: BaseException, model: str, timeout_s: float) -> str:
 
 
 def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, attempts: int) -> ModelError:
-    """Return the error of a request that finally failed: one line with the remedy, and never the key.
-
-    Args:
-        key: The key that was sent; empty if none.
-        timeout_s: Seconds that an attempt may take.
-    """
+    """Return the error of a request that finally failed: one line with the remedy, and never the key that was sent."""
     if (refusal := _refusal(error)) is not None:
         return ModelError(f"{model} {refusal}")
     if isinstance(error, RefusedPicturesError) and isinstance(cause := error.__cause__, Exception):

@@ -60,14 +60,11 @@ class UnusableReplyError(Exception):
 def read_answer(
     written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer, forms: Sequence[Mapping[str, str]] = ()
 ) -> Reply:
-    """Return the reply that an answer holds.
+    """Return the reply that an answer holds: one without tokens, whose text is the clean JSON object.
 
     Args:
         tokenizer: Counts the tokens by which a text is limited.
-        forms: What the model was shown as the values of the fields, by name; to say that is to say nothing.
-
-    Returns:
-        A reply without tokens, whose text is the clean JSON object.
+        forms: The placeholders that the model was shown for the fields, by name; an answer of these alone says nothing.
 
     Raises:
         UnusableReplyError: There is no object in it, a value is missing or not of its kind, or it is the form itself.

@@ -26,11 +26,9 @@ _OF_A_CLIENT = 32
 
 
 class ServerError(Exception):
-    """An answer with an error status, in the server's words.
+    """An answer with an error status, in the server's words, and with its code where it has one.
 
-    Attributes:
-        code: The server's name for the error; `None` where it has none.
-        response: The answer, whose headers may say when to try again.
+    The headers of the response may say when to try again.
     """
 
     def __init__(self, response: Any) -> None:
@@ -47,12 +45,9 @@ class ServerError(Exception):
 
 
 class ServerClient:
-    """Implements `chat_client.ChatClient` for servers of the user's.
+    """Implements `chat_client.ChatClient` for servers of the user's; used in `remote_requests.event_loop` only.
 
-    Used in `remote_requests.event_loop` only.
-
-    Attributes:
-        sees_pictures: Nothing says it: any model may be served under a name.
+    It is not known to see pictures, as any model may be served under a name.
     """
 
     sees_pictures = False

@@ -59,11 +59,7 @@ class ServerPool:
         self._queue: deque[asyncio.Future[Server]] = deque()
 
     async def take(self, passed_over: Collection[Server] = ()) -> Server:
-        """Return the server that is asked next, as soon as one is free; it is given back afterwards.
-
-        Args:
-            passed_over: Those that are asked only if no other is free.
-        """
+        """Return the next server as soon as one is free; servers in `passed_over` only if no other is free."""
         if not self._queue and (server := self._free(passed_over)) is not None:
             server.in_flight += 1
             return server

@@ -20,12 +20,7 @@ from tertulia.state.text import first_line
 
 @dataclass(frozen=True)
 class Base:
-    """A model to train on.
-
-    Attributes:
-        hash: Of its files.
-        adapters: Those that are taught on from; `None`: fresh ones.
-    """
+    """A model to train on, the hash of its files, and the adapters that are trained further; `None`: fresh ones."""
 
     model: PreTrainedModel
     tokenizer: HuggingFaceTokenizer
