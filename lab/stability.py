@@ -25,6 +25,7 @@ from tertulia.state.parameters import Parameters, Walk
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, RunRecord
 from tertulia.state.store import Store
+from tertulia.state.text import counted
 
 #: λ at which removed sets are compared.
 FACTORS = (0.25, 0.5, 0.75)
@@ -75,13 +76,9 @@ class WalkStability:
 
 @dataclass(frozen=True)
 class Stability:
-    """How stable the scores of some prompts are, and what is removed by them.
+    """How stable the scores of some prompts are over draws of responses, and the removal by walk and λ.
 
-    Attributes:
-        draws: How often the responses were drawn.
-        responses: The responses of a draw.
-        correlation: Spearman's ρ of two draws' scores over the removable units; `None` where all are alike.
-        walks: By walk and λ.
+    The correlation is Spearman's ρ of two draws' scores over the removable units; `None` where all are alike.
     """
 
     prompts: int
@@ -230,8 +227,8 @@ def stability_document(stability: Stability, runs: Sequence[RunRecord]) -> Docum
 
 def stability_page(stability: Stability, runs: Sequence[RunRecord]) -> list[str]:
     """Return the figures as Markdown."""
+    prompts = counted(stability.prompts, "prompt")
     drawn = f"{stability.draws} draws of {stability.responses} responses"
-    prompts = "1 prompt" if stability.prompts == 1 else f"{stability.prompts} prompts"
     ranks = "none, as all scores are alike" if stability.correlation is None else _cell(stability.correlation, 3)
     return [
         f"{prompts}, {drawn} to each, {runs[0].model}; in brackets the 95 % interval over prompts.",

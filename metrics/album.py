@@ -100,12 +100,12 @@ class AlbumExchange(Record):
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure with all that its interval is taken of.
+    """A figure with the data of its interval.
 
     Attributes:
-        value: The figure; `None` where there is nothing to take it of.
-        n: The number of texts, or of exchanges, that it is taken over.
-        without: The figure without each agent, by agent; those without whom nothing is left are not in it.
+        value: The figure; `None` where there is nothing to measure.
+        n: The number of texts, or of exchanges.
+        without: The figure without each agent; agents without whom nothing is left are missing.
     """
 
     value: float | None
@@ -114,13 +114,9 @@ class Measured:
 
 
 class Estimate(Record):
-    """A figure with its 95 % interval, or the difference of two.
+    """A figure with its 95 % interval, or the difference of two; n is of texts or exchanges, of a difference of agents.
 
     There is no interval where there are too few agents, or the figure is the same without each of them.
-
-    Attributes:
-        ci_low, ci_high: The bounds of the interval.
-        n: Of texts, or exchanges; of a difference, of agents.
     """
 
     value: float | None
@@ -276,13 +272,7 @@ def _counted(chosen: Sequence[tuple[str, str]], figure: Callable[[Counter[Hashab
 
 
 def _distinct(grams: Sequence[tuple[str, Hashable]], agents: Sequence[str], size: int | None = None) -> Measured:
-    """Return distinct over all n-grams.
-
-    Args:
-        grams: The n-grams, each with who wrote it.
-        agents: Who wrote each text.
-        size: Return what is to be expected of so many n-grams.
-    """
+    """Return distinct over all n-grams, each given with its writer; with a size, its expectation in such a sample."""
     counts, by_agent = Counter(gram for _, gram in grams), _by_agent(grams)
     total, kinds = counts.total(), Counter(counts.values())
     without = {}

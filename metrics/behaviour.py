@@ -134,11 +134,10 @@ def behaviour(
 
     Args:
         people: Who may take part.
-        lines: All utterances in their order.
         vectors: A vector of unit length for each line.
-        characters: Everybody as they entered a meeting; `None` for a dialogue of two.
-        assessments: By round and agent, their assessment; `None` for a dialogue of two.
-        needs: By round and agent, the mechanisms that they chose; `None` for a dialogue of two.
+        characters: Everybody as they entered a meeting.
+        assessments, needs: By round and agent, their assessment, and the mechanisms that they chose; these and the
+            characters are `None` for a dialogue of two.
     """
     steering = [_steering(index, lines, vectors, needs or {}) for index in _indices_of_act("steers", lines) if index]
     mediation = [_mediation(index, lines) for index in _indices_of_act("mediates", lines)]

@@ -32,8 +32,7 @@ class IndexFigures(Record):
 def by_index(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, list[IndexFigures]]:
     """Return the figures of every case by index; all utterances that have a pair are embedded in one batch.
 
-    Args:
-        embedder: Embeds the utterances for the similarity; with `None`, similarities are `None`.
+    Without an embedder, similarities are `None`.
     """
     columns = {case: _columns(dialogues) for case, dialogues in cases.items()}
     paired = (text for utterances in chain(*columns.values()) if len(utterances) > 1 for _, text in utterances)
@@ -46,11 +45,7 @@ def by_index(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None)
 
 
 def mean_by_index(figures: Iterable[Sequence[IndexFigures]]) -> list[IndexFigures]:
-    """Return the mean of each figure at each index over the cases that have it.
-
-    Args:
-        figures: The figures of every case, from index 0 on.
-    """
+    """Return the mean of each figure at each index (from 0) over the cases that have it."""
     figures = list(figures)
     longest = max(map(len, figures), default=0)
     reached = [[case[index] for case in figures if len(case) > index] for index in range(longest)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tertulia.state.album import Exchange
-from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from tertulia.state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Record, RunRecord, TurnRecord
@@ -33,9 +33,6 @@ _NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions":
 
 #: Steps of cognition, in the order in which they happen.
 _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
-
-#: The part of a turn that comes before its own utterance.
-_BEFORE_THE_TURN = ("plan",)
 
 #: The fields of a bid on how much an agent wanted to speak; the others are on the latency.
 _WILLINGNESS = {"parts", "willingness", "willing"}
@@ -109,18 +106,14 @@ class Comparison:
 def compare_runs(store: Store, a: RunRecord, b: RunRecord) -> Comparison:
     """Compare two runs of a store; a dialogue and a meeting are compared in what both have."""
     settings = differences(*settings_documents(a, store.start(a.run), b, store.start(b.run)))
-    return Comparison(tuple(settings), compare_turns(turn_documents(store, a.run), turn_documents(store, b.run)))
-
-
-def compare_turns(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[TurnComparison, ...]:
-    """Compare the turns of two runs, by number."""
-    return tuple(_compared(number, a.get(number), b.get(number)) for number in sorted({*a, *b}))
+    turns_a, turns_b = turn_documents(store, a.run), turn_documents(store, b.run)
+    numbers = sorted({*turns_a, *turns_b})
+    return Comparison(tuple(settings), tuple(_compared(n, turns_a.get(n), turns_b.get(n)) for n in numbers))
 
 
 def _compared(turn: int, a: Document | None, b: Document | None) -> TurnComparison:
-    if a is None or b is None:
-        return TurnComparison(turn, a, b)
-    return TurnComparison(turn, a, b, tuple(differences(a, b)))
+    both = a is not None and b is not None
+    return TurnComparison(turn, a, b, tuple(differences(a, b)) if both else ())
 
 
 def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Difference]:
@@ -197,31 +190,27 @@ def turn_documents(store: Store, run: str) -> dict[int, Document]:
     minds = _minds(store, run)
     calls: dict[int, dict[str, dict[str, Document]]] = {}
     for call in store.calls(run):
-        calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = _call_document(
-            call
-        )
+        document = call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
+        calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = document
     documents: dict[int, Document] = {0: {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}}
     exchanges = {turn: exchange for (turn, _), exchange in store.steps(run, "exchange", Exchange).items()}
     for turn in store.turns(run):
         record, candidates = store.turn_record(run, turn.turn), store.candidates(run, turn.turn)
-        parts = _part_documents(store, run, turn.turn) if turn.turn in exchanges else {}
-        exchange = {"exchange": exchanges[turn.turn].model_dump(mode="json")} if turn.turn in exchanges else {}
+        before: dict[str, Document] = {}
+        after: dict[str, Document] = {}
+        if turn.turn in exchanges:
+            for part, of_part in store.parts(run, turn.turn).items():
+                where = before if part == "plan" else after  # its own utterance is the question
+                where[part] = _utterance_document(of_part, store.candidates(run, turn.turn, part))
+            before["exchange"] = exchanges[turn.turn].model_dump(mode="json")
         documents[turn.turn] = {
             **minds.get(turn.turn, _no_mind()),
-            **{part: document for part, document in parts.items() if part in _BEFORE_THE_TURN},
-            **exchange,
+            **before,
             **_utterance_document(record, candidates),
-            **{part: document for part, document in parts.items() if part not in _BEFORE_THE_TURN},
+            **after,
             "calls": calls.get(turn.turn, {}),
         }
     return documents
-
-
-def _part_documents(store: Store, run: str, turn: int) -> dict[str, Document]:
-    return {
-        part: _utterance_document(record, store.candidates(run, turn, part))
-        for part, record in store.parts(run, turn).items()
-    }
 
 
 def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:
@@ -285,10 +274,6 @@ def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> 
         "clock": record.turn.sim_time_s,
         "ending": record.turn.ended,
     }
-
-
-def _call_document(call: Call) -> Document:
-    return call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
 
 
 # --- in a turn ------------------------------------------------------------------------------------------------------

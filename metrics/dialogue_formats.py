@@ -55,12 +55,7 @@ class ExportedRun(Record):
 
 
 class FileDialogue(NamedTuple):
-    """A dialogue of a file.
-
-    Attributes:
-        rehearsed: Whether a stand-in without weights spoke in it.
-        run: The run that was exported; `None` for a dialogue of elsewhere, and where the record lacks something.
-    """
+    """A dialogue of a file, and its run; `None` if it is from elsewhere, or the record lacks something."""
 
     case: str
     dialogue: Dialogue
@@ -103,12 +98,7 @@ def as_messages(run: RunRecord, dialogue: Dialogue) -> dict[str, Any]:
 
 
 def as_sdialog(run: RunRecord, dialogue: Dialogue, personas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the dialogue of a run as SDialog has it.
-
-    Args:
-        dialogue: Its utterances, at least one.
-        personas: What is true of each speaker.
-    """
+    """Return the dialogue of a run, at least one utterance, as SDialog has it, with the persona of each speaker."""
     return {
         "timestamp": f"{run.created.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "model": run.model,

@@ -32,8 +32,7 @@ Dialogue = Sequence[tuple[str, str]]
 def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> Dialogue:
     """Return the utterances of turns as pairs of speaker and text, without recorded silences.
 
-    Args:
-        name_of: Returns what a speaker is called in the texts.
+    `name_of` returns the name of a speaker in the texts.
     """
     return [(name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
 
@@ -50,11 +49,7 @@ class DiversityFigures(Record):
 
 
 def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, DiversityFigures]:
-    """Return the figures of every case; all dialogues are embedded in one batch.
-
-    Args:
-        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
-    """
+    """Return the figures of every case; all dialogues are embedded in one batch. Similarities need an embedder."""
     # A case with a single dialogue has no pair, so nothing of it is embedded.
     texts = {
         case: [dialogue_text(dialogue) for dialogue in dialogues] if embedder and len(dialogues) > 1 else []

@@ -184,7 +184,7 @@ _SENTENCE_BREAK = re.compile(r"(?<=[.!?…])[’”\"')]?\s+")
 
 
 def acts_by_prototypes(texts: Sequence[str], embedder: Embedder, threshold: float = THRESHOLD) -> list[LineLabels]:
-    """Return the speech acts of each utterance: for each sentence that of its nearest prototype, from `threshold` on."""
+    """Return the speech acts of each utterance: for each sentence that of its nearest prototype, if near enough."""
     split = [sentences_of(text) for text in texts]
     every = [sentence for sentences in split for sentence in sentences]
     if not every:

@@ -45,16 +45,10 @@ def texts_of_case(case: Case) -> list[str]:
 def to_the_point(
     dialogues: Mapping[str, Sequence[Sequence[str]]], texts: Mapping[str, Sequence[str]], embedder: Embedder
 ) -> dict[str, ToThePoint]:
-    """Return how much to the point the dialogues of each case are.
+    """Return how much to the point the dialogues of each case are, whose utterances and texts have their names masked.
 
-    Args:
-        dialogues: By case, the utterances of each dialogue, names masked; empty ones are passed over.
-        texts: By case, what it is (`texts_of_case`), names masked. Cases of which there is no dialogue count among
-            those that are looked for.
-
-    Returns:
-        The figures of every case with dialogues; `None` in them where fewer than two cases have texts, or the case
-        itself has none.
+    Cases with texts (`texts_of_case`) and no dialogue count among those that are looked for; empty dialogues are passed
+    over. Figures are `None` where fewer than two cases have texts, or the case itself has none.
     """
     known = {case: [text for text in dict.fromkeys(of_case) if text] for case, of_case in texts.items()}
     numbers = {case: number for number, case in enumerate(case for case, of_case in known.items() if of_case)}
@@ -72,12 +66,7 @@ def to_the_point(
 
 
 def matches(lines: NDArray[np.float64], cases: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return how well each line matches each case, `(lines, cases)`.
-
-    Args:
-        lines: Vectors of unit length, `(lines, D)`.
-        cases: Of each case the vectors of its texts, `(texts, D)`.
-    """
+    """Return how well lines `(lines, D)` match cases of texts `(texts, D)`, all of unit length, as `(lines, cases)`."""
     return np.array([np.sort(lines @ case.T, axis=1)[:, -_NEAREST:].mean(axis=1) for case in cases]).T
 
 

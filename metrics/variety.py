@@ -121,7 +121,7 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
 
 
 def vendi_score(vectors: Sequence[Sequence[float]]) -> float | None:
-    """Return the Vendi score of N nonzero vectors: e to the entropy of the eigenvalues of K / N, K the pairwise cosines.
+    """Return the Vendi score of N nonzero vectors: e to the entropy of the eigenvalues of K / N, K their cosines.
 
     It is 1 where all directions are equal, N where all are at right angles, and `None` if N < 2.
     """

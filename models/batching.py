@@ -35,7 +35,7 @@ class BatchingBroker:
     def __init__(
         self, run: str, store: Store, ancestors: Sequence[str] = (), cohort: CohortBatches | None = None
     ) -> None:
-        """Take the run, the runs that it is a fork of (its parent first, see `seat`), and its cohort, if it is in one."""
+        """Take the run, the runs that it is a fork of (its parent first, see `seat`), and its cohort, if any."""
         self._run, self._store, self._cohort = run, store, cohort
         self._journal, self._ancestors = Journal(run, store), ancestors
         self._batches: set[asyncio.Task[None]] = set()

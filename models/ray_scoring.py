@@ -78,7 +78,7 @@ def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: i
     try:
         described = ray.get([actor.describe.remote() for actor in actors])
     except ray.exceptions.RayError as error:
-        raise ModelError(f"the scorers can't open their model: {_cause_of(error)}") from None
+        raise ModelError(f"the scorers can't open their model: {cause_of(error)}") from None
     return RayScorers(actors, *described[0])
 
 
@@ -92,9 +92,10 @@ def _wait_for_room(ray: Any, kind: Literal["CPU", "GPU"], count: int) -> None:
         time.sleep(0.2)
 
 
-def _cause_of(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
+    """Return the last line of an error that Ray reports, which names what was raised in the actor."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return one_line(Exception(lines[-1])) if lines else type(error).__name__
+    return one_line(lines[-1]) if lines else type(error).__name__
 
 
 class RayScorers:
@@ -124,7 +125,7 @@ class RayScorers:
             found = await self._actors[place].score.remote(prompt, responses, options)
         except ray.exceptions.RayError as error:
             raise ModelError(
-                f"a scorer of {self.id} is gone ({_cause_of(error)}); resume to go on with new ones"
+                f"a scorer of {self.id} is gone ({cause_of(error)}); resume to go on with new ones"
             ) from None
         finally:
             self._busy[place] -= 1

@@ -35,13 +35,7 @@ SETTINGS = ("low", "high")
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of both runs.
-
-    Attributes:
-        call, figure: Of which texts, and what (`metrics.album.FIGURES`).
-        round: The only round that it is taken of; `None`: all.
-        low, high: Of each run.
-    """
+    """A figure of the texts of a call (`metrics.album.FIGURES`) in both runs, over all rounds, or in a single one."""
 
     call: str
     figure: str
@@ -53,14 +47,9 @@ class Row:
 
 @dataclass(frozen=True)
 class AlbumComparison:
-    """Two album chats beside each other.
+    """Two album chats beside each other, the low setting first, over all rounds and over every round that both have.
 
-    Attributes:
-        runs: The runs, the low setting first.
-        exchanges: How many exchanges each has.
-        embedder: What sim is measured with.
-        rounds: The figures of every round that both have.
-        notes: What must be known before the figures are read.
+    The notes must be known before the figures are read.
     """
 
     runs: tuple[RunRecord, RunRecord]

@@ -27,13 +27,7 @@ _REHEARSAL = "rehearsal"
 
 @dataclass(frozen=True)
 class InventoryReport:
-    """The ratings of everybody, per segment of 30 turns.
-
-    Attributes:
-        runs: The runs, pooled.
-        answers: By run, the answers of the model.
-        segments: How everybody came across in each segment.
-    """
+    """The ratings of everybody in each segment of 30 turns, over some runs, with the answers by run."""
 
     runs: Sequence[RunRecord]
     answers: Mapping[str, Sequence[Annotation]]

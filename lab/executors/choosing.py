@@ -19,11 +19,11 @@ def executor_of(
     workers: int | None = None,
     shards: str | None = None,
 ) -> Executor:
-    """Return what drives trials at a place.
+    """Return the executor of a place.
 
     Args:
-        on: `local`, `ray` (a cluster that is known here, or else this machine as one), or `ray:ADDRESS`.
-        workers: How many workers, at most; `None` for what suits.
+        on: `local`, `ray` (a known cluster, or else this machine as one), or `ray:ADDRESS`.
+        workers: The most workers; `None` for a suitable number.
         shards: The folder for shards, on Ray also an address; `None` for a folder beside the store.
 
     Raises:

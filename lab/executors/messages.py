@@ -13,8 +13,8 @@ from tertulia.state.errors import TertuliaError
 class Setup:
     """The first message to a worker; it holds the keys of remote models, which stay in memory.
 
-    The settings are a trial of each, whose models are opened before anything is driven. Workers ask for no trust: `access`
-    holds what the command knows.
+    The settings are a trial of each, whose models are opened before anything is driven. Workers ask for no trust: what
+    the command knows is in `access`.
     """
 
     access: ModelAccess = field(repr=False)

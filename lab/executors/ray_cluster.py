@@ -24,6 +24,7 @@ from tertulia.lab.executors.local import cohorts_of
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
 from tertulia.lab.experiments.cohorts import CohortTask
 from tertulia.lab.experiments.shards import ShardFolder
+from tertulia.models.ray_scoring import cause_of
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, TertuliaError, UsageError, extra_hint
@@ -45,10 +46,9 @@ class RayExecutor:
     """Drives cohorts on a Ray cluster, each worker with models of its own.
 
     Attributes:
-        workers: How many workers, at most; `None` for as many as the cluster has room for.
-        address: Of the cluster, `HOST:PORT`; `None` for one that is known here, or else for this machine as one.
-        shards: The folder for shards, where they are not to lie beside the store, or the address to which workers put
-            them.
+        workers: The most workers; `None` for as many as the cluster has room for.
+        address: Of the cluster, `HOST:PORT`; `None` for a known one, or else for this machine as one.
+        shards: The folder for shards, or the address to which workers put them; `None` for a folder beside the store.
     """
 
     store: SqlStore
@@ -244,9 +244,9 @@ class RayCrew:
             if worker in self._shards:  # its shard can't be written there, or put where it should be
                 del self._awaited[worker], self._shards[worker]
                 cause = getattr(error, "cause", None)
-                yield Driven(cause if isinstance(cause, TertuliaError) else ModelError(_cause(error)))
+                yield Driven(cause if isinstance(cause, TertuliaError) else ModelError(cause_of(error)))
                 return
-            yield from self._lost(worker, Unable(ModelError(f"its node can't run it: {_cause(error)}")))
+            yield from self._lost(worker, Unable(ModelError(f"its node can't run it: {cause_of(error)}")))
             return
         del self._awaited[worker]
         if isinstance(found, Installed):
@@ -283,12 +283,6 @@ class RayCrew:
                 pass
         for actor in self._actors.values():
             self._ray.kill(actor)
-
-
-def _cause(error: Exception) -> str:
-    """Return the last line of what a node raised, which names the cause."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
 
 
 def _save(shard: Path, content: bytes) -> None:

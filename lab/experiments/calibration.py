@@ -45,13 +45,7 @@ Figure = Callable[[Sequence[int]], float]
 
 @dataclass(frozen=True)
 class PilotDialogue:
-    """A dialogue of a pilot.
-
-    Attributes:
-        removal_factor: Its λ.
-        lines: Speaker and text of each utterance.
-        inconsistency: The judge's figure of each; `None` where it was not judged.
-    """
+    """A dialogue of a pilot at a λ: speaker and text of each utterance, and the judge's figure of it, if any."""
 
     removal_factor: float
     lines: tuple[tuple[str, str], ...]
@@ -70,13 +64,10 @@ def fit_setpoint(
     embed: Embed | None = None,
     seed: int = 1,
 ) -> Setpoint:
-    """Return the calibration of λ that a pilot gives.
+    """Return the calibration of λ by a pilot's dialogues, of one scenario and model, with at most so many rounds each.
 
-    Args:
-        dialogues: Of each λ at least three, of the same scenario and model.
-        rounds: The most utterances of each dialogue; the running measure has as many, and at least 2.
-        embed: For sim, returns the vectors of texts.
-        seed: Of the bootstrap.
+    The running measure has as many rounds, and at least 2. For sim, `embed` returns the vectors of texts. The bootstrap
+    has the seed.
 
     Raises:
         UsageError: There are fewer than two λ with three dialogues that have words.
@@ -168,12 +159,9 @@ def _error_of_means(groups: Sequence[Sequence[float]]) -> float:
 
 
 def straightened(factors: NDArray[np.float64], figures: NDArray[np.float64], error: float) -> NDArray[np.float64]:
-    """Return figures drawn towards their straight line in λ (positive-part James–Stein): whole where it fits to chance.
+    """Return figures at λ, both `(K,)`, drawn towards their straight line: all the way where that fits up to chance.
 
-    Args:
-        factors: λ, shape (K,).
-        figures: The figure at each, shape (K,).
-        error: The variance of a figure.
+    The shrinkage is positive-part James–Stein, with the variance of a figure as error.
     """
     bends = len(factors) - 2
     line = np.polyval(np.polyfit(factors, figures, 1), factors)
@@ -214,7 +202,7 @@ def _running_lines(running: _Running, rounds: int) -> tuple[Line, ...]:
 
 
 def fitted_line(points: Sequence[tuple[float, float]]) -> Line:
-    """Return the least-squares line through points (λ, figure) of two λ or more, its slope shrunk by its uncertainty."""
+    """Return the least-squares line through points (λ, figure) of at least two λ, its slope shrunk by its error."""
     at, figures = np.array(points, dtype=np.float64).T
     centre, level = at.mean(), figures.mean()
     slope, error = _slope(at - centre, figures - level, len(points) - 2)

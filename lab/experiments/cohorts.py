@@ -23,10 +23,9 @@ class CohortTask:
     """A cohort that is to be driven.
 
     Attributes:
-        experiment: What it is a part of.
         trials: The trials that it begins; none where all of its runs were begun before.
-        runs: The runs that it goes on with; where it begins trials in another store than the experiment's, the ids that
-            are reserved for them there.
+        runs: The runs that it resumes; where trials begin in another store than the experiment's, the ids that are
+            reserved for them there.
     """
 
     experiment: Experiment
@@ -36,13 +35,7 @@ class CohortTask:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """What all trials of a case in a setting have in common, read by whoever has its files.
-
-    Attributes:
-        case, setting: Which trials.
-        parameters: As they were asked for.
-        extensions: Where their nodes and mechanisms are from.
-    """
+    """What all trials of a case in a setting have in common, read where its files are, with requested parameters."""
 
     case: str
     setting: str

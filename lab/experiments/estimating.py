@@ -13,12 +13,9 @@ _RUNS_FOR_PACE = 12
 
 @dataclass(frozen=True)
 class ExperimentEstimate:
-    """The cost of the missing trials, as rehearsed on the first case.
+    """The cost of the missing trials, as rehearsed on the first case; tokens are the stand-in's.
 
-    Attributes:
-        utterances, calls: Of the missing trials.
-        prompt_tokens, reply_tokens: Tokens that the stand-in would read and write.
-        seconds: The time at the pace of the store's runs of the same model; `None` where it has none.
+    The time is at the pace of the store's runs of the same model; `None` where it has none.
     """
 
     trials: int

@@ -30,16 +30,14 @@ TOLERANCE = 0.03
 
 @dataclass(frozen=True)
 class Landing:
-    """Where the conversations of a case came out that were asked for a level in one way.
+    """The outcome of conversations of a case that were asked for a level (`LEVELS`) in one way (`WAYS`).
 
     Attributes:
-        level: Of `state.setpoint.LEVELS`.
-        way: Of `WAYS`.
         asked: The figure that the level stands for.
         reached: The figure over the conversations; `None` with fewer than three.
         error: Its standard error, by the jackknife over conversations.
         removal_factor: The mean λ of their utterances.
-        inconsistency: The mean of the judge's figures of what was said; `None` where nothing was judged.
+        inconsistency: The mean of the judge's figures of chosen candidates; `None` where nothing was judged.
         rollbacks: Backups that were taken, for each utterance.
         trials: How many conversations finished.
     """
@@ -83,18 +81,17 @@ def land(
     emit: Emit,
     embed: Embed | None = None,
 ) -> CaseLanding:
-    """Calibrate a case, and return where conversations of it come out; what the store has is not run again.
+    """Calibrate a case, and return the outcome of conversations of it; what the store has is not run again.
 
     Args:
-        task: The case, with model, metric and pilot.
         levels: Of `state.setpoint.LEVELS`.
-        trials: Conversations at each level in each way; the metric is taken over as many of them as the pilot has.
+        trials: Conversations at each level in each way; the metric is over groups as large as the pilot's.
         embed: For sim, returns the vectors of texts.
 
     Raises:
         SettingError: A level has another name.
-        TertuliaError: λ can't be calibrated for the case, or conversations of the pilot failed: what is held by the
-            figures of some of them would not be what is asked for once they have been run again.
+        TertuliaError: λ can't be calibrated for the case, or conversations of the pilot failed: once they have been run
+            again, the figures of a level would differ.
     """
     for level in levels:
         if level not in LEVELS:

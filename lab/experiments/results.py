@@ -24,7 +24,7 @@ class TrialRun:
 
 @dataclass(frozen=True)
 class Results:
-    """The finished trials in the order of cases, settings and trials, and how many are missing, including failed ones."""
+    """The finished trials in the order of cases, settings and trials, and how many have not finished."""
 
     experiment: Experiment
     runs: Sequence[TrialRun]

@@ -45,13 +45,7 @@ _DOTTED = {"nodes", "node_settings"}
 
 @dataclass(frozen=True)
 class Pilot:
-    """The conversations by which λ is calibrated.
-
-    Attributes:
-        trials: How many at each λ; at least 3.
-        rounds: The most utterances of each.
-        removal_factors: λ.
-    """
+    """The conversations by which λ is calibrated: at least 3 trials at each λ, of at most so many rounds."""
 
     trials: int = 4
     rounds: int = 6
@@ -65,14 +59,7 @@ class Pilot:
 
 @dataclass(frozen=True)
 class CalibrationTask:
-    """What is to be calibrated.
-
-    Attributes:
-        scenario: As `tertulia run` takes it.
-        settings: Parameters by name, over those of the scenario.
-        metric: What is asked for.
-        pilot: By which conversations.
-    """
+    """What is to be calibrated: a metric, for a scenario as `tertulia run` takes it, with parameters over its own."""
 
     scenario: str
     settings: Mapping[str, Any]

@@ -68,12 +68,9 @@ class ShardFolder:
 
     @classmethod
     def of(cls, store: SqlStore, experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
-        """Return the folder of an experiment of a store.
+        """Return the folder of an experiment's shards: the chosen folder or address, or a folder beside the store's file.
 
-        Args:
-            store: The store; shards lie beside its file.
-            cache: The folder of shards if the store is not a local file.
-            chosen: The folder or the address to use instead.
+        For a store that is no local file it is in the cache.
         """
         path = store.path
         of_both = _digest(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)

@@ -21,9 +21,7 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: What it is called in data files; an interval has two columns there, `NAME_low` and `NAME_high`.
-        title: Its heading on a page.
-        kind: What its cells are.
+        name: Its name in data files; an interval has two columns there, `NAME_low` and `NAME_high`.
         digits: Digits behind the point on a page; data files have all of them.
     """
 
@@ -70,12 +68,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """The points of one setting, in the order of the x-axis.
+    """The points of one setting, in the order of the x-axis; published ones are a paper's, and drawn differently.
 
-    Attributes:
-        name: What the legend calls it.
-        published: Whether they are a paper's, drawn apart from what was measured here.
-        style: Number of its line, marker and colour, the same in all panels; `None`: its place among the series.
+    The style is the number of its line, marker and colour in all panels; `None`: its place among the series.
     """
 
     name: str
@@ -108,13 +103,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels in one file.
-
-    Attributes:
-        name: The stem of its file.
-        title: Its caption, which is read out where the plot can't be seen.
-        columns: Most plots beside each other.
-    """
+    """Panels in one file, which has this name before its ending; the title is also read aloud instead of the plot."""
 
     name: str
     title: str
@@ -157,13 +146,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page.
-
-    Attributes:
-        name: The stem of its pages.
-        title: Its heading.
-        head: What stands before the first section.
-    """
+    """A whole page: the stem of its files, its heading, the blocks before the first section, and the sections."""
 
     name: str
     title: str

@@ -47,9 +47,8 @@ class Measuring:
         """Collect the trials that all settings have.
 
         Args:
-            runs: The finished runs of an experiment.
             embedder: Embeds dialogues; with `None`, nothing that needs it is measured.
-            each_run: Whether every run is a case of its own, as there is one scenario only.
+            each_run: Whether every run is a case, as there is one scenario only.
         """
         everything: dict[str, dict[str, dict[int, MeasuredTrial]]] = {}
         for found in runs:

@@ -179,14 +179,12 @@ def experiment_of_report(
     rounds: int | None = None,
     model: str | None = None,
 ) -> Experiment:
-    """Return the experiment of a report.
+    """Return the experiment of a report, under this name.
 
     Args:
-        name: What the experiment is called in the store.
-        cases: In the order of their times, if known; all of them are taken. Without them, the report's own, of which
-            there are as many as its size says.
-        trials, rounds: In the place of its size's.
-        model: Everybody's; without it, the experiment's default.
+        cases: In the order of their times, if known; all of them are taken. Without them, as many of the report's own
+            as its size says.
+        trials, rounds, model: Instead of those of its size, and of the default.
     """
     most = report.profile.cases or len(report.cases)
     chosen = tuple(cases) if cases is not None else tuple(sample_evenly(report.cases, min(most, len(report.cases))))

@@ -31,17 +31,15 @@ METRICS = ("sim", "sim_untruncated", "dist1", "dist2", "dist3", "dist3_equal", "
 
 @dataclass(frozen=True)
 class Findings:
-    """What a report is made of.
+    """The findings of a report.
 
     Attributes:
-        report: What is asked, with the published figures.
         figures: By setting (or row of a comparison) and metric, the figures of the cases.
         verdicts: On everything that was published of their order.
-        costs: By setting.
         times: By case, when it begins, in hours.
         unpaired: Finished conversations that are left out, as another setting lacks them.
         longest: Utterances of the longest dialogue.
-        truncated: Dialogues of which the embedder reads the beginning alone.
+        truncated: Dialogues longer than the embedder reads.
         skipped: Metrics that were not measured, and why.
     """
 

@@ -69,13 +69,10 @@ def turns_of(lines: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
 
 
 def dialogue_lesson(case: Case, lines: Sequence[tuple[str, str]], name: str, generator: random.Random) -> Lesson:
-    """Return a whole dialogue as one person has it: all lines that are theirs are learned, but for those that recite.
+    """Return a whole dialogue as one person has it: all their lines are learned, except those that recite.
 
-    Args:
-        case: What it starts from; all memories of the person stand in the prompt, in a drawn order.
-        lines: What was said, as pairs of speaker and text.
-        name: Whose dialogue it is.
-        generator: Draws what a run draws: the order of memories, human needs, the example.
+    All memories of the person are in the prompt. The generator draws what a run draws: the order of memories, human
+    needs, the example.
     """
     parameters = Parameters()
     memories = list(case.participant(name).memories)

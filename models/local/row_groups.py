@@ -116,11 +116,9 @@ class Run:
     """Consecutive prefixes whose rows have new tokens.
 
     Attributes:
-        members: Which prefixes.
         first: The first new token.
         queries: By place in the product, `(G' · n)`, the new token there; any, where there is none.
         tokens: The new tokens, in order, and their places in the product.
-        width: n.
     """
 
     members: slice

@@ -36,12 +36,9 @@ class RemoteRequests:
     """The requests to one model; used in `event_loop` only."""
 
     def __init__(self, model: str, parameters: Parameters, servers: Sequence[Server], report: Report) -> None:
-        """Note the limits.
+        """Note the limits, which hold for each server, and whose keys are kept out of messages.
 
-        Args:
-            parameters: Timeout, retries, and, for each server, concurrency and requests a minute.
-            servers: Who is asked; their keys are kept out of messages.
-            report: Is called whenever a request waits, and when none waits any more.
+        `report` is called whenever a request waits, and when none waits any more.
         """
         self._model, self._report = model, report
         self._retries, self._timeout_s = parameters.max_retries, parameters.request_timeout_s

@@ -39,14 +39,10 @@ _STATE, _TENSORS = "training.json", "training.safetensors"
 
 @dataclass(frozen=True)
 class TuningOptions:
-    """How a training goes.
+    """The options of a training; the scale of the adapters is `alpha / rank`, and a batch the sequences of a step.
 
-    Attributes:
-        rank: Of the adapters (r).
-        alpha: Their scale is `alpha / rank`.
-        learning_rate: The highest; it rises, and falls along a cosine.
-        batch: Sequences a step.
-        seed: Of the order of sequences, of what is removed from them, and of the adapters' first values.
+    The learning rate is the highest: it rises, and falls along a cosine. The seed determines the order of sequences, what
+    is removed from them, and the adapters' first values.
     """
 
     rank: int = 16
@@ -59,14 +55,7 @@ class TuningOptions:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is.
-
-    Attributes:
-        step: Steps that are done.
-        steps: All of them.
-        loss: Mean loss of the last step, in nats a token.
-        left_s: Seconds that are left, by the pace so far.
-    """
+    """The progress of a training: steps done, of all; mean loss of the last, in nats per token; and seconds left."""
 
     step: int
     steps: int
