@@ -22,7 +22,7 @@ class Trend(Record):
 
 
 def trend(points: Sequence[tuple[float, Sample]]) -> Trend:
-    """Return how a figure moves over at least two positions of a curve, such as λ, over the cases that have all of them."""
+    """Return how a figure moves over two or more positions, such as λ, over the cases that have all of them."""
     positions = np.asarray([position for position, _ in points])
     samples = [sample for _, sample in points]
     centred = positions - positions.mean()

@@ -264,7 +264,7 @@ def _load_parts(
     with_code: bool,
     source: str | None = None,
 ) -> T:
-    """Return the parts of a model from a loader (`local.hub.load`), and turn its errors about files into a ModelError."""
+    """Return the parts of a model from a loader (`local.hub.load`); errors about its files become a ModelError."""
     source = source or name
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")

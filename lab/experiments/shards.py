@@ -68,7 +68,7 @@ class ShardFolder:
 
     @classmethod
     def of(cls, store: SqlStore, experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
-        """Return the folder of an experiment's shards: the chosen folder or address, or a folder beside the store's file.
+        """Return the folder of an experiment's shards: the chosen folder or address, or one beside the store's file.
 
         For a store that is no local file it is in the cache.
         """

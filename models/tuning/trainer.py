@@ -41,8 +41,8 @@ _STATE, _TENSORS = "training.json", "training.safetensors"
 class TuningOptions:
     """The options of a training; the scale of the adapters is `alpha / rank`, and a batch the sequences of a step.
 
-    The learning rate is the highest: it rises, and falls along a cosine. The seed determines the order of sequences, what
-    is removed from them, and the adapters' first values.
+    The learning rate is the highest: it rises, and falls along a cosine. The seed determines the order of sequences,
+    what is removed from them, and the adapters' first values.
     """
 
     rank: int = 16
