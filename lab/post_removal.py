@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from tertulia.metrics.post_removal import PostRemoval, mean_post_removal, post_removal
 from tertulia.nodes.scorers.attention import scoring_request
 from tertulia.prompts.remove import remove_units
-from tertulia.reading.what_if import removed_at
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
@@ -23,31 +22,20 @@ from tertulia.state.store import Store
 BATCH = 10
 
 
-async def post_removal_of_run(
-    store: Store, run: RunRecord, model: LanguageModel, factors: Sequence[float] = ()
-) -> dict[float, PostRemoval]:
-    """Return where attention goes in the prompts of a run, the mean over its turns, by λ.
-
-    Args:
-        model: A model that shows its attention; for Fig. 5a, the one that spoke.
-        factors: Values of λ in [0, 1] whose removal is computed; without any, the removal that took place.
+async def post_removal_of_run(store: Store, run: RunRecord, model: LanguageModel) -> PostRemoval:
+    """Return where attention goes in the prompts of a run, the mean over its turns (Fig. 5a: by the model that spoke).
 
     Raises:
-        NotFoundError: No turn has a prompt, or other λ are asked for and nothing was scored.
+        NotFoundError: No turn has a prompt.
         AttentionUnavailableError: The model does not show its attention.
     """
     records = [store.turn_record(run.run, turn.turn) for turn in store.turns(run.run)]
-    prompts = [(record, store.prompt(record.prompt)) for record in records if record.prompt is not None]
-    if not prompts:
+    removals = [
+        (record, store.prompt(record.prompt), record.removed) for record in records if record.prompt is not None
+    ]
+    if not removals:
         raise NotFoundError(f"no turn of run {run.run} has a prompt; look into a run in which a model speaks")
-    found = {}
-    for factor in factors or (Parameters.of_record(run.parameters).removal_factor,):
-        removals = [
-            (record, prompt, removed_at(run, record, prompt, factor) if factors else record.removed)
-            for record, prompt in prompts
-        ]
-        found[factor] = mean_post_removal(await post_removal_of_turns(run, removals, model))
-    return found
+    return mean_post_removal(await post_removal_of_turns(run, removals, model))
 
 
 async def post_removal_of_turns(

@@ -233,20 +233,18 @@ def _row_document(row: Row) -> Document:
 # --- running both settings ------------------------------------------------------------------------------------------
 
 
-def plan_both(settings: Mapping[str, Any], model: str, seed: int, scenario: str = "villagers") -> "list[RunPlan]":
-    """Return the plans of an album chat in the low and in the high setting, else alike.
+def plan_both(settings: Mapping[str, Any], model: str, seed: int) -> "list[RunPlan]":
+    """Return the plans of the villagers' album chat in the low and in the high setting, else alike.
 
     Raises:
-        TertuliaError: There is no such scenario, it is no album chat, or it can't be run like that.
+        TertuliaError: It can't be run like that.
     """
     from tertulia.planning.starting import plan_run
 
     plans = []
     for setting in SETTINGS:
         label = f"lab album: {setting}"
-        plans.append(plan_run(scenario, {**settings, "setting": setting}, model=model, seed=seed, label=label))
-        if not isinstance(plans[-1].start, Population):
-            raise UsageError(f"{scenario} is no album chat; take villagers, or a file of villagers")
+        plans.append(plan_run("villagers", {**settings, "setting": setting}, model=model, seed=seed, label=label))
     return plans
 
 

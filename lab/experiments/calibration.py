@@ -62,12 +62,10 @@ def fit_setpoint(
     metric: DiversityMetric,
     rounds: int,
     embed: Embed | None = None,
-    seed: int = 1,
 ) -> Setpoint:
     """Return the calibration of λ by a pilot's dialogues, of one scenario and model, with at most so many rounds each.
 
-    The running measure has as many rounds, and at least 2. For sim, `embed` returns the vectors of texts. The bootstrap
-    has the seed.
+    The running measure has as many rounds, and at least 2. For sim, `embed` returns the vectors of texts.
 
     Raises:
         UsageError: There are fewer than two λ with three dialogues that have words.
@@ -88,7 +86,7 @@ def fit_setpoint(
     running = {
         factor: [running_measures(dialogue.words, n, window) for dialogue in group] for factor, group in groups.items()
     }
-    diversity, low, high = _curve(parts, falls=metric == "sim", seed=seed)
+    diversity, low, high = _curve(parts, falls=metric == "sim")
     return Setpoint(
         metric=metric,
         trials=min(map(len, groups.values())),
@@ -127,7 +125,7 @@ def figure_of(dialogues: Sequence[PilotDialogue], metric: DiversityMetric, embed
 
 
 def _curve(
-    parts: Mapping[float, Sequence[float]], falls: bool, seed: int
+    parts: Mapping[float, Sequence[float]], falls: bool
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Return the monotone fit, one figure a λ, and the ends of its bootstrap band.
 
@@ -145,7 +143,7 @@ def _curve(
         return [float(figure) for figure in isotonic_regression(calmed, increasing=not falls).x]
 
     fitted = monotone(parts.values())
-    generator = keyed_generator(seed, node="calibration")
+    generator = keyed_generator(1, node="calibration")
     samples = [monotone(generator.choices(group, k=len(group)) for group in parts.values()) for _ in range(_SAMPLES)]
     low, high = np.percentile(np.array(samples), _BAND, axis=0)
     return tuple(fitted), tuple(low.tolist()), tuple(high.tolist())

@@ -40,10 +40,8 @@ def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions
         number = sum(place[1] == setting for place in left)
         if not number:
             continue
-        plan = plan_run(
-            experiment.cases[0], experiment.parameters(setting), model=experiment.model, additions=additions
-        )
-        rehearsed = estimate(plan)
+        parameters = experiment.parameters(setting)
+        rehearsed = estimate(plan_run(experiment.cases[0], parameters, model=experiment.model, additions=additions))
         totals["utterances"] += number * rehearsed.turns
         totals["calls"] += number * len(rehearsed.calls)
         totals["prompt_tokens"] += number * sum(call.prompt_tokens or 0 for call in rehearsed.calls)

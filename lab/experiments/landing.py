@@ -24,8 +24,8 @@ from tertulia.storage.store import SqlStore
 #: How λ is found.
 WAYS = ("steered", "calibrated", "guessed")
 
-#: Within this of what was asked for, a figure counts as reached.
-TOLERANCE = 0.03
+#: A figure counts as reached within this distance of what was asked for.
+_TOLERANCE = 0.03
 
 
 @dataclass(frozen=True)
@@ -226,5 +226,5 @@ def _over_all(cases: Sequence[CaseLanding]) -> Iterator[str]:
         landings = [landing for case in cases for landing in case.landings if landing.way == way]
         missed = [landing.missed for landing in landings if landing.missed is not None]
         if missed:
-            within = sum(abs(miss) <= TOLERANCE for miss in missed)
+            within = sum(abs(miss) <= _TOLERANCE for miss in missed)
             yield f"| {way} | {mean(missed):+.3f} | {mean(map(abs, missed)):.3f} | {within} of {len(missed)} |"
