@@ -1,4 +1,4 @@
-"""Score pruned prompts of stored turns anew, to see where the attention went (APP Fig. 5a).
+"""Score the pruned prompts of stored turns again, to see where the attention went (APP Fig. 5a).
 
 Scores are drawn as in a run: responses to the prompt are generated, and the attention that they pay is averaged
 (APP §3.1, Eq. 1). Nothing of it is stored. Scores of the full prompt are those of the run if the same model drew them

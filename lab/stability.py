@@ -1,4 +1,4 @@
-"""How stable scores are, and what is removed by them, when the scoring responses are drawn anew.
+"""Measure how stable scores and the removal by them are when the scoring responses are drawn again.
 
 Algorithm 1 scores a prompt by a few drawn responses (APP §3.1). Here the responses to stored prompts are drawn again, a
 few times over, and each pair of draws is compared: by the ranks of its scores, and by what each walk removes at several

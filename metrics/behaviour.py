@@ -72,7 +72,7 @@ class Steering(Line):
 
     @property
     def followed(self) -> bool:
-        """Whether at least half of the next lines stay with it; nobody follows where nobody speaks."""
+        """Whether at least half of the next lines stay with it, and there are any."""
         return bool(self.followed_by) and 2 * len(self.followed_by) >= self.next
 
 

@@ -1,4 +1,4 @@
-"""Measure diversity utterance by utterance: over those that stand at the same place of the dialogues of a case.
+"""Measure diversity by utterance index: over the utterances at the same place in the dialogues of a case.
 
 An utterance is embedded by itself, without who speaks. Indices count from 0; at an index count the dialogues that reach
 it, so later figures are of fewer and longer dialogues.

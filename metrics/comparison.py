@@ -25,10 +25,10 @@ Document = Mapping[str, Any]
 #: Fields of a run's record that identify it, and say nothing about its contents.
 _IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created", "trial")
 
-#: The field of a memory stream that says whose simulation it is in; what it holds shows in the prompts.
+#: The field of a memory stream that names its simulation; the memories themselves show in the prompts.
 _IDENTITY_OF_A_STREAM = ("simulation",)
 
-#: What is not compared: these, and the sources of Python objects, whose hashes are.
+#: Not compared: these, and the sources of Python objects; their hashes are compared.
 _NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions": {"__all__": {"code"}}}
 
 #: Steps of cognition, in the order in which they happen.
@@ -152,7 +152,7 @@ def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Star
 
 
 def _record_document(run: RunRecord) -> dict[str, Any]:
-    """Return the record of a run; parameters that came after it are as they are when it goes on."""
+    """Return the record of a run; later parameters have the values with which it would be resumed."""
     document = run.model_dump(mode="json", exclude=_NOT_COMPARED)
     parameters = Parameters.of_record(document["parameters"]).model_dump(mode="json")
     named = {run.model, *(participant.model for participant in run.participant_models.values())}
@@ -281,7 +281,7 @@ def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> 
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """The unit whose scores differ most, of those that both runs scored, and the number of units that differ."""
+    """The unit with the largest difference in scores, of those that both runs scored, and how many units differ."""
 
     unit: str
     a: float
@@ -290,7 +290,7 @@ class ScoreDifference:
 
 
 def largest_score_difference(a: Document, b: Document) -> ScoreDifference | None:
-    """Return the unit of a turn whose scores differ most; `None` where no unit that both scored differs."""
+    """Return the unit of a turn with the largest difference in scores; `None` if no unit that both scored differs."""
     scores_a, scores_b = (document["scores"]["units"] or {} for document in (a, b))
     differing = [unit for unit in scores_a if unit in scores_b and scores_a[unit] != scores_b[unit]]
     if not differing:

@@ -1,4 +1,4 @@
-"""Sum what a run cost: calls of models, tokens and time, by any key such as agent and step."""
+"""Sum the cost of a run: calls of models, tokens and time, by any key such as agent and step."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

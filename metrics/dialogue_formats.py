@@ -44,7 +44,7 @@ _SILENT_ROLES = ("system", "developer", "tool", "function")
 
 
 class ExportedRun(Record):
-    """The run that a dialogue of an export is of, with what runs are told apart by."""
+    """The run of an exported dialogue, with the fields that distinguish runs."""
 
     run: str
     created: datetime
@@ -68,7 +68,7 @@ Reader = Callable[[Iterable[Entry], Path], Iterator[FileDialogue]]
 
 
 def reader_of(first: Mapping[str, Any]) -> Reader:
-    """Return what reads a file whose first object is this."""
+    """Return the reader for a file with this first object."""
     if "dialogue" in first:
         return _listed
     if "kind" in first:
@@ -114,7 +114,7 @@ def as_sdialog(run: RunRecord, dialogue: Dialogue, personas: Mapping[str, Mappin
 
 
 def _identity(run: RunRecord) -> dict[str, Any]:
-    """Return what a run is told apart by, as `ExportedRun` reads it."""
+    """Return the fields that distinguish a run, as `ExportedRun` reads them."""
     return run.model_dump(mode="json", include=set(ExportedRun.model_fields))
 
 

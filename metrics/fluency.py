@@ -81,7 +81,7 @@ async def utterance_likelihoods(dialogue: Dialogue, model: LanguageModel) -> lis
 
 
 class _Line:
-    """A line in tokens: what stands before the text, the text, and the end of the line."""
+    """A line in tokens: the speaker's name, the text, and the end of the line."""
 
     def __init__(self, speaker: str, text: str, model: LanguageModel) -> None:
         encode = model.tokenizer.encode

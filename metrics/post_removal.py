@@ -1,4 +1,4 @@
-"""Measure where attention goes once units are removed: it is spread anew over what is left.
+"""Measure where attention goes when units are removed: it is redistributed over the others.
 
 Source: APP §3.2, "Post-removal attention scores", Fig. 5a (share kept, share of the top three), and the composition of
 what is left by block.

@@ -1,6 +1,6 @@
-"""Measure a single dialogue as it goes on: distinct-N over all utterances so far, and the mean length of the last few.
+"""Measure a single dialogue over time: distinct-N over all utterances so far, and the mean length of the last few.
 
-What stands at an utterance equals `metrics.diversity` over the dialogue up to it; each utterance is read once.
+The figure at an utterance equals `metrics.diversity` over the dialogue up to it; each utterance is read once.
 """
 
 from collections.abc import Sequence

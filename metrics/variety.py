@@ -28,7 +28,7 @@ _ROUNDING = 1e-12
 
 
 class VarietyFigures(Record):
-    """What is measured of a case beside its diversity, or the mean over cases; `None` where there is nothing."""
+    """Further figures of a case besides its diversity, or their mean over cases; `None` without data."""
 
     dialogues: int = Field(description="number of dialogues")
     utterances: int = Field(description="number of utterances of them together")

@@ -25,7 +25,7 @@ from tertulia.state.store import Store
 
 Seat = tuple[str, str]
 
-#: The seats whose calls meet in a batch, in its order: the agents, each with its parts.
+#: The seats that share a batch, in its order: the agents, each with its parts.
 _Table = dict[str, set[str]]
 
 

@@ -47,7 +47,7 @@ class WaitingCall:
         return self.call.round, _ORDER.index(type(self.question))
 
     def fail(self, error: BaseException) -> None:
-        """Hand the failure to whoever waits."""
+        """Raise the failure where the result is awaited."""
         if not self.result.done():
             self.result.set_exception(error)
 

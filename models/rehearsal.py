@@ -26,7 +26,7 @@ from tertulia.state.records import BLOCK_INITIALS, Reply
 
 #: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
 _PIECE = re.compile(r" ?[A-Za-z]{1,5}|[0-9]{1,3}|[\s\S]")
-#: Ids of markup begin behind the largest id of a piece.
+#: The first id of markup, above those of all pieces.
 _MARKUP = 1 << 48
 _ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 

@@ -1,4 +1,4 @@
-"""Two runs of an album chat beside each other: their figures by call and by round, as a page, tables and JSON.
+"""Compare two runs of an album chat: their figures by call and by round, as a page, tables and JSON.
 
 Source: the pairwise album chat, which compares a low-diversity with a high-diversity setting (Fig. 13 to 15).
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tertulia.driving.events import Emit
     from tertulia.planning.starting import RunPlan
 
-#: Figures that are counts, shown without digits behind the point.
+#: Figures that are counts, shown without decimals.
 _COUNTS = ("distinct_pictures",)
 
 #: The settings that are compared, and what a run of each is labelled.
@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True)
 class AlbumComparison:
-    """Two album chats beside each other, the low setting first, over all rounds and over every round that both have.
+    """The comparison of two album chats, the low setting first, over all rounds and over every round that both have.
 
     The notes must be known before the figures are read.
     """
@@ -67,7 +67,7 @@ class AlbumComparison:
 
 
 def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: str) -> AlbumComparison:
-    """Return two album chats of a store beside each other, that of the low setting first.
+    """Compare two album chats of a store; the one with the low setting comes first.
 
     Raises:
         NotFoundError: There is no such run.
@@ -130,7 +130,7 @@ def _row(call: str, name: str, round: int | None, low: Measured, high: Measured)
 def _notes(
     store: Store, runs: tuple[RunRecord, RunRecord], exchanges: Sequence[Sequence[AlbumExchange]]
 ) -> Iterator[str]:
-    """Yield what must be known before the figures are read."""
+    """Yield the caveats on the figures."""
     low, high = runs
     for run in runs:
         if run.rehearsed:

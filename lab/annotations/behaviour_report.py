@@ -40,7 +40,7 @@ class BehaviourReport:
 
     @property
     def notes(self) -> list[str]:
-        """What must be known before the figures are read: that nothing was meant, and how sure the labels are."""
+        """Caveats on the figures: that nothing was meant, and how sure the labels are."""
         notes = []
         if self.run.rehearsed:
             notes.append("a stand-in without weights spoke: nothing was meant by any line, whatever its label says")

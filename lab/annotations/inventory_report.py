@@ -67,7 +67,7 @@ def inventory_report(
 def table_rows(
     table: Sequence[DimensionFigures], paper: Sequence[DimensionFigures]
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Yield the rows of Table I in words, each with whether it is the paper's, which stands below the runs'."""
+    """Yield the rows of Table I in words, each with whether it is the paper's, which follows that of the runs."""
     published = {figures.dimension: figures for figures in paper}
     for figures in table:
         beside = published.get(figures.dimension)
@@ -81,7 +81,7 @@ def table_rows(
 
 
 def table_notes(table: Sequence[DimensionFigures], has_paper: bool) -> list[str]:
-    """Return what must be known to read Table I."""
+    """Return the notes under Table I."""
     notes = ["ratings: one per person and segment of 30 turns; p: Welch's test over them, and over people's means"]
     if missing := {why for row in table for why in (row.p_missing, row.p_people_missing) if why}:
         notes.append(f"– for p: {'; '.join(sorted(missing))}")

@@ -1,4 +1,4 @@
-"""From the words of a command to what drives trials."""
+"""From the options of a command to an executor."""
 
 from tertulia.access.engines import ModelAccess
 from tertulia.files.shard_files import is_address, shown

@@ -1,4 +1,4 @@
-"""Handing cohorts to workers: who drives what, what becomes of a cohort whose worker died, and how shards come back.
+"""Hand cohorts to workers, again if a worker died, and merge the shards that come back.
 
 Where workers are, and how they are talked to, is up to a crew (`lab.executors.processes`, `lab.executors.ray_cluster`).
 """

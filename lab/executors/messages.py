@@ -1,4 +1,4 @@
-"""What the command that runs an experiment and its workers tell each other: plain data."""
+"""Messages between the command that runs an experiment and its workers: plain data."""
 
 from dataclasses import dataclass, field
 
@@ -33,7 +33,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Hello:
-    """A worker is there, and waits for its setup."""
+    """A worker has started, and waits for its setup."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Driven:
 
 @dataclass(frozen=True)
 class Died:
-    """A worker is gone without a word."""
+    """A worker ended without a message."""
 
     how: str
 

@@ -120,7 +120,7 @@ def connected(address: str | None) -> Iterator[Any]:
 def _quieten() -> None:
     """Keep what nodes say about themselves off standard output, which is for data; Ray has no option for it.
 
-    A node that is lost is told as the death of its workers.
+    The loss of a node is reported as the death of its workers.
     """
     from ray._private import worker
 
@@ -132,7 +132,7 @@ def _print_nothing(data: Any, ignore_prefix: bool) -> None:
 
 
 def _knock(address: str) -> None:
-    """Connect with a cluster's port for a moment: Ray itself waits for minutes where nobody is there.
+    """Connect to a cluster's port for a moment: Ray itself waits for minutes for a port without a listener.
 
     Raises:
         OSError: Nobody is there.

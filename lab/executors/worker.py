@@ -1,4 +1,4 @@
-"""What a worker does, wherever it is: it opens models once, and drives cohorts, each in a shard of its own."""
+"""Workers on any machine: they open models once, and drive cohorts, each in a shard of its own."""
 
 from dataclasses import replace
 from pathlib import Path

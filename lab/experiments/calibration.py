@@ -171,17 +171,17 @@ def straightened(factors: NDArray[np.float64], figures: NDArray[np.float64], err
 
 # --- the running measure --------------------------------------------------------------------------------------------
 
-#: By λ, of each dialogue, the measure behind each utterance.
+#: By λ, for each dialogue, the measure after each utterance.
 _Running = dict[float, list[list[float | None]]]
 
 
 def _at(measures: Sequence[float | None], utterance: int) -> float | None:
-    """Return the measure behind an utterance, from 1; of a dialogue that has ended before, `None`."""
+    """Return the measure after an utterance (from 1); `None` for a dialogue that ended before."""
     return measures[utterance - 1] if utterance <= len(measures) else None
 
 
 def _running_lines(running: _Running, rounds: int) -> tuple[Line, ...]:
-    """Return the expected running measure behind each utterance, as a line in λ."""
+    """Return the expected running measure after each utterance, as a line in λ."""
     lines: list[Line] = []
     for utterance in range(1, rounds + 1):
         points = [
@@ -209,7 +209,7 @@ def fitted_line(points: Sequence[tuple[float, float]]) -> Line:
 
 
 def _gains(running: _Running, parts: dict[float, list[float]], rounds: int, sign: int) -> tuple[float, ...]:
-    """Return, behind each utterance, which part of a deviation of the running measure shows in the dialogue's part.
+    """Return, after each utterance, the share of a deviation of the running measure that shows in the dialogue's part.
 
     It is the slope of parts on measures among dialogues of one λ, shrunk by as much as it is uncertain, of the sign
     that more variety means more diversity. What was found early stays, as longer dialogues tell more.

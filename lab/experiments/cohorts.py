@@ -141,7 +141,7 @@ def _begin(
 
 
 def check_files(store: SqlStore, tasks: Sequence[CohortTask], additions: Additions) -> None:
-    """Refuse scenario files that were written anew since earlier trials of their experiment.
+    """Refuse scenario files that have changed since earlier trials of their experiment.
 
     Raises:
         UsageError: One was; nothing has been run.
@@ -182,7 +182,7 @@ def check_settings(settings: Sequence[PlannedCase], access: ModelAccess) -> None
 def require_models(
     store: SqlStore, tasks: Sequence[CohortTask], planned: Sequence[PlannedCase], access: ModelAccess
 ) -> None:
-    """Refuse remote models that the user has not named, before anything is handed to whoever can't ask them.
+    """Refuse remote models that the user has not named, before workers get them, which can't ask the user.
 
     Raises:
         TrustError: A file alone names one.
@@ -195,6 +195,6 @@ def require_models(
 
 
 def models_of_run(run: RunRecord) -> list[str]:
-    """Return the names of all models that a run goes on with."""
+    """Return the names of all models that a run needs to resume."""
     participants = (participant.model for participant in run.participant_models.values())
     return [*names_of_models(run.model, None, Parameters.of_record(run.parameters)), *participants]

@@ -1,4 +1,4 @@
-"""What an experiment would take: a trial of each setting is rehearsed, and the calls are counted."""
+"""Estimate the cost of an experiment: a trial of each setting is rehearsed, and the calls are counted."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from tertulia.lab.experiments.running import Progress
 from tertulia.planning.starting import NOTHING_ADDED, Additions, plan_run
 from tertulia.storage.store import SqlStore
 
-#: The newest finished runs of a model by whose pace time is estimated.
+#: How many of the newest finished runs of a model the time is estimated from.
 _RUNS_FOR_PACE = 12
 
 

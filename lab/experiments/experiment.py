@@ -107,7 +107,7 @@ class Experiment(Record):
         return files_named(self.cases, self.settings, folder)
 
     def places(self) -> Iterator[tuple[str, str, int]]:
-        """Yield case, setting and number of every trial; those of a case stand together, as they share most."""
+        """Yield case, setting and number of every trial, case by case, as those of a case share most."""
         for case in self.cases:
             for setting in self.settings:
                 for trial in range(1, self.trials + 1):
@@ -226,7 +226,7 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
 
 
 def expanded(case: str) -> list[str]:
-    """Return a case as it is, or all cases of a scenario with `:all` behind it."""
+    """Return a case as it is, or all cases of a scenario that ends in `:all`."""
     from tertulia.worlds.catalog import list_cases
 
     if not case.endswith(ALL_CASES):
@@ -313,7 +313,7 @@ def agree_to_growth(name: str, known: dict[str, Any], united: dict[str, Any], as
 
 
 def _in_one_order(known: list[str], given: list[str]) -> list[str]:
-    """Return names of both: the longer list where the other is its beginning, else those behind the first sorted."""
+    """Return the names of both: the longer list if it begins with the other, else all after the first one sorted."""
     shorter, longer = sorted((known, given), key=len)
     if longer[: len(shorter)] == shorter:
         return longer

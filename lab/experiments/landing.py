@@ -1,4 +1,4 @@
-"""Where conversations come out that are asked for a diversity: steered, and at a fixed λ beside.
+"""Measure whether conversations reach the diversity that they are asked for: steered, and at a fixed λ.
 
 For each case λ is calibrated. Then, at each level that is asked for, conversations of other seeds than the pilot's are
 held in three ways: steered; at the λ that the calibration has for the level; and at λ as somebody without a calibration

@@ -1,4 +1,4 @@
-"""How far an experiment is while it runs, and how long the rest may take."""
+"""The progress of an experiment while it runs, and the estimated time that is left."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What an experiment has brought: its finished runs with their dialogues, by setting and case."""
+"""The results of an experiment: its finished runs with their dialogues, by setting and case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

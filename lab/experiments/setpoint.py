@@ -24,10 +24,10 @@ from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
 from tertulia.storage.store import SqlStore
 
-#: Grows when calibrations are made in another way, so that those in stores are made anew.
+#: Grows when the method of calibration changes, so that stored calibrations are made again.
 _VERSION = 1
 
-#: The seeds of pilots and of what is measured beside them, far from those that people take.
+#: The seeds of pilots and landings, far from those that people choose.
 _PILOT_SEED, _LANDING_SEED, _SEEDS = 700_001, 500_001, 1_000_000
 
 #: What says nothing of how λ acts: λ and its target, how long a conversation is, who types, and how servers are asked.
@@ -69,7 +69,7 @@ class CalibrationTask:
     additions: Additions = NOTHING_ADDED
 
     def plan(self) -> RunPlan:
-        """Return the plan of a conversation, checked to be one whose λ can be steered.
+        """Return the plan of a conversation, and refuse one in which λ can't be steered.
 
         Raises:
             TertuliaError: There is no such scenario, it can't be run like that, or λ can't be steered in it.

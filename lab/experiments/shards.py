@@ -182,7 +182,7 @@ def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
 
 
 def hand_over(store: SqlStore, task: CohortTask, shard: Path) -> None:
-    """Copy the runs that a cohort goes on with into its shard.
+    """Copy the runs that a cohort resumes into its shard.
 
     Raises:
         StorageError: The shard can't be written.

@@ -1,4 +1,4 @@
-"""The experiment that `tertulia sweep` runs: scenarios × λ × trials."""
+"""The experiment of `tertulia sweep`: scenarios × λ × trials."""
 
 import hashlib
 import json

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: What stands in a cell: text, a number, or an interval; `None` where there is no data.
+#: The content of a cell: text, a number, or an interval; `None` where there is no data.
 Interval = tuple[float, float]
 Cell = str | int | float | Interval | None
 
@@ -138,7 +138,7 @@ Block = Paragraph | Items | Commands | Table | Figure
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, and what stands under it."""
+    """A heading, and the blocks under it."""
 
     title: str
     blocks: Sequence[Block]
@@ -160,7 +160,7 @@ class Page:
             yield from section.blocks
 
     def tables(self) -> list[Table]:
-        """Return the tables, with those that stand on no page."""
+        """Return all tables, including those that are written as data only."""
         return [block for block in self.blocks() if isinstance(block, Table)]
 
     def figures(self) -> list[Figure]:
@@ -169,7 +169,7 @@ class Page:
 
 
 def shown_cell(cell: Cell, column: Column) -> str:
-    """Return a cell as it stands on a page: rounded, and a dash where there is no data."""
+    """Return a cell as a page shows it: rounded, and a dash where there is no data."""
     if cell is None:
         return "–"
     if isinstance(cell, tuple):

@@ -101,7 +101,7 @@ def _class(column: Column) -> str:
 
 
 def inlined(drawing: str, name: str) -> str:
-    """Return an SVG file as an element of a page, its ids told apart from those of the page's other plots."""
+    """Return an SVG file as an element of a page, with ids that differ from those of other plots."""
     return _ID.sub(rf"\g<1>{name}-", _PROLOGUE.sub("", drawing)).strip()
 
 

@@ -1,4 +1,4 @@
-"""Logged dialogues of the cases beside the generated ones: each by itself, over as many utterances."""
+"""Compare logged dialogues of the cases with generated ones: each by itself, over as many utterances."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

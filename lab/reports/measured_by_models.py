@@ -46,7 +46,7 @@ def read_fluency(trials: Iterable[MeasuredTrial], model: LanguageModel, show: Sh
 
 
 def read_attention(store: Store, trials: Iterable[MeasuredTrial], model: LanguageModel, show: Show = ignore) -> None:
-    """Score the pruned prompts of trials anew; those of which no prompt was scored are passed over.
+    """Score the pruned prompts of trials again; trials without a scored prompt are passed over.
 
     Raises:
         AttentionUnavailableError: The model does not show its attention.

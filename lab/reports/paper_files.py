@@ -117,7 +117,7 @@ def _metrics(given: Document) -> list[str]:
 
 
 def _of_pair(pair: Sequence[str], published: Mapping[str, Mapping[str, float]], source: str) -> list[dict[str, Any]]:
-    """Return an ordering for every metric whose published figures of two settings differ."""
+    """Return an ordering for every metric with different published figures in two settings."""
     first, second = pair
     orderings = []
     for metric, figure in published[first].items():

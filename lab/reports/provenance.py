@@ -36,7 +36,7 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True)
 class Provenance:
-    """The origin of a page, beside the experiment.
+    """The origin of a page, besides the experiment.
 
     Attributes:
         embedder, reader: What measures similarity and fluency; `None` where nothing does.

@@ -1,4 +1,4 @@
-"""A report: what was measured of an experiment, beside what was published, with the statistics of both.
+"""Reports: the measured figures of an experiment next to the published ones, with their statistics.
 
 1. Every metric in every setting, as the mean over cases with its interval.
 2. Every setting against the baseline, paired by case and trial.
@@ -57,7 +57,7 @@ class Findings:
 
     @property
     def rehearsed(self) -> bool:
-        """Whether a stand-in without weights spoke, so that nothing means anything."""
+        """Whether a stand-in without weights spoke, so that the figures mean nothing."""
         return any(found.run.rehearsed for found in self.results.runs)
 
     @property

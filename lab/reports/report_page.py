@@ -1,4 +1,4 @@
-"""A report as a page: where it comes from, figures beside the published ones, verdicts, and what it took."""
+"""A report as a page: its origin, figures next to the published ones, verdicts, and cost."""
 
 from collections.abc import Iterator
 

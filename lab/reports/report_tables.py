@@ -1,4 +1,4 @@
-"""The tables of a report: figures beside the published ones, verdicts, and what the conversations took."""
+"""The tables of a report: figures next to the published ones, verdicts, and the cost of conversations."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple

@@ -13,9 +13,9 @@ from tertulia.state.records import Case, Dialogue, Memory, Participant, Persona,
 from tertulia.worlds.human_needs import draw_human_needs
 from tertulia.worlds.scenes import DialogueScene, PairScene, ScenePerson
 
-#: The share of dialogues whose speakers have human needs in their prompts.
+#: The share of dialogues with human needs in the prompts.
 _WITH_NEEDS = 0.15
-#: The share of a speaker's lessons in a dialogue that begin it; in the others it goes on.
+#: The share of lessons of the first speaker that include the opening of the dialogue.
 _OPENS = 0.6
 #: Words in a row from an item with which a line is not learned.
 _RECITED = 5
@@ -116,7 +116,7 @@ def unrecited(learned: dict[str, str], prompt: Prompt) -> dict[str, str]:
 
 
 def _as_opened(prompt: Prompt, material: UtteranceMaterial, blocks: str, parameters: Parameters) -> Prompt:
-    """Return the prompt of a dialogue as it stood before the first line, with the lines behind it."""
+    """Return the prompt of a dialogue as it was before the first line, followed by the lines."""
     before = UtteranceMaterial(**{**vars(material), "turns": ()})
     opening = assemble_prompt(before, "chat_turns", blocks, parameters.removable_blocks).units
     lines = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]

@@ -1,4 +1,4 @@
-"""A lesson: a prompt of the product, and what in it, or behind it, is learned. What a model reads is made of it here.
+"""Lessons: prompts of the product with the texts in them, or after them, that are learned; and their tokens.
 
 Memory dropout: a lesson is read with a random share of its removable units gone, from none to all, so that a prompt
 that λ has pruned is nothing new to the model.

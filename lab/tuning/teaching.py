@@ -258,7 +258,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _digest(course: Course) -> str:
-    """Return a hash of all lessons, so that a training on other data is not gone on from."""
+    """Return a hash of all lessons, so that a training on other data is not resumed."""
     digest = hashlib.blake2b(digest_size=16)
     for lesson in (*course.lessons, *course.held_out):
         digest.update(lesson.prompt.model_dump_json().encode())

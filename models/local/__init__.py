@@ -1,1 +1,1 @@
-"""Models whose weights are on this machine: attention, scores, decoding by grammar, embedders."""
+"""Models with weights on this machine: attention, scores, decoding by grammar, embedders."""

@@ -47,7 +47,7 @@ from tertulia.state.records import Reply
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
 _BATCH_BYTES = 1 << 30
 
-#: Tokens of a text whose probabilities are computed at once: each takes a number for every token of the vocabulary.
+#: How many tokens' probabilities are computed at once: each takes a number for every token of the vocabulary.
 _READ_AT_ONCE = 256
 
 
@@ -224,7 +224,7 @@ class CausalLanguageModel:
         return answers
 
     def _room_of(self, question: Question) -> tuple[RenderedPrompt, int]:
-        """Return the prompt of a question, and how many tokens may be read behind it."""
+        """Return the prompt of a question, and how many tokens may be read after it."""
         if isinstance(question, Likelihood):
             return question.prompt, question.reply.text_tokens[1]
         if isinstance(question, NextOption):

@@ -153,7 +153,7 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
 def text_logits(
     text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest, tokenizer: Tokenizer
 ) -> Tensor:
-    """Return the logits from which a text goes on: without repetitions, and with its context amplified.
+    """Return the logits of a text's next token: without repetitions, and with its context amplified.
 
     The context decides which word comes, the model alone how it is spelled: names would get letters of others.
     """
@@ -271,7 +271,7 @@ def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
 
 
 def continues_word(text: Sequence[int], token: int, tokenizer: Tokenizer) -> bool:
-    """Return whether a token goes on with a word: what may not be repeated is kept from beginning, never broken off.
+    """Return whether a token continues a word: a banned repetition may not begin, but is never broken off.
 
     Else a name that was said before would end in other letters. A sign of a script without spaces is a word by itself.
     """

@@ -24,10 +24,10 @@ from tertulia.state.text import first_line
 
 K = TypeVar("K")
 
-#: Pictures whose tensors are kept, and whose tokens are, those used last.
+#: How many pictures' tensors, and tokens, are kept: those used last.
 _KEPT, _KEPT_TOKENS = 8, 4096
 
-#: What a processor returns by token; what it returns beside is by picture.
+#: A processor's outputs by token; all others are by picture.
 _BY_TOKEN = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "labels")
 
 #: Stands for the text of a message in which the place of a picture is looked for.
@@ -45,7 +45,7 @@ class PictureInputs:
     token_types: dict[str, Tensor]
 
     def for_tokens(self, count: int, model: Any) -> dict[str, Tensor]:
-        """Return the arguments for a forward pass over the first tokens of the prompt, and text behind them."""
+        """Return the arguments for a forward pass over the first tokens of the prompt, followed by text."""
         types = {
             name: nn.functional.pad(kinds[:count], (0, max(0, count - len(kinds))))[None]
             for name, kinds in self.token_types.items()
@@ -235,7 +235,7 @@ def probe_picture() -> Image.Image:
 
 
 def _markups(processor: ProcessorMixin) -> list[str]:
-    """Return what may stand in a text for a picture: what the chat template writes, then the processor's tokens."""
+    """Return the possible placeholders of a picture: what the chat template writes, then the processor's tokens."""
     markups = []
     if processor.chat_template:
         text = {"type": "text", "text": _TEXT}

@@ -57,7 +57,7 @@ def _content(units: Sequence[Unit], lookup: PictureLookup | None) -> Content:
 
 
 def _user_shows_pictures(prompt: Prompt) -> list[tuple[str, list[Unit]]]:
-    """Return the units as messages, in which pictures are the user's, and so is what the system says behind them.
+    """Return the units as messages, in which pictures, and system texts after them, have the user's role.
 
     Servers take pictures in no other message, and many take the system's first or not at all.
     """

@@ -1,4 +1,4 @@
-"""Names of chat models, and the providers behind them: packages, keys, what a name must look like.
+"""Names of chat models, and their providers: packages, keys, the form of a name.
 
 A name is `PROVIDER:NAME`, or `http://HOST:PORT/v1#NAME` for a server of the user's that speaks OpenAI's protocol; of
 several servers of one model, `http://HOST:PORT/v1,http://HOST:PORT/v1#NAME`.
@@ -49,7 +49,7 @@ PROVIDERS = {
     "bedrock_converse": _by_pip("langchain-aws", None),
 }
 
-#: An address whose host every library reads alike.
+#: Addresses in a form that every library parses alike.
 _ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[^\s?#@\\,]*)?", re.ASCII | re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 

@@ -36,7 +36,7 @@ class RemoteRequests:
     """The requests to one model; used in `event_loop` only."""
 
     def __init__(self, model: str, parameters: Parameters, servers: Sequence[Server], report: Report) -> None:
-        """Note the limits, which hold for each server, and whose keys are kept out of messages.
+        """Note the limits, which hold for each server; keys of servers are kept out of messages.
 
         `report` is called whenever a request waits, and when none waits any more.
         """

@@ -2,7 +2,7 @@
 
 1. A request goes to the server that has the fewest in flight, and to none that has as many as it may.
 2. A server that has failed several times on end rests, longer each time; then it gets one request, until one succeeds.
-   Where all of them rest, nobody does: retries wait by themselves.
+   If all of them rest, none does: retries wait by themselves.
 3. Requests wait for a free server in the order in which they came.
 
 Used in one event loop.

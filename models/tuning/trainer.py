@@ -246,7 +246,7 @@ def _write_text(file: Path, text: str) -> None:
 
 
 def _replacing(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place and move it there, so that it is there whole or not at all."""
+    """Write a file under another name and move it to its place, so that it is there whole or not at all."""
     part = file.with_name(f".{file.name}.part")
     try:
         write(part)
