@@ -249,8 +249,7 @@ class RehearsalModel:
 class RehearsalEmbedder:
     """Implements `state.language_model.Embedder`: a bag of lower-cased words, hashed to 64 dimensions."""
 
-    def __init__(self, id: str = "rehearsal") -> None:
-        self.id = id
+    id = "rehearsal"
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text; one without words has a fixed vector."""
