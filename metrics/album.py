@@ -22,17 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tertulia.metrics.diversity import words
+from tertulia.metrics.statistics import ROUNDING, t_quantile
 from tertulia.metrics.variety import expected_distinct
 from tertulia.state.album import CALLS
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
 from tertulia.state.text import folded
-
-#: How sure an interval is.
-_CONFIDENCE = 0.95
-
-#: What is left of a difference between equal figures.
-_ROUNDING = 1e-12
 
 #: Lengths of n-grams.
 _N = (1, 2, 3)
@@ -223,13 +218,11 @@ def _half_width(without: Sequence[float], agents: int | None = None) -> float | 
     agents = len(without) if agents is None else agents
     if agents < 2:
         return None
-    from scipy.stats import t
-
     mean = sum(without) / len(without)
     error = sqrt((len(without) - 1) / len(without) * sum((value - mean) ** 2 for value in without))
-    if error <= _ROUNDING:
+    if error <= ROUNDING:
         return None
-    return float(t.ppf((1 + _CONFIDENCE) / 2, agents - 1)) * error
+    return t_quantile(agents) * error
 
 
 # --- figures, and what they are without each agent ------------------------------------------------------------------

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from pydantic import Field
 
+from tertulia.metrics.statistics import t_quantile
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.records import Record, Turn
 
@@ -29,8 +30,6 @@ SCORING_KEY: Mapping[str, tuple[int, ...]] = {
     "neuroticism": (4, -9, 14, 19, -24, 29, -34, 39),
     "openness": (5, 10, 15, 20, 25, 30, -35, 40, -41, 44),
 }
-
-_CONFIDENCE = 0.95
 
 #: Scores that differ by no more than this are equal, but for rounding.
 _ROUNDING = 1e-9
@@ -172,10 +171,8 @@ def mean_interval(values: Sequence[float]) -> tuple[float | None, float | None, 
         return None, None, None
     if len(values) < 2:
         return float(values[0]), None, None
-    from scipy.stats import t
-
     n, (mean, deviation) = len(values), _mean_and_deviation(values)
-    half = float(t.ppf((1 + _CONFIDENCE) / 2, n - 1)) * deviation / n**0.5
+    half = t_quantile(n) * deviation / n**0.5
     return mean, mean - half, mean + half
 
 

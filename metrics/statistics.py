@@ -234,12 +234,12 @@ def interval(
     values: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float | None, float | None, Method | None]:
     """Return the bounds of the interval of a mean of independent cases, and its method; all `None` if there is none."""
-    from scipy.stats import bootstrap, norm, t
+    from scipy.stats import bootstrap, norm
 
     count = len(values)
     if count < 2 or max(values) - min(values) <= ROUNDING * max(1.0, abs(max(values, key=abs))):
         return None, None, None
-    quantile = float(t.ppf((1 + confidence) / 2, count - 1))
+    quantile = t_quantile(count, confidence)
     if count < BOOTSTRAP_CASES:
         half = quantile * float(np.std(values, ddof=1)) / sqrt(count)
         return float(np.mean(values)) - half, float(np.mean(values)) + half, "student"
@@ -279,7 +279,7 @@ def trials_that_decide(found: Contrast) -> Needed | None:
         spread = float(np.var([*found.by_case.values()], ddof=1))
         return Needed(trials=None, trials_known=False, cases=_cases_needed(abs(found.value), spread, found.cases + 1))
     per_case = found.trials / found.cases
-    allowed = found.cases * (found.value / _quantile(found.cases)) ** 2  # variance of a case's difference, at most
+    allowed = found.cases * (found.value / t_quantile(found.cases)) ** 2  # variance of a case's difference, at most
     trials = None
     if allowed > found.between:
         trials = max(ceil(found.within / (allowed - found.between)), int(per_case) + 1)
@@ -298,7 +298,7 @@ def _cases_needed(difference: float, variance: float, least: int) -> int | None:
     """Return the smallest number of cases, from `least` on, whose interval would exclude 0."""
 
     def is_enough(cases: int) -> bool:
-        return difference > _quantile(cases) * sqrt(variance / cases)
+        return difference > t_quantile(cases) * sqrt(variance / cases)
 
     low, high = least, MOST
     if least > MOST or not is_enough(high):
@@ -309,10 +309,11 @@ def _cases_needed(difference: float, variance: float, least: int) -> int | None:
     return low
 
 
-def _quantile(cases: int) -> float:
+def t_quantile(count: int, confidence: float = CONFIDENCE) -> float:
+    """Return the half width of Student's interval of a mean of so many values, in standard errors."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, cases - 1))
+    return float(t.ppf((1 + confidence) / 2, count - 1))
 
 
 def _jackknife_variance(left: Sequence[float]) -> float:
