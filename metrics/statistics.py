@@ -233,7 +233,10 @@ def effect_size(differences: Sequence[float]) -> float | None:
 def interval(
     values: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float | None, float | None, Method | None]:
-    """Return the bounds of the interval of a mean of independent cases, and its method; all `None` if there is none."""
+    """Return the bounds of the interval of a mean of independent cases, and its method; all `None` if there is none.
+
+    The confidence is in (0, 1).
+    """
     from scipy.stats import bootstrap, norm
 
     count = len(values)
