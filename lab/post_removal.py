@@ -1,4 +1,4 @@
-"""Score pruned prompts of stored turns anew, to see where the attention went (APP Fig. 5a).
+"""Score the pruned prompts of stored turns again, to see where the attention went (APP Fig. 5a).
 
 Scores are drawn as in a run: responses to the prompt are generated, and the attention that they pay is averaged
 (APP §3.1, Eq. 1). Nothing of it is stored. Scores of the full prompt are those of the run if the same model drew them
@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from tertulia.metrics.post_removal import PostRemoval, mean_post_removal, post_removal
 from tertulia.nodes.scorers.attention import scoring_request
 from tertulia.prompts.remove import remove_units
-from tertulia.reading.what_if import removed_at
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
@@ -23,46 +22,26 @@ from tertulia.state.store import Store
 BATCH = 10
 
 
-async def post_removal_of_run(
-    store: Store, run: RunRecord, model: LanguageModel, factors: Sequence[float] = ()
-) -> dict[float, PostRemoval]:
-    """Return where attention goes in the prompts of a run, the mean over its turns, by λ.
-
-    Args:
-        store: Where the run is stored.
-        run: The run.
-        model: A model that shows its attention; for Fig. 5a, the one that spoke.
-        factors: λ, each in [0, 1], whose removal is looked at in the prompts of the run; without any, the removal that
-            took place, under the run's own λ.
+async def post_removal_of_run(store: Store, run: RunRecord, model: LanguageModel) -> PostRemoval:
+    """Return where attention goes in the prompts of a run, the mean over its turns (Fig. 5a: by the model that spoke).
 
     Raises:
-        NotFoundError: No turn has a prompt, or other λ are asked for and nothing was scored.
+        NotFoundError: No turn has a prompt.
         AttentionUnavailableError: The model does not show its attention.
     """
     records = [store.turn_record(run.run, turn.turn) for turn in store.turns(run.run)]
-    prompts = [(record, store.prompt(record.prompt)) for record in records if record.prompt is not None]
-    if not prompts:
+    removals = [
+        (record, store.prompt(record.prompt), record.removed) for record in records if record.prompt is not None
+    ]
+    if not removals:
         raise NotFoundError(f"no turn of run {run.run} has a prompt; look into a run in which a model speaks")
-    found = {}
-    for factor in factors or (Parameters.of_record(run.parameters).removal_factor,):
-        removals = [
-            (record, prompt, removed_at(run, record, prompt, factor) if factors else record.removed)
-            for record, prompt in prompts
-        ]
-        found[factor] = mean_post_removal(await post_removal_of_turns(run, removals, model))
-    return found
+    return mean_post_removal(await post_removal_of_turns(run, removals, model))
 
 
 async def post_removal_of_turns(
     run: RunRecord, removals: Sequence[tuple[TurnRecord, Prompt, Collection[str]]], model: LanguageModel
 ) -> list[PostRemoval]:
-    """Return where attention goes in the prompts of some turns.
-
-    Args:
-        run: The run.
-        removals: The turns, each with its full prompt and the ids of the units that are removed from it.
-        model: A model that shows its attention.
-    """
+    """Return where attention goes in the prompts of turns, each with its full prompt and the ids of removed units."""
     full = [_recorded(record, model) for record, _, _ in removals]
     asked = [
         *((record, prompt) for (record, prompt, _), scores in zip(removals, full, strict=True) if scores is None),
@@ -84,7 +63,6 @@ def _recorded(record: TurnRecord, model: LanguageModel) -> dict[str, float] | No
 async def _scores(
     run: RunRecord, prompts: Sequence[tuple[TurnRecord, Prompt]], model: LanguageModel
 ) -> list[dict[str, float]]:
-    """Return the attention score of every unit of prompts, averaged over fresh responses."""
     questions = [_question(run, record, prompt, model) for record, prompt in prompts]
     if not isinstance(model, BatchingModel):
         return [(await model.generate_scored(asked.request, asked.options))[1] for asked in questions]

@@ -1,4 +1,4 @@
-"""How stable scores are, and what is removed by them, when the scoring responses are drawn anew.
+"""Measure how stable scores and the removal by them are when the scoring responses are drawn again.
 
 Algorithm 1 scores a prompt by a few drawn responses (APP §3.1). Here the responses to stored prompts are drawn again, a
 few times over, and each pair of draws is compared: by the ranks of its scores, and by what each walk removes at several
@@ -25,6 +25,7 @@ from tertulia.state.parameters import Parameters, Walk
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, RunRecord
 from tertulia.state.store import Store
+from tertulia.state.text import counted
 
 #: λ at which removed sets are compared.
 FACTORS = (0.25, 0.5, 0.75)
@@ -42,13 +43,7 @@ Scores = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over prompts, and its 95 % interval; `None` where a single prompt has none.
-
-    Attributes:
-        mean: The mean.
-        low, high: The ends.
-        n: How many prompts.
-    """
+    """A mean over prompts, and its 95 % interval; `None` where a single prompt has none."""
 
     mean: float
     low: float | None
@@ -81,14 +76,9 @@ class WalkStability:
 
 @dataclass(frozen=True)
 class Stability:
-    """How stable the scores of some prompts are, and what is removed by them.
+    """How stable the scores of some prompts are over draws of responses, and the removal by walk and λ.
 
-    Attributes:
-        prompts: How many prompts.
-        draws: How often the responses were drawn.
-        responses: The responses of a draw.
-        correlation: Spearman's ρ of two draws' scores over the removable units; `None` where all are alike.
-        walks: By walk and λ.
+    The correlation is Spearman's ρ of two draws' scores over the removable units; `None` where all are alike.
     """
 
     prompts: int
@@ -101,14 +91,7 @@ class Stability:
 def measure_stability(
     store: Store, runs: Sequence[RunRecord], access: ModelAccess, draws: int, show: Callable[[str], object] = str
 ) -> Stability:
-    """Return how stable the scores of all scored turns of runs are.
-
-    Args:
-        store: Where the runs are stored.
-        runs: Runs of the same model and number of responses.
-        access: What opening the model needs.
-        draws: How often the responses are drawn, at least 2.
-        show: Is told which turn comes.
+    """Return how stable the scores of all scored turns of runs are, over at least 2 draws.
 
     Raises:
         NotFoundError: No turn of theirs was scored.
@@ -244,8 +227,8 @@ def stability_document(stability: Stability, runs: Sequence[RunRecord]) -> Docum
 
 def stability_page(stability: Stability, runs: Sequence[RunRecord]) -> list[str]:
     """Return the figures as Markdown."""
+    prompts = counted(stability.prompts, "prompt")
     drawn = f"{stability.draws} draws of {stability.responses} responses"
-    prompts = "1 prompt" if stability.prompts == 1 else f"{stability.prompts} prompts"
     ranks = "none, as all scores are alike" if stability.correlation is None else _cell(stability.correlation, 3)
     return [
         f"{prompts}, {drawn} to each, {runs[0].model}; in brackets the 95 % interval over prompts.",

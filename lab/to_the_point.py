@@ -11,19 +11,11 @@ from tertulia.worlds.catalog import resolve
 
 
 def to_the_point_of_scenarios(
-    dialogues: Mapping[str, Sequence[Dialogue]],
-    embedder: Embedder,
-    others: Sequence[str] = (),
-    names: Mapping[str, Sequence[str]] | None = None,
+    dialogues: Mapping[str, Sequence[Dialogue]], embedder: Embedder, others: Sequence[str] = ()
 ) -> dict[str, ToThePoint]:
-    """Return how much to the point the dialogues of two-party scenarios are, by scenario.
+    """Return how much to the point the dialogues of two-party scenarios are, by scenario as `tertulia run` takes it.
 
-    Args:
-        dialogues: By scenario, as `tertulia run` takes it. Meetings and populations, which are no cases of two, are
-            passed over.
-        embedder: Compares utterances with the texts of cases.
-        others: Further scenarios among which each is looked for.
-        names: By scenario, further names that its people have in the dialogues (`names` of a setting).
+    Each is looked for among these scenarios and the other ones. Meetings and populations are passed over.
 
     Raises:
         NotFoundError: There is no such scenario.
@@ -31,11 +23,10 @@ def to_the_point_of_scenarios(
     """
     starts = {scenario: resolve(scenario) for scenario in dict.fromkeys((*dialogues, *others))}
     cases = {scenario: start for scenario, start in starts.items() if isinstance(start, Case)}
-    people = {scenario: (*case.names, *(names or {}).get(scenario, ())) for scenario, case in cases.items()}
     masked = {
-        scenario: [[without_names(text, people[scenario]) for _, text in dialogue] for dialogue in of_scenario]
-        for scenario, of_scenario in dialogues.items()
-        if scenario in cases
+        scenario: [[without_names(text, case.names) for _, text in dialogue] for dialogue in dialogues[scenario]]
+        for scenario, case in cases.items()
+        if scenario in dialogues
     }
-    texts = {s: [without_names(text, people[s]) for text in texts_of_case(case)] for s, case in cases.items()}
+    texts = {s: [without_names(text, case.names) for text in texts_of_case(case)] for s, case in cases.items()}
     return to_the_point(masked, texts, embedder)

@@ -22,17 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tertulia.metrics.diversity import words
+from tertulia.metrics.statistics import ROUNDING, t_quantile
 from tertulia.metrics.variety import expected_distinct
 from tertulia.state.album import CALLS
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
 from tertulia.state.text import folded
-
-#: How sure an interval is.
-_CONFIDENCE = 0.95
-
-#: What is left of a difference between equal figures.
-_ROUNDING = 1e-12
 
 #: Lengths of n-grams.
 _N = (1, 2, 3)
@@ -100,12 +95,12 @@ class AlbumExchange(Record):
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure with all that its interval is taken of.
+    """A figure with the data of its interval.
 
     Attributes:
-        value: The figure; `None` where there is nothing to take it of.
-        n: The number of texts, or of exchanges, that it is taken over.
-        without: The figure without each agent, by agent; those without whom nothing is left are not in it.
+        value: The figure; `None` where there is nothing to measure.
+        n: The number of texts, or of exchanges.
+        without: The figure without each agent; agents without whom nothing is left are missing.
     """
 
     value: float | None
@@ -114,14 +109,9 @@ class Measured:
 
 
 class Estimate(Record):
-    """A figure with its 95 % interval, or the difference of two.
+    """A figure with its 95 % interval, or the difference of two; n is of texts or exchanges, of a difference of agents.
 
     There is no interval where there are too few agents, or the figure is the same without each of them.
-
-    Attributes:
-        value: The figure.
-        ci_low, ci_high: The bounds of the interval.
-        n: Of texts, or exchanges; of a difference, of agents.
     """
 
     value: float | None
@@ -228,20 +218,17 @@ def _half_width(without: Sequence[float], agents: int | None = None) -> float | 
     agents = len(without) if agents is None else agents
     if agents < 2:
         return None
-    from scipy.stats import t
-
     mean = sum(without) / len(without)
     error = sqrt((len(without) - 1) / len(without) * sum((value - mean) ** 2 for value in without))
-    if error <= _ROUNDING:
+    if error <= ROUNDING:
         return None
-    return float(t.ppf((1 + _CONFIDENCE) / 2, agents - 1)) * error
+    return t_quantile(agents) * error
 
 
 # --- figures, and what they are without each agent ------------------------------------------------------------------
 
 
 def _mean(values: Iterable[tuple[str, float]]) -> Measured:
-    """Return the mean of the values of agents."""
     sums: dict[str, float] = {}
     counts: Counter[str] = Counter()
     for agent, value in values:
@@ -269,7 +256,6 @@ def _similarity(vectors: Iterable[tuple[str, NDArray[np.float64] | None]]) -> Me
 
 
 def _counted(chosen: Sequence[tuple[str, str]], figure: Callable[[Counter[Hashable]], float]) -> Measured:
-    """Return a figure of how often each thing was chosen."""
     if not chosen:
         return Measured(None, 0)
     counts: Counter[Hashable] = Counter(thing for _, thing in chosen)
@@ -279,13 +265,7 @@ def _counted(chosen: Sequence[tuple[str, str]], figure: Callable[[Counter[Hashab
 
 
 def _distinct(grams: Sequence[tuple[str, Hashable]], agents: Sequence[str], size: int | None = None) -> Measured:
-    """Return distinct over all n-grams.
-
-    Args:
-        grams: The n-grams, each with who wrote it.
-        agents: Who wrote each text.
-        size: Return what is to be expected of so many n-grams.
-    """
+    """Return distinct over all n-grams, each given with its writer; with a size, its expectation in such a sample."""
     counts, by_agent = Counter(gram for _, gram in grams), _by_agent(grams)
     total, kinds = counts.total(), Counter(counts.values())
     without = {}
@@ -301,7 +281,6 @@ def _distinct(grams: Sequence[tuple[str, Hashable]], agents: Sequence[str], size
 
 
 def _grams(exchanges: Sequence[AlbumExchange], call: str, n: int) -> list[tuple[str, Hashable]]:
-    """Return the n-grams of the texts of a call, each with who wrote it."""
     texts = [(exchange.speaker(call), exchange.words[call]) for exchange in exchanges]
     return [(agent, gram) for agent, text in texts for gram in zip(*(text[skip:] for skip in range(n)), strict=False)]
 

@@ -72,7 +72,7 @@ class Steering(Line):
 
     @property
     def followed(self) -> bool:
-        """Whether at least half of the next lines stay with it; nobody follows where nobody speaks."""
+        """Whether at least half of the next lines stay with it, and there are any."""
         return bool(self.followed_by) and 2 * len(self.followed_by) >= self.next
 
 
@@ -134,11 +134,10 @@ def behaviour(
 
     Args:
         people: Who may take part.
-        lines: All utterances in their order.
         vectors: A vector of unit length for each line.
-        characters: Everybody as they entered a meeting; `None` for a dialogue of two.
-        assessments: By round and agent, their assessment; `None` for a dialogue of two.
-        needs: By round and agent, the mechanisms that they chose; `None` for a dialogue of two.
+        characters: Everybody as they entered a meeting.
+        assessments, needs: By round and agent, their assessment, and the mechanisms that they chose; these and the
+            characters are `None` for a dialogue of two.
     """
     steering = [_steering(index, lines, vectors, needs or {}) for index in _indices_of_act("steers", lines) if index]
     mediation = [_mediation(index, lines) for index in _indices_of_act("mediates", lines)]
@@ -186,7 +185,6 @@ def _indices_of_act(act: str, lines: Sequence[LabelledLine]) -> list[int]:
 
 
 def _next_by_others(index: int, lines: Sequence[LabelledLine]) -> list[int]:
-    """Return the indices of the lines of other speakers among those that follow."""
     return [i for i in range(index + 1, min(index + 1 + NEXT, len(lines))) if lines[i].speaker != lines[index].speaker]
 
 

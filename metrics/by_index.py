@@ -1,4 +1,4 @@
-"""Measure diversity utterance by utterance: over those that stand at the same place of the dialogues of a case.
+"""Measure diversity by utterance index: over the utterances at the same place in the dialogues of a case.
 
 An utterance is embedded by itself, without who speaks. Indices count from 0; at an index count the dialogues that reach
 it, so later figures are of fewer and longer dialogues.
@@ -11,7 +11,7 @@ from itertools import chain
 
 from pydantic import Field
 
-from tertulia.metrics.diversity import Dialogue, distinct_n, mean, mean_pairwise_cosine, words_per_utterance
+from tertulia.metrics.diversity import Dialogue, distinct_n, mean_pairwise_cosine, mean_record, words_per_utterance
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
 
@@ -29,15 +29,10 @@ class IndexFigures(Record):
     len: float | None = Field(description="words per utterance")
 
 
-_MEANS = ("sim", "dist1", "dist2", "dist3", "len")
-
-
 def by_index(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, list[IndexFigures]]:
     """Return the figures of every case by index; all utterances that have a pair are embedded in one batch.
 
-    Args:
-        cases: The dialogues of each case.
-        embedder: Embeds the utterances for the similarity; with `None`, similarities are `None`.
+    Without an embedder, similarities are `None`.
     """
     columns = {case: _columns(dialogues) for case, dialogues in cases.items()}
     paired = (text for utterances in chain(*columns.values()) if len(utterances) > 1 for _, text in utterances)
@@ -50,27 +45,14 @@ def by_index(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None)
 
 
 def mean_by_index(figures: Iterable[Sequence[IndexFigures]]) -> list[IndexFigures]:
-    """Return the mean of each figure at each index over the cases that have it.
-
-    Args:
-        figures: The figures of every case, from index 0 on.
-    """
+    """Return the mean of each figure at each index (from 0) over the cases that have it."""
     figures = list(figures)
     longest = max(map(len, figures), default=0)
     reached = [[case[index] for case in figures if len(case) > index] for index in range(longest)]
-    return [
-        IndexFigures(
-            index=index,
-            cases=sum(found.cases for found in of_index),
-            n=sum(found.n for found in of_index),
-            **{name: mean(getattr(found, name) for found in of_index) for name in _MEANS},
-        )
-        for index, of_index in enumerate(reached)
-    ]
+    return [mean_record(IndexFigures, of_index, ("cases", "n"), index=index) for index, of_index in enumerate(reached)]
 
 
 def _columns(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
-    """Return the utterances at each index."""
     longest = max(map(len, dialogues), default=0)
     return [[dialogue[index] for dialogue in dialogues if len(dialogue) > index] for index in range(longest)]
 
@@ -83,8 +65,6 @@ def _figures(index: int, utterances: Dialogue, vectors: Mapping[str, Sequence[fl
         sim=mean_pairwise_cosine([vectors[text] for _, text in utterances])
         if vectors and len(utterances) > 1
         else None,
-        dist1=distinct_n([utterances], 1),
-        dist2=distinct_n([utterances], 2),
-        dist3=distinct_n([utterances], 3),
+        **{f"dist{n}": distinct_n([utterances], n) for n in (1, 2, 3)},
         len=words_per_utterance([utterances]),
     )

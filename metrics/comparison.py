@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tertulia.state.album import Exchange
-from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from tertulia.state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Record, RunRecord, TurnRecord
@@ -25,17 +25,14 @@ Document = Mapping[str, Any]
 #: Fields of a run's record that identify it, and say nothing about its contents.
 _IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created", "trial")
 
-#: The field of a memory stream that says whose simulation it is in; what it holds shows in the prompts.
+#: The field of a memory stream that names its simulation; the memories themselves show in the prompts.
 _IDENTITY_OF_A_STREAM = ("simulation",)
 
-#: What is not compared: these, and the sources of Python objects, whose hashes are.
+#: Not compared: these, and the sources of Python objects; their hashes are compared.
 _NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions": {"__all__": {"code"}}}
 
 #: Steps of cognition, in the order in which they happen.
 _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
-
-#: The part of a turn that comes before its own utterance.
-_BEFORE_THE_TURN = ("plan",)
 
 #: The fields of a bid on how much an agent wanted to speak; the others are on the latency.
 _WILLINGNESS = {"parts", "willingness", "willing"}
@@ -60,7 +57,6 @@ class TurnComparison:
     """The comparison of a turn of two runs; turn 0 is the preparation.
 
     Attributes:
-        turn: Its number.
         a, b: Its documents (see `turn_documents`); `None` in a run that does not have it.
         differences: In the order in which things happen; empty where only one of the runs has the turn.
     """
@@ -110,18 +106,14 @@ class Comparison:
 def compare_runs(store: Store, a: RunRecord, b: RunRecord) -> Comparison:
     """Compare two runs of a store; a dialogue and a meeting are compared in what both have."""
     settings = differences(*settings_documents(a, store.start(a.run), b, store.start(b.run)))
-    return Comparison(tuple(settings), compare_turns(turn_documents(store, a.run), turn_documents(store, b.run)))
-
-
-def compare_turns(a: Mapping[int, Document], b: Mapping[int, Document]) -> tuple[TurnComparison, ...]:
-    """Compare the turns of two runs, by number."""
-    return tuple(_compared(number, a.get(number), b.get(number)) for number in sorted({*a, *b}))
+    turns_a, turns_b = turn_documents(store, a.run), turn_documents(store, b.run)
+    numbers = sorted({*turns_a, *turns_b})
+    return Comparison(tuple(settings), tuple(_compared(n, turns_a.get(n), turns_b.get(n)) for n in numbers))
 
 
 def _compared(turn: int, a: Document | None, b: Document | None) -> TurnComparison:
-    if a is None or b is None:
-        return TurnComparison(turn, a, b)
-    return TurnComparison(turn, a, b, tuple(differences(a, b)))
+    both = a is not None and b is not None
+    return TurnComparison(turn, a, b, tuple(differences(a, b)) if both else ())
 
 
 def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Difference]:
@@ -160,7 +152,7 @@ def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Star
 
 
 def _record_document(run: RunRecord) -> dict[str, Any]:
-    """Return the record of a run; parameters that came after it are as they are when it goes on."""
+    """Return the record of a run; later parameters have the values with which it would be resumed."""
     document = run.model_dump(mode="json", exclude=_NOT_COMPARED)
     parameters = Parameters.of_record(document["parameters"]).model_dump(mode="json")
     named = {run.model, *(participant.model for participant in run.participant_models.values())}
@@ -198,32 +190,27 @@ def turn_documents(store: Store, run: str) -> dict[int, Document]:
     minds = _minds(store, run)
     calls: dict[int, dict[str, dict[str, Document]]] = {}
     for call in store.calls(run):
-        calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = _call_document(
-            call
-        )
+        document = call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
+        calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = document
     documents: dict[int, Document] = {0: {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}}
     exchanges = {turn: exchange for (turn, _), exchange in store.steps(run, "exchange", Exchange).items()}
     for turn in store.turns(run):
         record, candidates = store.turn_record(run, turn.turn), store.candidates(run, turn.turn)
-        parts = _part_documents(store, run, turn.turn) if turn.turn in exchanges else {}
-        exchange = {"exchange": exchanges[turn.turn].model_dump(mode="json")} if turn.turn in exchanges else {}
+        before: dict[str, Document] = {}
+        after: dict[str, Document] = {}
+        if turn.turn in exchanges:
+            for part, of_part in store.parts(run, turn.turn).items():
+                where = before if part == "plan" else after  # its own utterance is the question
+                where[part] = _utterance_document(of_part, store.candidates(run, turn.turn, part))
+            before["exchange"] = exchanges[turn.turn].model_dump(mode="json")
         documents[turn.turn] = {
             **minds.get(turn.turn, _no_mind()),
-            **{part: document for part, document in parts.items() if part in _BEFORE_THE_TURN},
-            **exchange,
+            **before,
             **_utterance_document(record, candidates),
-            **{part: document for part, document in parts.items() if part not in _BEFORE_THE_TURN},
+            **after,
             "calls": calls.get(turn.turn, {}),
         }
     return documents
-
-
-def _part_documents(store: Store, run: str, turn: int) -> dict[str, Document]:
-    """Return the documents of the further utterances of a turn."""
-    return {
-        part: _utterance_document(record, store.candidates(run, turn, part))
-        for part, record in store.parts(run, turn).items()
-    }
 
 
 def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:
@@ -289,16 +276,12 @@ def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> 
     }
 
 
-def _call_document(call: Call) -> Document:
-    return call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
-
-
 # --- in a turn ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ScoreDifference:
-    """The unit whose scores differ most, of those that both runs scored, and the number of units that differ."""
+    """The unit with the largest difference in scores, of those that both runs scored, and how many units differ."""
 
     unit: str
     a: float
@@ -307,7 +290,7 @@ class ScoreDifference:
 
 
 def largest_score_difference(a: Document, b: Document) -> ScoreDifference | None:
-    """Return the unit of a turn whose scores differ most; `None` where no unit that both scored differs."""
+    """Return the unit of a turn with the largest difference in scores; `None` if no unit that both scored differs."""
     scores_a, scores_b = (document["scores"]["units"] or {} for document in (a, b))
     differing = [unit for unit in scores_a if unit in scores_b and scores_a[unit] != scores_b[unit]]
     if not differing:

@@ -1,4 +1,4 @@
-"""Sum what a run cost: calls of models, tokens and time, by any key such as agent and step."""
+"""Sum the cost of a run: calls of models, tokens and time, by any key such as agent and step."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,13 +8,7 @@ from tertulia.state.cognition import Call
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of some calls.
-
-    Attributes:
-        calls: Their number.
-        prompt_tokens, reply_tokens: Tokens read and written, of the calls of which they are known.
-        seconds: Wall-clock time; calls of a batch have equal shares of it.
-    """
+    """The cost of some calls: tokens where known, and wall-clock time, of which calls of a batch have equal shares."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -31,12 +25,7 @@ class Cost:
 
 
 def cost_by(calls: Iterable[Call], key: Callable[[Call], tuple[str, ...]]) -> dict[tuple[str, ...], Cost]:
-    """Return the cost of calls by a key, in the order in which the keys first occur.
-
-    Args:
-        calls: The calls, at most each once.
-        key: Such as agent and node.
-    """
+    """Return the cost of calls by a key, such as agent and node, in the order in which the keys first occur."""
     costs: dict[tuple[str, ...], Cost] = {}
     for call in calls:
         cost = Cost(1, call.prompt_tokens or 0, call.reply_tokens or 0, call.seconds or 0.0)

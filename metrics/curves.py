@@ -22,11 +22,7 @@ class Trend(Record):
 
 
 def trend(points: Sequence[tuple[float, Sample]]) -> Trend:
-    """Return how a figure moves along a curve, over the cases that have all its points.
-
-    Args:
-        points: Positions, such as values of λ, and the figures there; at least two different positions.
-    """
+    """Return how a figure moves over two or more positions, such as λ, over the cases that have all of them."""
     positions = np.asarray([position for position, _ in points])
     samples = [sample for _, sample in points]
     centred = positions - positions.mean()
@@ -49,17 +45,10 @@ def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
 
 
 def trend_over_time(times: Mapping[str, float], values: Mapping[str, float]) -> Contrast:
-    """Return the slope of a figure over the times of its cases, with its 95 % interval (Theil and Sen).
+    """Return the slope of a figure per unit of time over its cases, with its 95 % interval (Theil and Sen).
 
     Each case is one point, so that nothing is averaged: the interval follows from the order of the points alone, and
-    needs five of them, as fewer are in one order by chance more than once in twenty times.
-
-    Args:
-        times: Of each case, in any unit.
-        values: The figures, or differences, of the cases.
-
-    Returns:
-        The slope per unit of time; `by_case` has the figures themselves.
+    needs five of them, as fewer are in one order by chance more than once in twenty times. `by_case` has the figures.
     """
     from scipy.stats import theilslopes
 
@@ -85,10 +74,7 @@ def trend_over_time(times: Mapping[str, float], values: Mapping[str, float]) -> 
 def efficiency(better: Sequence[tuple[Sample, Sample]], worse: Sequence[tuple[Sample, Sample]]) -> Contrast:
     """Return how much higher a curve lies than another, on average over the positions that both reach.
 
-    Position and height are both measured, such as the share of words removed and dist-3, at each λ.
-
-    Args:
-        better, worse: The points of each curve: their positions and their heights, each by case.
+    Position and height are both measured by case, such as the share of words removed and dist-3, at each λ.
     """
     samples = [sample for point in (*better, *worse) for sample in point]
     return statistic(samples, lambda values: _height_above(values, 2 * len(better)))

@@ -23,11 +23,9 @@ _MOST_BYTES, _MOST_LINE_BYTES, _MOST_DOCUMENT_BYTES = 512 * 10**6, 16 * 10**6, 6
 
 
 def read_dialogues(path: Path) -> Iterator[FileDialogue]:
-    """Yield the dialogues of a file.
+    """Yield the dialogues of a file of dialogues or of exported runs, which is read once.
 
-    Args:
-        path: A file of dialogues or of exported runs, read once. A case is named by a text or an integer; further keys
-            are passed over, and so are blank lines.
+    A case is named by a text or an integer; further keys, and blank lines, are passed over.
 
     Raises:
         NotFoundError: There is no such file.
@@ -47,7 +45,7 @@ def _entries(path: Path) -> Iterator[Entry]:
         if number == 1 and _opens_document(line):
             yield from _document([(number, line), *lines], path)
             return
-        yield where, _parsed(line, where)
+        yield where, _object(_parsed(line, where), where)
 
 
 def _opens_document(line: str) -> bool:
@@ -56,17 +54,10 @@ def _opens_document(line: str) -> bool:
 
 
 def _document(lines: Sequence[tuple[int, str]], path: Path) -> Iterator[Entry]:
-    """Yield the objects of a JSON document."""
     text = "\n".join(line for _, line in lines)
     if len(text) > _MOST_DOCUMENT_BYTES:
         raise UsageError(f"{path}: is one document of more than {_MOST_DOCUMENT_BYTES // 10**6} MB; give it in lines")
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        number = lines[min(error.lineno, len(lines)) - 1][0]
-        raise UsageError(f"{path} line {number}, column {error.colno}: broken JSON ({error.msg}); {SHAPE}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
-        raise UsageError(f"{path}: broken JSON ({error}); {SHAPE}") from None
+    document = _parsed(text, str(path), [number for number, _ in lines])
     for number, entry in enumerate(document if isinstance(document, list) else [document], start=1):
         where = f"{path} entry {number}" if isinstance(document, list) else str(path)
         yield where, _object(entry, where)
@@ -93,14 +84,15 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UsageError(f"{path} can't be read: {error.strerror}") from None
 
 
-def _parsed(line: str, where: str) -> dict[str, Any]:
+def _parsed(text: str, where: str, numbers: Sequence[int] = ()) -> Any:
+    """Return the value of a JSON text, whose lines have these numbers in the file."""
     try:
-        entry = json.loads(line)
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{where}, column {error.colno}: broken JSON ({error.msg}); {SHAPE}") from None
+        line = f" line {numbers[min(error.lineno, len(numbers)) - 1]}" if numbers else ""
+        raise UsageError(f"{where}{line}, column {error.colno}: broken JSON ({error.msg}); {SHAPE}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         raise UsageError(f"{where}: broken JSON ({error}); {SHAPE}") from None
-    return _object(entry, where)
 
 
 def _object(entry: object, where: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ _SILENT_ROLES = ("system", "developer", "tool", "function")
 
 
 class ExportedRun(Record):
-    """The run that a dialogue of an export is of, with what runs are told apart by."""
+    """The run of an exported dialogue, with the fields that distinguish runs."""
 
     run: str
     created: datetime
@@ -55,14 +55,7 @@ class ExportedRun(Record):
 
 
 class FileDialogue(NamedTuple):
-    """A dialogue of a file.
-
-    Attributes:
-        case: Its case.
-        dialogue: Its utterances.
-        rehearsed: Whether a stand-in without weights spoke in it.
-        run: The run that was exported; `None` for a dialogue of elsewhere, and where the record lacks something.
-    """
+    """A dialogue of a file, and its run; `None` if it is from elsewhere, or the record lacks something."""
 
     case: str
     dialogue: Dialogue
@@ -75,7 +68,7 @@ Reader = Callable[[Iterable[Entry], Path], Iterator[FileDialogue]]
 
 
 def reader_of(first: Mapping[str, Any]) -> Reader:
-    """Return what reads a file whose first object is this."""
+    """Return the reader for a file with this first object."""
     if "dialogue" in first:
         return _listed
     if "kind" in first:
@@ -105,13 +98,7 @@ def as_messages(run: RunRecord, dialogue: Dialogue) -> dict[str, Any]:
 
 
 def as_sdialog(run: RunRecord, dialogue: Dialogue, personas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the dialogue of a run as SDialog has it.
-
-    Args:
-        run: The run.
-        dialogue: Its utterances, at least one.
-        personas: What is true of each speaker.
-    """
+    """Return the dialogue of a run, at least one utterance, as SDialog has it, with the persona of each speaker."""
     return {
         "timestamp": f"{run.created.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "model": run.model,
@@ -127,7 +114,7 @@ def as_sdialog(run: RunRecord, dialogue: Dialogue, personas: Mapping[str, Mappin
 
 
 def _identity(run: RunRecord) -> dict[str, Any]:
-    """Return what a run is told apart by, as `ExportedRun` reads it."""
+    """Return the fields that distinguish a run, as `ExportedRun` reads them."""
     return run.model_dump(mode="json", include=set(ExportedRun.model_fields))
 
 
@@ -280,7 +267,6 @@ def _run(entry: Mapping[str, Any]) -> ExportedRun | None:
 
 
 def _field(entry: dict[str, Any], field: str, where: str) -> str:
-    """Return a text of a record."""
     if field not in entry:
         raise UsageError(f"{where}: {field} is missing; {EXPORT}")
     text = entry[field]

@@ -7,9 +7,10 @@ Source: APP §2 (the figures and how they are averaged); Li et al. 2016, "A Dive
 Neural Conversation Models" (distinct-N).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from pydantic import Field
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record, Turn
 from tertulia.state.words import words as words_of
+
+R = TypeVar("R", bound=Record)
 
 #: Rows and columns of the largest matrix of cosines, of 134 MB. Those of more vectors are summed, or taken in parts.
 LARGEST_MATRIX = 4096
@@ -29,9 +32,7 @@ Dialogue = Sequence[tuple[str, str]]
 def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> Dialogue:
     """Return the utterances of turns as pairs of speaker and text, without recorded silences.
 
-    Args:
-        turns: The turns.
-        name_of: Returns what a speaker is called in the texts.
+    `name_of` returns the name of a speaker in the texts.
     """
     return [(name_of(turn.speaker), turn.text) for turn in turns if turn.speaker is not None]
 
@@ -48,12 +49,7 @@ class DiversityFigures(Record):
 
 
 def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, DiversityFigures]:
-    """Return the figures of every case; all dialogues are embedded in one batch.
-
-    Args:
-        cases: The dialogues of each case.
-        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
-    """
+    """Return the figures of every case; all dialogues are embedded in one batch. Similarities need an embedder."""
     # A case with a single dialogue has no pair, so nothing of it is embedded.
     texts = {
         case: [dialogue_text(dialogue) for dialogue in dialogues] if embedder and len(dialogues) > 1 else []
@@ -67,9 +63,7 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
         case: DiversityFigures(
             sim=mean_pairwise_cosine(truncated[first:past_last]),
             sim_untruncated=mean_pairwise_cosine(untruncated[first:past_last]),
-            dist1=distinct_n(dialogues, 1),
-            dist2=distinct_n(dialogues, 2),
-            dist3=distinct_n(dialogues, 3),
+            **{f"dist{n}": distinct_n(dialogues, n) for n in (1, 2, 3)},
             len=words_per_utterance(dialogues),
         )
         for (case, dialogues), (first, past_last) in zip(cases.items(), bounds, strict=True)
@@ -78,10 +72,7 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
 
 def mean_over_cases(figures: Iterable[DiversityFigures]) -> DiversityFigures:
     """Return the mean of each figure over the cases that have it; `None` where no case has it. Source: APP §2."""
-    figures = list(figures)
-    return DiversityFigures(
-        **{name: mean([getattr(case, name) for case in figures]) for name in DiversityFigures.model_fields}
-    )
+    return mean_record(DiversityFigures, figures)
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
@@ -96,28 +87,16 @@ def words(text: str) -> list[str]:
 
 
 def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:
-    """Return distinct n-grams over all n-grams of these dialogues together, in (0, 1]. Source: Li et al. 2016, §5.1.
+    """Return distinct n-grams over all n-grams (n words, from 1) of these dialogues together, in (0, 1].
 
-    N-grams stay within an utterance.
-
-    Args:
-        dialogues: The dialogues of a case.
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        The ratio; `None` if no utterance has n words.
+    N-grams stay within an utterance. It is `None` if no utterance has n words. Source: Li et al. 2016, §5.1.
     """
     grams = n_grams(dialogues, n)
     return len(set(grams)) / len(grams) if grams else None
 
 
 def n_grams(dialogues: Iterable[Dialogue], n: int) -> list[tuple[str, ...]]:
-    """Return all n-grams of words of these dialogues, none of which goes beyond an utterance.
-
-    Args:
-        dialogues: The dialogues.
-        n: The length of an n-gram in words, from 1.
-    """
+    """Return all n-grams of words (n from 1) of these dialogues, none of which goes beyond an utterance."""
     utterances = _utterances(dialogues)
     return [gram for words in utterances for gram in zip(*(words[skip:] for skip in range(n)), strict=False)]
 
@@ -145,13 +124,9 @@ def dialogue_text(dialogue: Dialogue) -> str:
 
 
 def mean_pairwise_cosine(vectors: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean cosine over all pairs, in [−1, 1]. Source: APP §2.
+    """Return the mean cosine over the N(N−1)/2 pairs of N nonzero vectors, in [−1, 1]; `None` if N < 2.
 
-    Args:
-        vectors: `N` vectors of one length, none of them zero.
-
-    Returns:
-        The mean over the N(N−1)/2 pairs; `None` if N is below two.
+    Source: APP §2.
     """
     if len(vectors) < 2:
         return None
@@ -175,3 +150,11 @@ def mean(values: Iterable[float | None]) -> float | None:
     """Return the mean of the values that are not `None`; `None` where there is none."""
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
+
+
+def mean_record(kind: type[R], records: Iterable[R], summed: Collection[str] = (), **given: Any) -> R:
+    """Return a record with the mean of each figure over the records that have it; some are summed, and others given."""
+    listed = list(records)
+    columns = {name: [getattr(record, name) for record in listed] for name in kind.model_fields if name not in given}
+    means = {name: sum(column) if name in summed else mean(column) for name, column in columns.items()}
+    return kind.model_validate(means | given)

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tertulia.metrics.diversity import LARGEST_MATRIX, Dialogue, dialogue_text, directions_of, mean, n_grams
+from tertulia.metrics.diversity import LARGEST_MATRIX, Dialogue, dialogue_text, directions_of, mean_record, n_grams
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
-
-_MEANS = ("max_sim", "max_sim_untruncated", "exclusive1", "exclusive2", "exclusive3")
 
 
 class Exclusiveness(Record):
@@ -32,12 +30,9 @@ class Exclusiveness(Record):
 
 
 def exclusiveness(a: Sequence[Dialogue], b: Sequence[Dialogue], embedder: Embedder | None) -> Exclusiveness:
-    """Return how exclusive the dialogues of B are against those of A, which start from the same case.
+    """Return how exclusive the dialogues of B are against other ones, A, which start from the same case.
 
-    Args:
-        a: The dialogues of A.
-        b: The dialogues of B, none of which is also one of A.
-        embedder: Embeds the dialogues for the similarity; with `None`, similarities are `None`.
+    Similarities are `None` without an embedder.
     """
     texts_a, texts_b = ([dialogue_text(dialogue) for dialogue in dialogues] for dialogues in (a, b))
     cut = whole = None
@@ -51,46 +46,26 @@ def exclusiveness(a: Sequence[Dialogue], b: Sequence[Dialogue], embedder: Embedd
         n_b=len(b),
         max_sim=cut,
         max_sim_untruncated=whole,
-        exclusive1=exclusive_share(a, b, 1),
-        exclusive2=exclusive_share(a, b, 2),
-        exclusive3=exclusive_share(a, b, 3),
+        **{f"exclusive{n}": exclusive_share(a, b, n) for n in (1, 2, 3)},
     )
 
 
 def exclusiveness_of_cases(
     a: Mapping[str, Sequence[Dialogue]], b: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None
 ) -> dict[str, Exclusiveness]:
-    """Return how exclusive B is against A, for every case that both have, in the order of B.
-
-    Args:
-        a: The dialogues of each case under A.
-        b: The dialogues of each case under B.
-        embedder: As for `exclusiveness`.
-    """
+    """Return how exclusive B is against A, for every case that both have, in the order of B."""
     return {case: exclusiveness(a[case], dialogues, embedder) for case, dialogues in b.items() if case in a}
 
 
 def mean_exclusiveness(figures: Iterable[Exclusiveness]) -> Exclusiveness:
     """Return the mean of each figure over the cases (or pairs of seeds) that have it; counts are summed."""
-    figures = list(figures)
-    return Exclusiveness(
-        cases=sum(found.cases for found in figures),
-        n_a=sum(found.n_a for found in figures),
-        n_b=sum(found.n_b for found in figures),
-        **{name: mean(getattr(found, name) for found in figures) for name in _MEANS},
-    )
+    return mean_record(Exclusiveness, figures, ("cases", "n_a", "n_b"))
 
 
 def exclusive_share(a: Iterable[Dialogue], b: Iterable[Dialogue], n: int) -> float | None:
-    """Return the share of the distinct n-grams of B that A does not have, in [0, 1].
+    """Return the share of the distinct n-grams (n words, from 1) of B that A does not have, in [0, 1].
 
-    Args:
-        a: The dialogues of A.
-        b: The dialogues of B.
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        The share; `None` where B has no n-gram, or A has none: then there is nothing to be exclusive against.
+    It is `None` where B has no n-gram, or A has none: then there is nothing to be exclusive against.
     """
     known, found = set(n_grams(a, n)), set(n_grams(b, n))
     return len(found - known) / len(found) if known and found else None

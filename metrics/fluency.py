@@ -36,9 +36,7 @@ class FluencyFigures(Record):
 async def fluency_of_cases(cases: Mapping[str, Sequence[Dialogue]], model: LanguageModel) -> dict[str, FluencyFigures]:
     """Return the fluency of every case; equal dialogues are read once.
 
-    Args:
-        cases: The dialogues of each case.
-        model: The model; a local one reads a dialogue once, any other once for each of its utterances.
+    A local model reads a dialogue once, any other once for each of its utterances.
 
     Raises:
         ModelError: The model does not show likelihoods.
@@ -58,11 +56,7 @@ async def fluency_of_cases(cases: Mapping[str, Sequence[Dialogue]], model: Langu
 
 
 def mean_fluency(figures: Iterable[FluencyFigures]) -> FluencyFigures:
-    """Return the mean over the cases that have a figure, with the lowest of all.
-
-    Args:
-        figures: Of the cases, by one model.
-    """
+    """Return the mean over the cases that one model measured, with the lowest of all."""
     figures = list(figures)
     return FluencyFigures(
         model=next((found.model for found in figures), None),
@@ -75,12 +69,7 @@ def mean_fluency(figures: Iterable[FluencyFigures]) -> FluencyFigures:
 async def utterance_likelihoods(dialogue: Dialogue, model: LanguageModel) -> list[float | None]:
     """Return the mean log-probability of each utterance's tokens given the lines before, in nats per token.
 
-    Args:
-        dialogue: The dialogue.
-        model: The model.
-
-    Returns:
-        A figure for each utterance; `None` for one without a text.
+    It is `None` for an utterance without a text.
     """
     lines = [_Line(speaker, text, model) for speaker, text in dialogue]
     found: list[float | None] = []
@@ -92,7 +81,7 @@ async def utterance_likelihoods(dialogue: Dialogue, model: LanguageModel) -> lis
 
 
 class _Line:
-    """A line in tokens: what stands before the text, the text, and the end of the line."""
+    """A line in tokens: the speaker's name, the text, and the end of the line."""
 
     def __init__(self, speaker: str, text: str, model: LanguageModel) -> None:
         encode = model.tokenizer.encode
@@ -105,13 +94,7 @@ class _Line:
 
 
 def _part(lines: Sequence[_Line], first: int, window: int | None) -> tuple[int, int]:
-    """Return which lines are read together, so that the figures of those from `first` on can be told.
-
-    Args:
-        lines: All lines.
-        first: The first without a figure.
-        window: The tokens that the model can read.
-    """
+    """Return the range of lines to read together for the figures of those from `first` on."""
     room = None if window is None else window - 1  # the line break that the model reads first
     lengths = [len(line.tokens) for line in lines]
     if room is None or sum(lengths) <= room:
@@ -124,7 +107,6 @@ def _part(lines: Sequence[_Line], first: int, window: int | None) -> tuple[int, 
 
 
 async def _read(lines: Sequence[_Line], first: int, model: LanguageModel) -> list[float | None]:
-    """Return the figures of lines from `first` on, given those before."""
     opening = tuple(model.tokenizer.encode("\n"))
     if isinstance(model, TokenLikelihoodModel):
         tokens = [*chain.from_iterable(line.tokens for line in lines)]

@@ -20,7 +20,6 @@ from tertulia.state.records import Record, Turn
 from tertulia.state.words import spoken_words
 
 #: Records of a step of cognition, by round and agent.
-BidsByKey = Mapping[tuple[int, str], Bid]
 NeedsByKey = Mapping[tuple[int, str], InformationNeed]
 RatingsByKey = Mapping[tuple[int, str], WillingnessRatings]
 
@@ -90,31 +89,29 @@ def participation(
     speaking_rate_wpm: float,
     silence_s: float,
     mechanisms: Sequence[str] = (),
-    bids: BidsByKey | None = None,
+    bids: Mapping[tuple[int, str], Bid] | None = None,
     needs: NeedsByKey | None = None,
     ratings: RatingsByKey | None = None,
 ) -> Participation:
     """Return the figures of a run.
 
     Args:
-        people: The participants, in the order of the table.
+        people, mechanisms: In the order of the table.
         turns: All turns, in their order.
-        speaking_rate_wpm: Words a minute.
+        speaking_rate_wpm: Words per minute.
         silence_s: Length of a recorded silence.
-        mechanisms: Names of the run's mechanisms, in the order of the table.
-        bids: Every bid of a group chat; `None` for a dialogue of two.
-        needs: Every choice of mechanisms of a group chat; `None` for a dialogue of two.
-        ratings: Every rating of willingness, where models rate it.
+        bids, needs, ratings: Those of a group chat, by round and agent; `None` for a dialogue of two. There are ratings
+            where models rate willingness.
     """
     rounds = {turn.round for turn in turns}
     after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
     utterances = [turn for turn in turns if turn.speaker is not None]
-    total_words = sum(map(word_count, utterances))
+    total_words = sum(spoken_words(turn.text) for turn in utterances)
     agents = []
     for person in people:
         name = person.agent
         spoken = [turn for turn in utterances if turn.speaker == name]
-        words = sum(map(word_count, spoken))
+        words = sum(spoken_words(turn.text) for turn in spoken)
         bid_in = None if bids is None else {r: bid for (r, who), bid in bids.items() if who == name and r in rounds}
         wanting = None if bid_in is None else {r for r, bid in bid_in.items() if bid.willing}
         agents.append(
@@ -127,9 +124,7 @@ def participation(
                 mechanisms=None if needs is None else _on_off(name, needs, rounds, mechanisms),
                 wanting_after_silence=None if wanting is None else len(wanting & after_silence),
                 speaking_after_silence=sum(turn.round in after_silence for turn in spoken),
-                longest_unwilling=None
-                if bid_in is None
-                else _longest_run(not bid_in[r].willing for r in sorted(bid_in)),
+                longest_unwilling=_longest_unwilling(bid_in),
                 **_figures_of_ratings(name, ratings, rounds),
                 words=words,
                 speaking_time_s=words / speaking_rate_wpm * 60,
@@ -160,19 +155,18 @@ def _figures_of_ratings(name: str, ratings: RatingsByKey | None, rounds: Collect
     }
 
 
-def _longest_run(marks: Iterable[bool]) -> int:
-    """Return the length of the longest run of true marks."""
-    return max((len(list(run)) for mark, run in groupby(marks) if mark), default=0)
+def _longest_unwilling(bids: Mapping[int, Bid] | None) -> int | None:
+    """Return the length of the longest row of rounds with an unwilling bid."""
+    if bids is None:
+        return None
+    marks = groupby(bids[round].willing for round in sorted(bids))
+    return max((len(list(row)) for willing, row in marks if not willing), default=0)
 
 
 def evenness(counts: Iterable[int]) -> float | None:
     """Return Pielou's evenness: the Shannon entropy of the shares over its highest value, in [0, 1].
 
-    Args:
-        counts: Utterances of everybody who was present, zero for those who never spoke.
-
-    Returns:
-        The evenness; `None` where fewer than two were present, or nobody spoke.
+    It is `None` where fewer than two were present (with counts of zero, if they never spoke), or nobody spoke.
     """
     counts = list(counts)
     total = sum(counts)
@@ -180,11 +174,6 @@ def evenness(counts: Iterable[int]) -> float | None:
         return None
     shares = [count / total for count in counts if count]
     return sum(share * math.log(1 / share) for share in shares) / math.log(len(counts))
-
-
-def word_count(turn: Turn) -> int:
-    """Return the number of words of a turn."""
-    return spoken_words(turn.text)
 
 
 def _on_off(name: str, needs: NeedsByKey, rounds: set[int], mechanisms: Sequence[str]) -> dict[str, OnOff]:
@@ -198,4 +187,4 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _ends_s(turn: Turn, speaking_rate_wpm: float, silence_s: float) -> float:
-    return turn.sim_time_s + (silence_s if turn.speaker is None else word_count(turn) / speaking_rate_wpm * 60)
+    return turn.sim_time_s + (silence_s if turn.speaker is None else spoken_words(turn.text) / speaking_rate_wpm * 60)

@@ -13,10 +13,10 @@ from itertools import groupby
 
 from pydantic import Field
 
+from tertulia.metrics.statistics import t_quantile
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.records import Record, Turn
 
-ITEMS = 44
 LOWEST, HIGHEST = 1, 5
 
 #: Length of a segment in turns, recorded silences included. Source: ChatAgents App. E.
@@ -30,8 +30,6 @@ SCORING_KEY: Mapping[str, tuple[int, ...]] = {
     "neuroticism": (4, -9, 14, 19, -24, 29, -34, 39),
     "openness": (5, 10, 15, 20, 25, 30, -35, 40, -41, 44),
 }
-
-_CONFIDENCE = 0.95
 
 #: Scores that differ by no more than this are equal, but for rounding.
 _ROUNDING = 1e-9
@@ -131,11 +129,7 @@ def scores_of(ratings: Mapping[int, int]) -> dict[str, float]:
 
 
 def table_of_poles(rated: Sequence[RatedSegment]) -> tuple[DimensionFigures, ...]:
-    """Return Table I: every dimension, with the scores of the people of each pole.
-
-    Args:
-        rated: Ratings of any number of runs. The same name in two runs is two people.
-    """
+    """Return Table I: every dimension, with the scores of the people of each pole; a name in two runs is two people."""
     return tuple(_dimension(name, poles, rated) for name, poles in BIG_FIVE.items())
 
 
@@ -177,10 +171,8 @@ def mean_interval(values: Sequence[float]) -> tuple[float | None, float | None, 
         return None, None, None
     if len(values) < 2:
         return float(values[0]), None, None
-    from scipy.stats import t
-
     n, (mean, deviation) = len(values), _mean_and_deviation(values)
-    half = float(t.ppf((1 + _CONFIDENCE) / 2, n - 1)) * deviation / n**0.5
+    half = t_quantile(n) * deviation / n**0.5
     return mean, mean - half, mean + half
 
 
@@ -189,7 +181,6 @@ def _is_constant(values: Sequence[float]) -> bool:
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the sample standard deviation of two or more values."""
     mean = sum(values) / len(values)
     return mean, (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
 
@@ -220,7 +211,6 @@ def _pole(pole: str, scores: Sequence[tuple[str, str, float]]) -> PoleFigures:
 
 
 def _means(scores: Sequence[tuple[str, str, float]]) -> list[float]:
-    """Return the mean score of each person."""
     people: dict[tuple[str, str], list[float]] = {}
     for run, agent, score in scores:
         people.setdefault((run, agent), []).append(score)

@@ -1,4 +1,4 @@
-"""Measure where attention goes once units are removed: it is spread anew over what is left.
+"""Measure where attention goes when units are removed: it is redistributed over the others.
 
 Source: APP §3.2, "Post-removal attention scores", Fig. 5a (share kept, share of the top three), and the composition of
 what is left by block.
@@ -8,10 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pydantic import Field
 
-from tertulia.metrics.diversity import mean
+from tertulia.metrics.diversity import mean_record
 from tertulia.state.records import Prompt, Record
-
-_MEANS = ("items_left", "kept", "top1", "top3")
 
 
 class PostRemoval(Record):
@@ -40,7 +38,6 @@ def post_removal(
     """Return where the attention of a prompt went.
 
     Args:
-        prompt: The full prompt.
         removed: Ids of the units that were removed.
         before: The attention score of every removable unit in the full prompt.
         after: The attention score of every removable unit that is left, in the pruned prompt.
@@ -66,15 +63,12 @@ def post_removal(
 
 
 def mean_post_removal(figures: Iterable[PostRemoval]) -> PostRemoval:
-    """Return the mean of each figure over the prompts that have it; a block is 0 in those where nothing of it is left.
-
-    Args:
-        figures: Of single prompts.
-    """
+    """Return the mean of each figure over the prompts that have it; a block counts as 0 where nothing of it is left."""
     figures = list(figures)
-    return PostRemoval(
-        prompts=sum(found.prompts for found in figures),
-        **{name: mean(getattr(found, name) for found in figures) for name in _MEANS},
+    return mean_record(
+        PostRemoval,
+        figures,
+        ("prompts",),
         items_by_block=_mean_by_block([found.items_by_block for found in figures]),
         attention_by_block=_mean_by_block([found.attention_by_block for found in figures]),
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
-from tertulia.metrics.diversity import mean
+from tertulia.metrics.diversity import mean_record
 from tertulia.state.records import Candidate, Prompt, Record, TurnRecord
 from tertulia.state.words import words
 
@@ -46,12 +46,7 @@ class Inconsistency(Record):
 
 
 def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
-    """Return what was removed from the prompt of a turn; `None` where there was no prompt.
-
-    Args:
-        record: The turn.
-        prompt: Its full prompt.
-    """
+    """Return what was removed from the prompt of a turn; `None` where there was no prompt."""
     if prompt is None:
         return None
     removed = set(record.removed)
@@ -77,26 +72,12 @@ def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
 
 
 def mean_removal(removals: Iterable[Removal | None]) -> Removal:
-    """Return the mean of each share over the prompts that have it, every prompt alike.
-
-    Args:
-        removals: Of single prompts; `None` for turns without one.
-    """
-    found = [removal for removal in removals if removal is not None]
-    names = [name for name in Removal.model_fields if name != "prompts"]
-    return Removal(
-        prompts=sum(removal.prompts for removal in found),
-        **{name: mean(getattr(removal, name) for removal in found) for name in names},
-    )
+    """Return the mean of each share over the prompts that have it, every prompt alike; turns without one are `None`."""
+    return mean_record(Removal, [removal for removal in removals if removal is not None], ("prompts",))
 
 
 def inconsistency_of(record: TurnRecord, candidates: Sequence[Candidate]) -> Inconsistency:
-    """Return how inconsistent the first candidate of a turn and the chosen one are.
-
-    Args:
-        record: The turn.
-        candidates: Its candidates.
-    """
+    """Return how inconsistent the first candidate of a turn and the chosen one are."""
     figures = {candidate.attempt: candidate.inconsistency for candidate in candidates}
     first, last = figures.get(min(figures, default=0)), figures.get(record.chosen)
     if first is None or last is None:
@@ -105,15 +86,5 @@ def inconsistency_of(record: TurnRecord, candidates: Sequence[Candidate]) -> Inc
 
 
 def mean_inconsistency(figures: Iterable[Inconsistency]) -> Inconsistency:
-    """Return the mean of each figure over the utterances that were judged.
-
-    Args:
-        figures: Of single utterances.
-    """
-    found = list(figures)
-    return Inconsistency(
-        judged=sum(figure.judged for figure in found),
-        before=mean(figure.before for figure in found),
-        after=mean(figure.after for figure in found),
-        revised=mean(figure.revised for figure in found),
-    )
+    """Return the mean of each figure over the utterances that were judged."""
+    return mean_record(Inconsistency, figures, ("judged",))

@@ -1,4 +1,4 @@
-"""Measure recitation: whether a line says words in a row that stand in one unit of its prompt."""
+"""Measure recitation: whether a line repeats a run of words from one unit of its prompt."""
 
 from collections.abc import Iterable
 

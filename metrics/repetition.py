@@ -8,9 +8,6 @@ from collections.abc import Iterable
 from tertulia.metrics.diversity import Dialogue, mean, words
 from tertulia.state.text import folded
 
-#: Words in a row that count as repeated.
-_REPEATED = 4
-
 
 def ends_in_repetition(dialogue: Dialogue) -> bool | None:
     """Return whether the last utterance equals an earlier one; `None` where there is no earlier one.
@@ -28,23 +25,16 @@ def repeated_endings(dialogues: Iterable[Dialogue]) -> float | None:
     return mean(ends_in_repetition(dialogue) for dialogue in dialogues)
 
 
-def repeated_share(dialogue: Dialogue, n: int = _REPEATED) -> float | None:
-    """Return the share of n-grams of words that an earlier utterance of the dialogue has, in [0, 1].
+def repeated_share(dialogue: Dialogue) -> float | None:
+    """Return the share of 4-grams of words that an earlier utterance of the dialogue has, in [0, 1].
 
-    An n-gram that comes several times in an utterance counts once there.
-
-    Args:
-        dialogue: The dialogue.
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        The share; `None` where no utterance has n words.
+    A 4-gram that comes several times in an utterance counts once there. It is `None` where no utterance has four words.
     """
     seen: set[tuple[str, ...]] = set()
     found = total = 0
     for _, text in dialogue:
         spoken = words(text)
-        grams = set(zip(*(spoken[skip:] for skip in range(n)), strict=False))
+        grams = set(zip(*(spoken[skip:] for skip in range(4)), strict=False))
         found, total = found + len(grams & seen), total + len(grams)
         seen |= grams
     return found / total if total else None

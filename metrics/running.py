@@ -1,6 +1,6 @@
-"""Measure a single dialogue as it goes on: distinct-N over all utterances so far, and the mean length of the last few.
+"""Measure a single dialogue over time: distinct-N over all utterances so far, and the mean length of the last few.
 
-What stands at an utterance equals `metrics.diversity` over the dialogue up to it; each utterance is read once.
+The figure at an utterance equals `metrics.diversity` over the dialogue up to it; each utterance is read once.
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,9 @@ from tertulia.metrics.diversity import Dialogue, mean, n_grams, words
 
 
 def cumulative_distinct_n(dialogue: Dialogue, n: int) -> list[float | None]:
-    """Return `distinct_n` of a dialogue up to and with each of its utterances. Source: Li et al. 2016, §5.1.
+    """Return `distinct_n` (n from 1) of a dialogue up to and with each of its utterances. Source: Li et al. 2016, §5.1.
 
-    Args:
-        dialogue: The utterances.
-        n: The length of an n-gram in words, from 1.
-
-    Returns:
-        As many ratios in (0, 1] as there are utterances; `None` until an utterance has n words.
+    The ratios are in (0, 1], and `None` until an utterance has n words.
     """
     seen: set[tuple[str, ...]] = set()
     total = 0
@@ -35,10 +30,5 @@ def utterance_lengths(dialogue: Dialogue) -> list[int]:
 
 
 def running_mean(values: Sequence[float], window: int) -> list[float | None]:
-    """Return at each value the mean of it and those before it, at most `window` of them.
-
-    Args:
-        values: The values.
-        window: How many, from 1; at the beginning there are fewer.
-    """
+    """Return at each value the mean of it and those before it, at most `window` (from 1) of them."""
     return [mean(values[max(0, past_last - window) : past_last]) for past_last in range(1, len(values) + 1)]

@@ -184,13 +184,7 @@ _SENTENCE_BREAK = re.compile(r"(?<=[.!?…])[’”\"')]?\s+")
 
 
 def acts_by_prototypes(texts: Sequence[str], embedder: Embedder, threshold: float = THRESHOLD) -> list[LineLabels]:
-    """Return the speech acts of each utterance: of every sentence that of its nearest prototype.
-
-    Args:
-        texts: Utterances.
-        embedder: Embeds sentences and prototypes.
-        threshold: Cosine from which a sentence does the act of its nearest prototype.
-    """
+    """Return the speech acts of each utterance: for each sentence that of its nearest prototype, if near enough."""
     split = [sentences_of(text) for text in texts]
     every = [sentence for sentences in split for sentence in sentences]
     if not every:

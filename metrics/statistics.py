@@ -108,9 +108,7 @@ class Needed(Record):
 def jackknifed(trials: Mapping[int, T], figure: Callable[[Sequence[T]], float | None]) -> CaseFigure | None:
     """Return a figure of a case with what it is without each trial; `None` where there is no figure.
 
-    Args:
-        trials: What each trial has, by its number: a dialogue, or its vector.
-        figure: Takes the figure of some trials; returns `None` where there is nothing to take it of.
+    A trial is a dialogue, or its vector; `figure` returns `None` where there is nothing to measure.
     """
     value = figure([*trials.values()])
     if value is None or not isfinite(value):
@@ -132,13 +130,10 @@ def sample_of(
 
 
 def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict[str, dict[str, dict[int, T]]]:
-    """Return only the cases and trials that every setting has.
+    """Return only the cases and trials that every setting has, by setting, case and trial.
 
     Dist-N of nine trials is higher than dist-N of ten, so a trial that failed in one setting must be left out of all
     that it is compared with.
-
-    Args:
-        settings: By setting, case and trial.
     """
     cases = [case for case in next(iter(settings.values()), {}) if all(case in found for found in settings.values())]
     kept = {case: set.intersection(*(set(found[case]) for found in settings.values())) for case in cases}
@@ -156,12 +151,7 @@ def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict
 
 
 def case_mean(sample: Sample, bounds: tuple[float, float] = (-inf, inf)) -> CaseMean:
-    """Return the mean of a figure over cases, with its interval.
-
-    Args:
-        sample: The figures by case.
-        bounds: Between what the figure can be; the interval ends there.
-    """
+    """Return the mean of a figure over cases, with its interval, which ends at the bounds of the figure."""
     values = [figure.value for figure in sample.values()]
     low, high, method = interval(values)
     if low is not None and high is not None:
@@ -185,11 +175,9 @@ def contrast(terms: Sequence[tuple[Sample, float]], constant: float = 0.0) -> Co
 
 
 def statistic(samples: Sequence[Sample], compute: Callable[[Sequence[float]], float | None]) -> Contrast:
-    """Return what is computed from several figures of a case, as its mean over the cases that have all of them.
+    """Return a figure computed from several figures of a case, as its mean over the cases that have all of them.
 
-    Args:
-        samples: The figures, each by case.
-        compute: Takes a case's figures in the order of the samples; returns `None` where it has no result.
+    `compute` takes a case's figures in the order of the samples, and returns `None` where it has no result.
     """
     shared = [case for case in (samples[0] if samples else {}) if all(case in sample for sample in samples)]
     found: dict[str, float] = {}
@@ -245,18 +233,16 @@ def effect_size(differences: Sequence[float]) -> float | None:
 def interval(
     values: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float | None, float | None, Method | None]:
-    """Return the bounds of the interval of a mean, and how it was found; all `None` where there is none.
+    """Return the bounds of the interval of a mean of independent cases, and its method; all `None` if there is none.
 
-    Args:
-        values: The figures of independent cases.
-        confidence: How sure it shall be, in (0, 1).
+    The confidence is in (0, 1).
     """
-    from scipy.stats import bootstrap, norm, t
+    from scipy.stats import bootstrap, norm
 
     count = len(values)
     if count < 2 or max(values) - min(values) <= ROUNDING * max(1.0, abs(max(values, key=abs))):
         return None, None, None
-    quantile = float(t.ppf((1 + confidence) / 2, count - 1))
+    quantile = t_quantile(count, confidence)
     if count < BOOTSTRAP_CASES:
         half = quantile * float(np.std(values, ddof=1)) / sqrt(count)
         return float(np.mean(values)) - half, float(np.mean(values)) + half, "student"
@@ -296,7 +282,7 @@ def trials_that_decide(found: Contrast) -> Needed | None:
         spread = float(np.var([*found.by_case.values()], ddof=1))
         return Needed(trials=None, trials_known=False, cases=_cases_needed(abs(found.value), spread, found.cases + 1))
     per_case = found.trials / found.cases
-    allowed = found.cases * (found.value / _quantile(found.cases)) ** 2  # variance of a case's difference, at most
+    allowed = found.cases * (found.value / t_quantile(found.cases)) ** 2  # variance of a case's difference, at most
     trials = None
     if allowed > found.between:
         trials = max(ceil(found.within / (allowed - found.between)), int(per_case) + 1)
@@ -315,7 +301,7 @@ def _cases_needed(difference: float, variance: float, least: int) -> int | None:
     """Return the smallest number of cases, from `least` on, whose interval would exclude 0."""
 
     def is_enough(cases: int) -> bool:
-        return difference > _quantile(cases) * sqrt(variance / cases)
+        return difference > t_quantile(cases) * sqrt(variance / cases)
 
     low, high = least, MOST
     if least > MOST or not is_enough(high):
@@ -326,10 +312,11 @@ def _cases_needed(difference: float, variance: float, least: int) -> int | None:
     return low
 
 
-def _quantile(cases: int) -> float:
+def t_quantile(count: int, confidence: float = CONFIDENCE) -> float:
+    """Return the half width of Student's interval of a mean of so many values, in standard errors."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, cases - 1))
+    return float(t.ppf((1 + confidence) / 2, count - 1))
 
 
 def _jackknife_variance(left: Sequence[float]) -> float:

@@ -7,7 +7,7 @@
 3. By chance one of so many cases is right, so that figures can be compared between equal sets of cases only.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,9 @@ from tertulia.state.records import Case, Record
 #: The nearest texts of a case with which an utterance is compared.
 _NEAREST = 3
 
-_MEANS = ("dialogues_found", "lines_found", "margin")
-
 
 class ToThePoint(Record):
-    """How much to the point the dialogues of a case are, or the mean over cases."""
+    """How much to the point the dialogues of a case are."""
 
     dialogues: int = Field(description="number of dialogues with a word in them besides names")
     cases: int = Field(description="number of cases among which each is looked for")
@@ -47,17 +45,10 @@ def texts_of_case(case: Case) -> list[str]:
 def to_the_point(
     dialogues: Mapping[str, Sequence[Sequence[str]]], texts: Mapping[str, Sequence[str]], embedder: Embedder
 ) -> dict[str, ToThePoint]:
-    """Return how much to the point the dialogues of each case are.
+    """Return how much to the point the dialogues of each case are, whose utterances and texts have their names masked.
 
-    Args:
-        dialogues: By case, the utterances of each dialogue, names masked; empty ones are passed over.
-        texts: By case, what it is (`texts_of_case`), names masked. Cases of which there is no dialogue count among
-            those that are looked for.
-        embedder: Compares utterances with texts.
-
-    Returns:
-        The figures of every case with dialogues; `None` in them where fewer than two cases have texts, or the case
-        itself has none.
+    Cases with texts (`texts_of_case`) and no dialogue count among those that are looked for; empty dialogues are passed
+    over. Figures are `None` where fewer than two cases have texts, or the case itself has none.
     """
     known = {case: [text for text in dict.fromkeys(of_case) if text] for case, of_case in texts.items()}
     numbers = {case: number for number, case in enumerate(case for case, of_case in known.items() if of_case)}
@@ -74,32 +65,12 @@ def to_the_point(
     return found
 
 
-def mean_to_the_point(figures: Iterable[ToThePoint]) -> ToThePoint:
-    """Return the mean of each figure over the cases that have it.
-
-    Args:
-        figures: Of cases, each looked for among equally many.
-    """
-    figures = list(figures)
-    return ToThePoint(
-        dialogues=sum(found.dialogues for found in figures),
-        cases=max((found.cases for found in figures), default=0),
-        **{name: mean(getattr(found, name) for found in figures) for name in _MEANS},
-    )
-
-
 def matches(lines: NDArray[np.float64], cases: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return how well each line matches each case, `(lines, cases)`.
-
-    Args:
-        lines: Vectors of unit length, `(lines, D)`.
-        cases: Of each case the vectors of its texts, `(texts, D)`.
-    """
+    """Return how well lines `(lines, D)` match cases of texts `(texts, D)`, all of unit length, as `(lines, cases)`."""
     return np.array([np.sort(lines @ case.T, axis=1)[:, -_NEAREST:].mean(axis=1) for case in cases]).T
 
 
 def _figures(number: int, dialogues: Sequence[NDArray[np.float64]]) -> ToThePoint:
-    """Return the figures of a case from the matches of its dialogues."""
     cases = dialogues[0].shape[1]
     right = [bool(found.mean(axis=0).argmax() == number) for found in dialogues]
     right_lines = [bool(guess == number) for found in dialogues for guess in found.argmax(axis=1)]

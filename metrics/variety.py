@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from pydantic import Field
 
-from tertulia.metrics.diversity import Dialogue, dialogue_text, directions_of, mean, n_grams
+from tertulia.metrics.diversity import Dialogue, dialogue_text, directions_of, mean, mean_record, n_grams
 from tertulia.metrics.repetition import repeated_endings, repeated_share
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
@@ -26,12 +26,9 @@ LENGTHS = (1, 2, 3)
 #: An eigenvalue below this is what rounding leaves of 0.
 _ROUNDING = 1e-12
 
-#: By length of n-grams, the number of them that a figure at equal length is for.
-SampleSizes = Mapping[int, int]
-
 
 class VarietyFigures(Record):
-    """What is measured of a case beside its diversity, or the mean over cases; `None` where there is nothing."""
+    """Further figures of a case besides its diversity, or their mean over cases; `None` without data."""
 
     dialogues: int = Field(description="number of dialogues")
     utterances: int = Field(description="number of utterances of them together")
@@ -53,29 +50,21 @@ class VarietyFigures(Record):
     )
 
 
-def variety_of_cases(
-    cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None, sizes: Mapping[str, SampleSizes] | None = None
-) -> dict[str, VarietyFigures]:
-    """Return the figures of every case.
+def variety_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder | None) -> dict[str, VarietyFigures]:
+    """Return the figures of every case, without an embedder no Vendi score.
 
-    Args:
-        cases: The dialogues of each case.
-        embedder: Embeds the dialogues; with `None` there is no Vendi score.
-        sizes: How many n-grams dist-N at equal length is for, by case and length (`equal_sizes`). By default as many as
-            the case that has fewest, of those that have any.
+    Dist-N at equal length is for as many n-grams as the case with the fewest has, of the cases that have any.
     """
-    if sizes is None:
-        counts = {n: [len(n_grams(dialogues, n)) for dialogues in cases.values()] for n in LENGTHS}
-        smallest = {n: min(filter(None, found), default=0) for n, found in counts.items()}
-        sizes = dict.fromkeys(cases, smallest)
-    return {case: _variety(dialogues, embedder, sizes.get(case, {})) for case, dialogues in cases.items()}
+    counts = {n: [len(n_grams(dialogues, n)) for dialogues in cases.values()] for n in LENGTHS}
+    sizes = {n: min(filter(None, found), default=0) for n, found in counts.items()}
+    return {case: _variety(dialogues, embedder, sizes) for case, dialogues in cases.items()}
 
 
-def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: SampleSizes) -> VarietyFigures:
+def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: Mapping[int, int]) -> VarietyFigures:
     embeds = embedder is not None and len(dialogues) > 1
     texts = [dialogue_text(dialogue) for dialogue in dialogues] if embeds else []
     cut, whole = (embedder.embed(texts), embedder.embed_untruncated(texts)) if embedder and texts else ([], [])
-    equal = {f"dist{n}_equal": distinct_of_sample(dialogues, n, sizes.get(n, 0)) for n in LENGTHS}
+    equal = {f"dist{n}_equal": distinct_of_sample(dialogues, n, sizes[n]) for n in LENGTHS}
     return VarietyFigures(
         dialogues=len(dialogues),
         utterances=sum(map(len, dialogues)),
@@ -90,55 +79,20 @@ def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: Sa
 
 
 def mean_variety(figures: Iterable[VarietyFigures]) -> VarietyFigures:
-    """Return the mean of each figure over the cases that have it; counts are summed.
-
-    Args:
-        figures: Of the cases.
-    """
+    """Return the mean of each figure over the cases that have it; counts are summed."""
     figures = list(figures)
-    counts = ("dialogues", "utterances", "truncated")
     counted = [case.truncated for case in figures if case.truncated is not None]
-    return VarietyFigures(
-        dialogues=sum(case.dialogues for case in figures),
-        utterances=sum(case.utterances for case in figures),
-        truncated=sum(counted) if counted else None,
-        **{
-            name: mean(getattr(case, name) for case in figures)
-            for name in VarietyFigures.model_fields
-            if name not in counts
-        },
-    )
+    truncated = sum(counted) if counted else None
+    return mean_record(VarietyFigures, figures, ("dialogues", "utterances"), truncated=truncated)
 
 
 # --- dist-N at equal length -----------------------------------------------------------------------------------------
 
 
-def equal_sizes(*settings: Mapping[str, Sequence[Dialogue]]) -> dict[str, dict[int, int]]:
-    """Return how many n-grams a case has in every setting, by case and length: in the setting with fewest.
-
-    Args:
-        settings: The dialogues of each case, for every setting. A case that a setting lacks is compared between the
-            others.
-    """
-    sizes: dict[str, dict[int, int]] = {}
-    for cases in settings:
-        for case, dialogues in cases.items():
-            found = {n: len(n_grams(dialogues, n)) for n in LENGTHS}
-            before = sizes.get(case, found)
-            sizes[case] = {n: min(before[n], found[n]) for n in LENGTHS}
-    return sizes
-
-
 def distinct_of_sample(dialogues: Iterable[Dialogue], n: int, size: int) -> float | None:
-    """Return the expected dist-N of a sample of n-grams, drawn without replacement, in (0, 1].
+    """Return the expected dist-N (n from 1) of a sample of n-grams, drawn without replacement, in (0, 1].
 
-    Args:
-        dialogues: The dialogues of a case.
-        n: The length of an n-gram in words, from 1.
-        size: The number of n-grams in the sample.
-
-    Returns:
-        The expectation; `None` where there are fewer n-grams than that, or `size` is 0.
+    It is `None` where there are fewer n-grams than `size`, or `size` is 0.
     """
     counts = Counter(n_grams(dialogues, n))
     if not 0 < size <= counts.total():
@@ -151,7 +105,6 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
 
     Args:
         kinds: By how often an n-gram occurs, how many do.
-        total: The number of n-grams.
         size: Of the sample, drawn without replacement; no more than `total`.
     """
     if size is None:
@@ -168,13 +121,9 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
 
 
 def vendi_score(vectors: Sequence[Sequence[float]]) -> float | None:
-    """Return the Vendi score: e to the entropy of the eigenvalues of K / N, K the cosines of all pairs.
+    """Return the Vendi score of N nonzero vectors: e to the entropy of the eigenvalues of K / N, K their cosines.
 
-    Args:
-        vectors: `N` vectors of one length, none of them zero.
-
-    Returns:
-        The score, from 1 (all directions equal) to N (all at right angles); `None` if N is below two.
+    It is 1 where all directions are equal, N where all are at right angles, and `None` if N < 2.
     """
     if len(vectors) < 2:
         return None

@@ -25,7 +25,7 @@ from tertulia.state.store import Store
 
 Seat = tuple[str, str]
 
-#: The seats whose calls meet in a batch, in its order: the agents, each with its parts.
+#: The seats that share a batch, in its order: the agents, each with its parts.
 _Table = dict[str, set[str]]
 
 
@@ -35,14 +35,7 @@ class BatchingBroker:
     def __init__(
         self, run: str, store: Store, ancestors: Sequence[str] = (), cohort: CohortBatches | None = None
     ) -> None:
-        """Take the run.
-
-        Args:
-            run: Its id.
-            store: Where it is stored.
-            ancestors: The runs that it is a fork of, its parent first, whose calls it may share (`seat`).
-            cohort: Where its batches meet those of other runs, if it is driven side by side with them.
-        """
+        """Take the run, the runs that it is a fork of (its parent first, see `seat`), and its cohort, if any."""
         self._run, self._store, self._cohort = run, store, cohort
         self._journal, self._ancestors = Journal(run, store), ancestors
         self._batches: set[asyncio.Task[None]] = set()

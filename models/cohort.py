@@ -33,14 +33,7 @@ _ORDER: tuple[type[Question], ...] = (ScoredGeneration, Generation, Likelihood, 
 
 @dataclass(frozen=True)
 class WaitingCall:
-    """A call that waits for its batch.
-
-    Attributes:
-        model, question: Who is asked, and what.
-        call: The call as it is stored, without its answer.
-        journal: Where it is stored.
-        result: The call with its answer, once it is stored.
-    """
+    """A question that waits for its batch, with the call as it is stored, and the answered call as the result."""
 
     model: LanguageModel
     question: Question
@@ -54,7 +47,7 @@ class WaitingCall:
         return self.call.round, _ORDER.index(type(self.question))
 
     def fail(self, error: BaseException) -> None:
-        """Hand the failure to whoever waits."""
+        """Raise the failure where the result is awaited."""
         if not self.result.done():
             self.result.set_exception(error)
 
@@ -92,34 +85,32 @@ class CohortBatches:
 
 async def answer_at_once(waiting: WaitingCall) -> Call:
     """Return a call with its answer, made by itself and stored."""
-    started = time.perf_counter()
-    with model_failures(waiting.model):
-        answer = await ask(waiting.model, waiting.question)
-    call = with_answer(waiting.call, waiting.question, answer, time.perf_counter() - started)
+    call = await _answered(waiting)
     waiting.journal.save([call])
     return call
 
 
-async def answer_together(batch: Sequence[WaitingCall], store: Store, apart_if_it_fails: bool = False) -> None:
-    """Answer calls as one batch for each model, store all of them, and then hand each its result.
+async def _answered(waiting: WaitingCall) -> Call:
+    started = time.perf_counter()
+    with model_failures(waiting.model):
+        answer = await ask(waiting.model, waiting.question)
+    return with_answer(waiting.call, waiting.question, answer, time.perf_counter() - started)
 
-    Args:
-        batch: The calls.
-        store: Where they are stored, in one transaction.
-        apart_if_it_fails: Whether calls are made one by one if the batch fails, so that each has its own failure; else
-            all of them have it.
+
+async def answer_together(batch: Sequence[WaitingCall], store: Store, apart_if_it_fails: bool = False) -> None:
+    """Answer calls as one batch for each model, store all in one transaction, and then hand each its result.
+
+    If the batch fails, all of them fail with it; with `apart_if_it_fails` they are made one by one instead.
     """
     try:
         completed = await _answers(batch)
     except Exception as error:
         if not apart_if_it_fails:
-            for waiting in batch:
-                waiting.fail(error)
+            _fail(batch, error)
             return
         completed = [await _answer_or_failure(waiting) for waiting in batch]
     except BaseException as error:
-        for waiting in batch:
-            waiting.fail(error)
+        _fail(batch, error)
         raise
     _store_and_hand_out(batch, completed, store)
 
@@ -138,13 +129,15 @@ async def _answers(batch: Sequence[WaitingCall]) -> list[Call | Exception]:
 
 
 async def _answer_or_failure(waiting: WaitingCall) -> Call | Exception:
-    started = time.perf_counter()
     try:
-        with model_failures(waiting.model):
-            answer = await ask(waiting.model, waiting.question)
-        return with_answer(waiting.call, waiting.question, answer, time.perf_counter() - started)
+        return await _answered(waiting)
     except Exception as error:
         return error
+
+
+def _fail(batch: Sequence[WaitingCall], error: BaseException) -> None:
+    for waiting in batch:
+        waiting.fail(error)
 
 
 def _store_and_hand_out(batch: Sequence[WaitingCall], completed: Iterable[Call | Exception], store: Store) -> None:
@@ -155,8 +148,7 @@ def _store_and_hand_out(batch: Sequence[WaitingCall], completed: Iterable[Call |
                 calls = [call for w, call in results if w.journal is journal and isinstance(call, Call)]
                 journal.save(calls)
     except BaseException as error:
-        for waiting in batch:
-            waiting.fail(error)
+        _fail(batch, error)
         if not isinstance(error, Exception):
             raise
         return

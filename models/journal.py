@@ -19,11 +19,9 @@ from tertulia.state.errors import ModelError, TertuliaError, failure_text
 from tertulia.state.language_model import (
     GenerationRequest,
     LanguageModel,
-    ModelTraits,
     RenderedPrompt,
     ReplyField,
     ScoringOptions,
-    Tokenizer,
 )
 from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
 from tertulia.state.records import Reply
@@ -33,8 +31,7 @@ from tertulia.state.store import Store
 class Journal:
     """The calls of one run, each with the number of its attempt.
 
-    Attributes:
-        shared_with: Runs from which a call is taken that was made there with the same key, for the same question.
+    A call that a run in `shared_with` made with the same key, for the same question, is taken from there.
     """
 
     shared_with: Sequence[str] = ()
@@ -55,14 +52,9 @@ class Journal:
         prompt: RenderedPrompt,
         parameters: dict[str, Any],
     ) -> Call:
-        """Return the next call of a step: as stored, or without replies if it is still to be made.
+        """Return the next call of a step (round, agent, node): as stored, or without replies if it is still to be made.
 
-        Args:
-            model: The model.
-            asker: Round, agent and node.
-            kind: Which method of the model is called.
-            prompt: The prompt, rendered from units.
-            parameters: The other arguments, as plain JSON.
+        The parameters are the arguments besides the prompt, as plain JSON.
         """
         assert prompt.source is not None
         round, agent, node = asker
@@ -206,28 +198,17 @@ class Batches(Protocol):
 
 
 class JournalledModel:
-    """A model whose calls are those of one step of an agent. Implements `state.language_model.LanguageModel`."""
+    """A model whose calls are those of one step of an agent. Implements `state.language_model.LanguageModel`.
+
+    Its id, traits and tokenizer are those of the model itself.
+    """
 
     def __init__(
         self, model: LanguageModel, journal: Journal, batches: Batches, asker: tuple[int, str, str], part: str
     ) -> None:
         self._model, self._journal, self._batches = model, journal, batches
         self._asker, self._seat = asker, (asker[1], part)
-
-    @property
-    def id(self) -> str:
-        """The id of the model itself."""
-        return self._model.id
-
-    @property
-    def traits(self) -> ModelTraits:
-        """The traits of the model itself."""
-        return self._model.traits
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer of the model itself."""
-        return self._model.tokenizer
+        self.id, self.traits, self.tokenizer = model.id, model.traits, model.tokenizer
 
     async def generate(self, request: GenerationRequest) -> list[Reply]:
         """Return one reply per generator of the request."""

@@ -76,7 +76,6 @@ def open_model(
         cache: Where converted models, and adapters by name, are kept.
         precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
-        key: The key of a remote model.
         report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
@@ -150,8 +149,7 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
 
     Args:
         name: `minilm` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
-        report: Is called when a download begins and ends.
-        kept: Vectors of `minilm` from before, and where new ones go; with them, it is loaded when one is missing.
+        kept: Known vectors of `minilm`, and where new ones go; with them, it is loaded when one is missing.
 
     Raises:
         ModelError: It can't be loaded.
@@ -168,13 +166,7 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
 def open_picture_finder(
     name: str, *, report: Report | None = None, may_download: bool = True, with_code: bool = False
 ) -> PictureFinder:
-    """Return the finder of pictures of that name.
-
-    Args:
-        name: A folder with a model like CLIP or SigLIP, or a hub id `owner/name`.
-        report: Is called when a download begins and ends.
-        may_download: Whether a model that is not on this machine is fetched from the hub.
-        with_code: Whether Python code that comes with the model is executed.
+    """Return the finder of pictures by a model like CLIP or SigLIP, of a folder or a hub id (see `open_model`).
 
     Raises:
         NotFoundError: No model of that name.
@@ -240,32 +232,22 @@ def _open_causal(
         window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         sees = processor is not None
         traits = ModelTraits(context_window=window, layout="single_message", judge="rating", sees_pictures=sees)
-    weights = None if adapters is None else weights_of(name, source, adapters)
+    weights = None
+    if adapters is not None:
+        base, named = split_name(name)
+        weights = ModelWeights(
+            base=embedded.PLAIN if embedded.is_embedded(base) else base,
+            base_hash=hash_of_base(source),
+            adapters=named or "shipped",
+            adapters_hash=adapters.hash,
+        )
     try:
         return CausalLanguageModel(name, model, tokenizer, traits, processor, weights)
     except AttentionUnavailableError as error:
         raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
 
 
-def weights_of(name: str, source: str, adapters: Adapters) -> ModelWeights:
-    """Return what the weights of a model with adapters are made of, as a run records it.
-
-    Args:
-        name: The name of the model with its adapters.
-        source: The folder, or the hub id, of the base.
-        adapters: The adapters.
-    """
-    base, named = split_name(name)
-    return ModelWeights(
-        base=embedded.PLAIN if embedded.is_embedded(base) else base,
-        base_hash=hash_of_base(source),
-        adapters=named or "shipped",
-        adapters_hash=adapters.hash,
-    )
-
-
 def _require_source(name: str, hint: str, works: str = "a folder, or a hub id such as owner/name,") -> None:
-    """Raise a NotFoundError for a name that is neither that of a folder here nor a hub id."""
     if not Path(name).exists() and (name.startswith(("/", ".", "~")) or name.count("/") > 1):
         raise NotFoundError(f"no such folder: {name}")
     if "/" not in name and not Path(name).exists():
@@ -282,15 +264,7 @@ def _load_parts(
     with_code: bool,
     source: str | None = None,
 ) -> T:
-    """Return the parts of a model that a loader returns, what it raises about files as a ModelError.
-
-    Args:
-        name: The name of the model.
-        loader: See `local.hub.load`.
-        remedy, report, may_download: See `local.hub.load`.
-        with_code: Whether code is executed.
-        source: Its folder or hub id, where that is not the name.
-    """
+    """Return the parts of a model from a loader (`local.hub.load`); errors about its files become a ModelError."""
     source = source or name
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")

@@ -60,12 +60,8 @@ class ScoringActor:
 def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: int | None = None) -> "RayScorers":
     """Return a stand-in for a model that scores in so many actors of the cluster that Ray is connected to.
 
-    Each has a core to itself, and a GPU where the cluster has any.
-
-    Args:
-        open_model: Opens the model, in each actor; it is pickled.
-        count: The number of actors.
-        threads: With how many threads each computes; `None`: as many as torch takes.
+    Each has a core to itself, and a GPU where the cluster has any. `open_model` is pickled, and opens the model in each
+    actor, which computes with this many threads; `None`: as many as torch takes.
 
     Raises:
         ModelError: Ray is missing, the cluster has no room for them, or the model can't be opened by the actors.
@@ -82,7 +78,7 @@ def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: i
     try:
         described = ray.get([actor.describe.remote() for actor in actors])
     except ray.exceptions.RayError as error:
-        raise ModelError(f"the scorers can't open their model: {_cause_of(error)}") from None
+        raise ModelError(f"the scorers can't open their model: {cause_of(error)}") from None
     return RayScorers(actors, *described[0])
 
 
@@ -96,10 +92,10 @@ def _wait_for_room(ray: Any, kind: Literal["CPU", "GPU"], count: int) -> None:
         time.sleep(0.2)
 
 
-def _cause_of(error: BaseException) -> str:
-    """Return the last line of what Ray reports: the error in the actor."""
+def cause_of(error: BaseException) -> str:
+    """Return the last line of an error that Ray reports, which names what was raised in the actor."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return one_line(Exception(lines[-1])) if lines else type(error).__name__
+    return one_line(lines[-1]) if lines else type(error).__name__
 
 
 class RayScorers:
@@ -129,7 +125,7 @@ class RayScorers:
             found = await self._actors[place].score.remote(prompt, responses, options)
         except ray.exceptions.RayError as error:
             raise ModelError(
-                f"a scorer of {self.id} is gone ({_cause_of(error)}); resume to go on with new ones"
+                f"a scorer of {self.id} is gone ({cause_of(error)}); resume to go on with new ones"
             ) from None
         finally:
             self._busy[place] -= 1

@@ -26,7 +26,7 @@ from tertulia.state.records import BLOCK_INITIALS, Reply
 
 #: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
 _PIECE = re.compile(r" ?[A-Za-z]{1,5}|[0-9]{1,3}|[\s\S]")
-#: Ids of markup begin behind the largest id of a piece.
+#: The first id of markup, above those of all pieces.
 _MARKUP = 1 << 48
 _ROLES: tuple[Role, ...] = ("system", "user", "assistant")
 
@@ -249,8 +249,7 @@ class RehearsalModel:
 class RehearsalEmbedder:
     """Implements `state.language_model.Embedder`: a bag of lower-cased words, hashed to 64 dimensions."""
 
-    def __init__(self, id: str = "rehearsal") -> None:
-        self.id = id
+    id = "rehearsal"
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text; one without words has a fixed vector."""

@@ -1,1 +1,1 @@
-"""Two album chats beside each other."""
+"""Comparisons of two album chats."""

@@ -1,4 +1,4 @@
-"""Two runs of an album chat beside each other: their figures by call and by round, as a page, tables and JSON.
+"""Compare two runs of an album chat: their figures by call and by round, as a page, tables and JSON.
 
 Source: the pairwise album chat, which compares a low-diversity with a high-diversity setting (Fig. 13 to 15).
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tertulia.driving.events import Emit
     from tertulia.planning.starting import RunPlan
 
-#: Figures that are counts, shown without digits behind the point.
+#: Figures that are counts, shown without decimals.
 _COUNTS = ("distinct_pictures",)
 
 #: The settings that are compared, and what a run of each is labelled.
@@ -35,14 +35,7 @@ SETTINGS = ("low", "high")
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of both runs.
-
-    Attributes:
-        call, figure: Of which texts, and what (`metrics.album.FIGURES`).
-        round: The only round that it is taken of; `None`: all.
-        low, high: Of each run.
-        difference: High minus low.
-    """
+    """A figure of the texts of a call (`metrics.album.FIGURES`) in both runs, over all rounds, or in a single one."""
 
     call: str
     figure: str
@@ -54,15 +47,9 @@ class Row:
 
 @dataclass(frozen=True)
 class AlbumComparison:
-    """Two album chats beside each other.
+    """The comparison of two album chats, the low setting first, over all rounds and over every round that both have.
 
-    Attributes:
-        runs: The runs, the low setting first.
-        exchanges: How many exchanges each has.
-        embedder: What sim is measured with.
-        whole: The figures over all rounds.
-        rounds: The figures of every round that both have.
-        notes: What must be known before the figures are read.
+    The notes must be known before the figures are read.
     """
 
     runs: tuple[RunRecord, RunRecord]
@@ -80,13 +67,7 @@ class AlbumComparison:
 
 
 def compare_albums(store: Store, low: str, high: str, embedder: Embedder, name: str) -> AlbumComparison:
-    """Return two album chats of a store beside each other.
-
-    Args:
-        store: Where the runs lie.
-        low, high: Their ids, that of the low setting first.
-        embedder: What sim is measured with.
-        name: Its name.
+    """Compare two album chats of a store; the one with the low setting comes first.
 
     Raises:
         NotFoundError: There is no such run.
@@ -149,7 +130,7 @@ def _row(call: str, name: str, round: int | None, low: Measured, high: Measured)
 def _notes(
     store: Store, runs: tuple[RunRecord, RunRecord], exchanges: Sequence[Sequence[AlbumExchange]]
 ) -> Iterator[str]:
-    """Yield what must be known before the figures are read."""
+    """Yield the caveats on the figures."""
     low, high = runs
     for run in runs:
         if run.rehearsed:
@@ -175,12 +156,7 @@ def _notes(
 
 
 def page(compared: AlbumComparison, plots: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of a Markdown page.
-
-    Args:
-        compared: The comparison.
-        plots: Names of the files of plots beside the page.
-    """
+    """Yield the lines of a Markdown page, with the plots in these files beside it."""
     low, high = compared.titles
     yield from ("# Album chats: low and high diversity", "")
     for run, number in zip(compared.runs, compared.exchanges, strict=True):
@@ -257,20 +233,18 @@ def _row_document(row: Row) -> Document:
 # --- running both settings ------------------------------------------------------------------------------------------
 
 
-def plan_both(settings: Mapping[str, Any], model: str, seed: int, scenario: str = "villagers") -> "list[RunPlan]":
-    """Return the plans of an album chat in the low and in the high setting, else alike.
+def plan_both(settings: Mapping[str, Any], model: str, seed: int) -> "list[RunPlan]":
+    """Return the plans of the villagers' album chat in the low and in the high setting, else alike.
 
     Raises:
-        TertuliaError: There is no such scenario, it is no album chat, or it can't be run like that.
+        TertuliaError: It can't be run like that.
     """
     from tertulia.planning.starting import plan_run
 
     plans = []
     for setting in SETTINGS:
         label = f"lab album: {setting}"
-        plans.append(plan_run(scenario, {**settings, "setting": setting}, model=model, seed=seed, label=label))
-        if not isinstance(plans[-1].start, Population):
-            raise UsageError(f"{scenario} is no album chat; take villagers, or a file of villagers")
+        plans.append(plan_run("villagers", {**settings, "setting": setting}, model=model, seed=seed, label=label))
     return plans
 
 

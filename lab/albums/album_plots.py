@@ -37,7 +37,6 @@ def album_plots(compared: AlbumComparison) -> list[Figure]:
 
 
 def _panel(compared: AlbumComparison, call: str, figure: str) -> Panel:
-    """Return a figure of a call over the rounds."""
     rows = [row for row in compared.rounds if (row.call, row.figure) == (call, figure)]
     is_share = figure not in ("len", "sim", "distinct_pictures")
     return Panel(

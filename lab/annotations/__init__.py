@@ -1,1 +1,1 @@
-"""What models answer about stored runs: traits, behaviour, speech acts."""
+"""Annotations of stored runs by models: traits, behaviour, speech acts."""

@@ -23,14 +23,11 @@ _TEMPERATURE, _TOP_P = 1.0, 1e-6
 
 @dataclass(frozen=True)
 class AnnotationRequest:
-    """A request to annotate a part of a run.
+    """A request to annotate turns `first` to `last` of a run.
 
     Attributes:
-        instrument: The instrument that it belongs to.
         agent: The agent that it is about; empty for none in particular.
-        first, last: The turns that are read.
         part: The number of the batch of questions, from 0.
-        prompt: The prompt.
         fields: The fields of the answer: integers and choices.
     """
 
@@ -51,19 +48,13 @@ async def answers_to(
     open_model: Callable[[], LanguageModel],
     report: Callable[[str], None] = lambda _: None,
 ) -> list[Annotation]:
-    """Return the annotation that answers each request about a run.
+    """Return the annotation by a model that answers each request about a run; the store keeps the answers.
 
-    Args:
-        requests: The requests.
-        store: The store of the run, which keeps the answers.
-        run: The run.
-        model: The id of the model that annotates.
-        open_model: Opens that model; not called where every answer is stored.
-        report: Receives a line of progress for each batch.
+    The model is opened where an answer is missing; `report` receives a line for each batch.
 
     Raises:
         ContextWindowError: A part of the conversation does not fit the model.
-        ModelError: The model failed, or left out an answer; answers from before are kept.
+        ModelError: The model failed, or left out an answer; earlier answers are kept.
     """
     kept = Annotations(store.file)
     answers = {(r.instrument, r.agent, r.first, r.part, r.prompt): r for r in kept.of(run.run) if r.model == model}

@@ -22,14 +22,9 @@ _REHEARSAL = "rehearsal"
 
 @dataclass(frozen=True)
 class BehaviourReport:
-    """The behaviour of everybody in a run.
+    """The behaviour of everybody in a run, in the scenario's order, and the utterances with their speech acts.
 
-    Attributes:
-        run: The run.
-        labelled_by: `PROTOTYPES`, or the model that labelled the speech acts.
-        embedder: What lines were compared with.
-        people: Everybody, in the scenario's order.
-        lines: The utterances with their speech acts.
+    These were labelled by `PROTOTYPES`, or by a model.
     """
 
     run: RunRecord
@@ -45,7 +40,7 @@ class BehaviourReport:
 
     @property
     def notes(self) -> list[str]:
-        """What must be known before the figures are read: that nothing was meant, and how sure the labels are."""
+        """Caveats on the figures: that nothing was meant, and how sure the labels are."""
         notes = []
         if self.run.rehearsed:
             notes.append("a stand-in without weights spoke: nothing was meant by any line, whatever its label says")
@@ -72,12 +67,8 @@ def behaviour_report(
     """Return the behaviour of everybody in a run.
 
     Args:
-        store: Where the run is stored.
-        run: The run.
-        embedder: What lines are compared with; not needed where nobody has spoken.
-        embedder_name: Its name.
-        acts: The speech acts of each utterance, as a model labelled them; `None`: the nearest prototypes.
-        labelled_by: Who labelled them.
+        embedder: Embeds the lines; not needed where nobody has spoken.
+        acts: The speech acts of each utterance, as a model labelled them; `None`: those of the nearest prototypes.
     """
     spoken = [turn for turn in store.turns(run.run) if turn.speaker is not None]
     vectors: Sequence[Sequence[float]] = []

@@ -32,12 +32,9 @@ def inventory_requests(turns: Sequence[Turn]) -> list[AnnotationRequest]:
 def rated_segments(
     run: RunRecord, annotations: Sequence[Annotation], characters: Mapping[str, Character]
 ) -> list[RatedSegment]:
-    """Return the ratings of every person in each segment.
+    """Return the ratings of every person in each segment, from the answers to all requests about a run.
 
-    Args:
-        run: The run.
-        annotations: The answers to all requests about it.
-        characters: Everybody as they entered a meeting; empty for a dialogue of two.
+    The characters are everybody as they entered a meeting; there are none in a dialogue of two.
     """
     numbers = {item: number for number, item in inventory_items().items()}
     ratings: dict[tuple[str, int, int], dict[int, int]] = {}

@@ -27,13 +27,7 @@ _REHEARSAL = "rehearsal"
 
 @dataclass(frozen=True)
 class InventoryReport:
-    """The ratings of everybody, per segment of 30 turns.
-
-    Attributes:
-        runs: The runs, pooled.
-        answers: By run, the answers of the model.
-        segments: How everybody came across in each segment.
-    """
+    """The ratings of everybody in each segment of 30 turns, over some runs, with the answers by run."""
 
     runs: Sequence[RunRecord]
     answers: Mapping[str, Sequence[Annotation]]
@@ -63,13 +57,7 @@ class InventoryReport:
 def inventory_report(
     store: Store, runs: Sequence[RunRecord], answers: Mapping[str, Sequence[Annotation]]
 ) -> InventoryReport:
-    """Return what a model answered about the people of some runs.
-
-    Args:
-        store: Where the runs are stored.
-        runs: The runs.
-        answers: By run, the answers to all requests about it (see `inventory_requests`).
-    """
+    """Return the report on some runs, from the answers to all requests about each (`inventory_requests`)."""
     segments: list[RatedSegment] = []
     for run in runs:
         segments += rated_segments(run, answers[run.run], read_characters(store, run.run))
@@ -79,7 +67,7 @@ def inventory_report(
 def table_rows(
     table: Sequence[DimensionFigures], paper: Sequence[DimensionFigures]
 ) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Yield the rows of Table I in words, each with whether it is the paper's, which stands below the runs'."""
+    """Yield the rows of Table I in words, each with whether it is the paper's, which follows that of the runs."""
     published = {figures.dimension: figures for figures in paper}
     for figures in table:
         beside = published.get(figures.dimension)
@@ -93,7 +81,7 @@ def table_rows(
 
 
 def table_notes(table: Sequence[DimensionFigures], has_paper: bool) -> list[str]:
-    """Return what must be known to read Table I."""
+    """Return the notes under Table I."""
     notes = ["ratings: one per person and segment of 30 turns; p: Welch's test over them, and over people's means"]
     if missing := {why for row in table for why in (row.p_missing, row.p_people_missing) if why}:
         notes.append(f"– for p: {'; '.join(sorted(missing))}")

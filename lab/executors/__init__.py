@@ -1,1 +1,1 @@
-"""Executors: who drives the cohorts of an experiment beside this process, and where."""
+"""Executors: the processes and machines that drive the cohorts of an experiment."""

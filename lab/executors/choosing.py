@@ -1,6 +1,4 @@
-"""From the words of a command to what drives trials."""
-
-from typing import TYPE_CHECKING
+"""From the options of a command to an executor."""
 
 from tertulia.access.engines import ModelAccess
 from tertulia.files.shard_files import is_address, shown
@@ -8,29 +6,24 @@ from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.experiments.running import Executor
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import UsageError
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 LOCAL, RAY = "local", "ray"
 
 
 def executor_of(
     on: str,
-    store: "SqlStore",
+    store: SqlStore,
     access: ModelAccess,
     additions: Additions = NOTHING_ADDED,
     workers: int | None = None,
     shards: str | None = None,
 ) -> Executor:
-    """Return what drives trials at a place.
+    """Return the executor of a place.
 
     Args:
-        on: `local`, `ray` (a cluster that is known here, or else this machine as one), or `ray:ADDRESS`.
-        store: The open store of the experiment.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
-        workers: How many workers, at most; `None` for what suits.
+        on: `local`, `ray` (a known cluster, or else this machine as one), or `ray:ADDRESS`.
+        workers: The most workers; `None` for a suitable number.
         shards: The folder for shards, on Ray also an address; `None` for a folder beside the store.
 
     Raises:

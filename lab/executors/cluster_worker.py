@@ -32,13 +32,7 @@ _SAVED_EVERY_S, _SHARE = 5.0, 0.05
 
 @dataclass(frozen=True)
 class Installed:
-    """What is installed where a worker is; all of it must be as where the command is.
-
-    Attributes:
-        tertulia: The version of Tertulia.
-        schema: The version of its stores.
-        python: That of Python, without its last number.
-    """
+    """The versions on a machine, which must be the same wherever workers are; of Python without the last number."""
 
     tertulia: str
     schema: int
@@ -87,8 +81,7 @@ class ClusterWorker:
         """Drive a cohort, and yield what happens.
 
         Args:
-            assignment: The cohort.
-            seed: The shard as it was left by another worker, or with runs that were begun before.
+            seed: The shard as another worker left it, or with runs that were begun before.
             address: Where the shard is put; `None`: it is sent.
         """
         with tempfile.TemporaryDirectory(prefix="tertulia-") as folder:

@@ -1,4 +1,4 @@
-"""Handing cohorts to workers: who drives what, what becomes of a cohort whose worker died, and how shards come back.
+"""Hand cohorts to workers, again if a worker died, and merge the shards that come back.
 
 Where workers are, and how they are talked to, is up to a crew (`lab.executors.processes`, `lab.executors.ray_cluster`).
 """
@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit, Noted, RunEnded
@@ -24,9 +24,7 @@ from tertulia.lab.experiments.cohorts import (
 from tertulia.lab.experiments.shards import ShardFolder, gather, hand_over, take_in
 from tertulia.planning.starting import Additions
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: After so many workers that died while they drove it, a cohort is given up: it may be what kills them.
 MOST_DEATHS = 3
@@ -58,17 +56,9 @@ class Crew(Protocol):
 
 @dataclass(frozen=True)
 class Dispatcher:
-    """Drives the cohorts of an experiment with a crew.
+    """Drives the cohorts of an experiment with a crew."""
 
-    Attributes:
-        store: The open store of the experiment.
-        folder: Where the shards lie.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
-        emit: Takes the events of all runs.
-    """
-
-    store: "SqlStore"
+    store: SqlStore
     folder: ShardFolder
     access: ModelAccess
     additions: Additions
@@ -104,8 +94,6 @@ class Dispatcher:
 
 
 class _Dispatch:
-    """Cohorts on their way; see `Dispatcher.drive`."""
-
     def __init__(self, dispatcher: Dispatcher, crew: Crew, setup: Setup, tasks: Sequence[CohortTask]) -> None:
         self._store, self._folder, self._emit = dispatcher.store, dispatcher.folder, dispatcher.emit
         self._planner, self._crew, self._setup = Planner(dispatcher.additions), crew, setup
@@ -230,7 +218,7 @@ class _Dispatch:
             self._emit(RunEnded(run, "failed", turns, error))
 
 
-def _with_ids(store: "SqlStore", tasks: Sequence[CohortTask]) -> list[CohortTask]:
+def _with_ids(store: SqlStore, tasks: Sequence[CohortTask]) -> list[CohortTask]:
     """Return tasks with ids for the runs that their trials become, which no run of the store has."""
     ids = iter(store.new_run_ids(sum(len(task.trials) for task in tasks)))
     return [replace(task, runs=tuple(next(ids) for _ in task.trials)) if task.trials else task for task in tasks]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL, ROLES
@@ -20,9 +19,7 @@ from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.models.local.embedded import ID as EMBEDDED
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.storage.sqlite.opening import MEMORY
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: Rehearsed trials for which it is worth to start a process: it takes about as long as so many.
 _REHEARSED_PER_WORKER = 25
@@ -36,14 +33,11 @@ class LocalExecutor:
     """Drives cohorts on this machine: in this process, or in several, each with models of its own.
 
     Attributes:
-        store: The open store of the experiment.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
-        workers: How many processes, at most; `None` for what suits machine, model and experiment.
-        shards: The folder for shards, where they are not to lie beside the store.
+        workers: The most processes; `None` for what suits machine, model and experiment.
+        shards: The folder for shards; `None` for one beside the store.
     """
 
-    store: "SqlStore"
+    store: SqlStore
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
     workers: int | None = None

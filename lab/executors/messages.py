@@ -1,4 +1,4 @@
-"""What the command that runs an experiment and its workers tell each other: plain data."""
+"""Messages between the command that runs an experiment and its workers: plain data."""
 
 from dataclasses import dataclass, field
 
@@ -11,12 +11,10 @@ from tertulia.state.errors import TertuliaError
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker gets first; keys of remote models are in it, and are kept in memory alone.
+    """The first message to a worker; it holds the keys of remote models, which stay in memory.
 
-    Attributes:
-        access: What opening models needs; trust is what the command knows, and nobody is asked.
-        additions: Nodes and mechanisms of the user's own.
-        settings: A trial of each setting, whose models are opened before anything is driven.
+    The settings are a trial of each, whose models are opened before anything is driven. Workers ask for no trust: what
+    the command knows is in `access`.
     """
 
     access: ModelAccess = field(repr=False)
@@ -26,13 +24,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A cohort that a worker drives.
-
-    Attributes:
-        task: The cohort; it has the ids of its runs.
-        planned: What its trials have in common.
-        shard: The store file in which it is driven; what was begun there goes on.
-    """
+    """A cohort for a worker: its task with the ids of its runs, the plans, and the store file in which it is driven."""
 
     task: CohortTask
     planned: tuple[PlannedCase, ...]
@@ -41,7 +33,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Hello:
-    """A worker is there, and waits for its setup."""
+    """A worker has started, and waits for its setup."""
 
 
 @dataclass(frozen=True)
@@ -51,33 +43,23 @@ class Ready:
 
 @dataclass(frozen=True)
 class Unable:
-    """A worker can't open a model, and stops.
-
-    Attributes:
-        error: Why.
-    """
+    """A worker can't open a model, and stops."""
 
     error: TertuliaError
 
 
 @dataclass(frozen=True)
 class Happened:
-    """Events of the runs of a cohort.
-
-    Attributes:
-        events: In their order.
-    """
+    """Events of the runs of a cohort."""
 
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True)
 class Saved:
-    """The shard of a cohort as it is now; crews whose workers are on other machines keep it.
+    """The current shard of a cohort, as bytes; crews with workers on other machines keep it.
 
-    Attributes:
-        shard: The bytes of the store file.
-        problem: Why it could not be put to the address where it should be; empty where it is to be sent.
+    The problem is why it could not be put to its address; it is empty where the shard is to be sent.
     """
 
     shard: bytes = field(repr=False)
@@ -86,22 +68,14 @@ class Saved:
 
 @dataclass(frozen=True)
 class Driven:
-    """A cohort is no longer driven, and its shard is closed.
-
-    Attributes:
-        error: Why it could not be begun; `None` where its runs have ended, each in its way.
-    """
+    """A cohort is no longer driven, and its shard is closed; with the error if it could not be begun."""
 
     error: TertuliaError | None = None
 
 
 @dataclass(frozen=True)
 class Died:
-    """A worker is gone without a word.
-
-    Attributes:
-        how: What is known of it.
-    """
+    """A worker ended without a message."""
 
     how: str
 

@@ -18,7 +18,7 @@ from tertulia.state.errors import TertuliaError
 
 
 def main(descriptor: int) -> None:
-    """Do what comes through a socket, until it is closed or this process is told to stop."""
+    """Drive the cohorts that come through a socket, until it is closed or this process is told to stop."""
     # Ctrl-C reaches the whole group of processes; the command alone acts on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -99,7 +99,6 @@ class ProcessCrew:
 
 
 def _ending(process: "subprocess.Popen[bytes]") -> str:
-    """Return how a process ended, in words."""
     try:
         code = process.wait(_PATIENCE_S)
     except subprocess.TimeoutExpired:

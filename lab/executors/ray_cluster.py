@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
@@ -24,13 +24,12 @@ from tertulia.lab.executors.local import cohorts_of
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
 from tertulia.lab.experiments.cohorts import CohortTask
 from tertulia.lab.experiments.shards import ShardFolder
+from tertulia.models.ray_scoring import cause_of
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from tertulia.state.text import first_line
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: How long a cluster without room for a single worker is waited for.
 _PATIENCE_S = 60.0
@@ -47,16 +46,12 @@ class RayExecutor:
     """Drives cohorts on a Ray cluster, each worker with models of its own.
 
     Attributes:
-        store: The open store of the experiment.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
-        workers: How many workers, at most; `None` for as many as the cluster has room for.
-        address: Of the cluster, `HOST:PORT`; `None` for one that is known here, or else for this machine as one.
-        shards: The folder for shards, where they are not to lie beside the store, or the address to which workers put
-            them.
+        workers: The most workers; `None` for as many as the cluster has room for.
+        address: Of the cluster, `HOST:PORT`; `None` for a known one, or else for this machine as one.
+        shards: The folder for shards, or the address to which workers put them; `None` for a folder beside the store.
     """
 
-    store: "SqlStore"
+    store: SqlStore
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
     workers: int | None = None
@@ -125,7 +120,7 @@ def connected(address: str | None) -> Iterator[Any]:
 def _quieten() -> None:
     """Keep what nodes say about themselves off standard output, which is for data; Ray has no option for it.
 
-    A node that is lost is told as the death of its workers.
+    The loss of a node is reported as the death of its workers.
     """
     from ray._private import worker
 
@@ -137,7 +132,7 @@ def _print_nothing(data: Any, ignore_prefix: bool) -> None:
 
 
 def _knock(address: str) -> None:
-    """Connect with a cluster's port for a moment: Ray itself waits for minutes where nobody is there.
+    """Connect to a cluster's port for a moment: Ray itself waits for minutes for a port without a listener.
 
     Raises:
         OSError: Nobody is there.
@@ -249,9 +244,9 @@ class RayCrew:
             if worker in self._shards:  # its shard can't be written there, or put where it should be
                 del self._awaited[worker], self._shards[worker]
                 cause = getattr(error, "cause", None)
-                yield Driven(cause if isinstance(cause, TertuliaError) else ModelError(_cause(error)))
+                yield Driven(cause if isinstance(cause, TertuliaError) else ModelError(cause_of(error)))
                 return
-            yield from self._lost(worker, Unable(ModelError(f"its node can't run it: {_cause(error)}")))
+            yield from self._lost(worker, Unable(ModelError(f"its node can't run it: {cause_of(error)}")))
             return
         del self._awaited[worker]
         if isinstance(found, Installed):
@@ -288,12 +283,6 @@ class RayCrew:
                 pass
         for actor in self._actors.values():
             self._ray.kill(actor)
-
-
-def _cause(error: Exception) -> str:
-    """Return the last line of what a node raised, which names the cause."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
 
 
 def _save(shard: Path, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What a worker does, wherever it is: it opens models once, and drives cohorts, each in a shard of its own."""
+"""Workers on any machine: they open models once, and drive cohorts, each in a shard of its own."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,15 +29,11 @@ class Worker:
         check_settings(setup.settings, self._setup.access)
 
     def drive(self, assignment: Assignment, emit: Emit) -> None:
-        """Drive a cohort to its end; what is in its shard already goes on.
-
-        Args:
-            assignment: The cohort.
-            emit: Takes the events that tell how far it is; steps are too many to be sent around.
+        """Drive a cohort to its end, from what its shard holds already; steps are too many to be emitted.
 
         Raises:
             TertuliaError: It can't be begun.
-            KeyboardInterrupt: It was interrupted; what it had is in the shard.
+            KeyboardInterrupt: It was interrupted; the turns so far are in the shard.
         """
 
         def pass_on(event: Event) -> None:

@@ -45,13 +45,7 @@ Figure = Callable[[Sequence[int]], float]
 
 @dataclass(frozen=True)
 class PilotDialogue:
-    """A dialogue of a pilot.
-
-    Attributes:
-        removal_factor: Its λ.
-        lines: Speaker and text of each utterance.
-        inconsistency: The judge's figure of each; `None` where it was not judged.
-    """
+    """A dialogue of a pilot at a λ: speaker and text of each utterance, and the judge's figure of it, if any."""
 
     removal_factor: float
     lines: tuple[tuple[str, str], ...]
@@ -68,16 +62,10 @@ def fit_setpoint(
     metric: DiversityMetric,
     rounds: int,
     embed: Embed | None = None,
-    seed: int = 1,
 ) -> Setpoint:
-    """Return the calibration of λ that a pilot gives.
+    """Return the calibration of λ by a pilot's dialogues, of one scenario and model, with at most so many rounds each.
 
-    Args:
-        dialogues: Of each λ at least three, of the same scenario and model.
-        metric: What is calibrated.
-        rounds: The most utterances of each dialogue; the running measure has as many, and at least 2.
-        embed: For sim, returns the vectors of texts.
-        seed: Of the bootstrap.
+    The running measure has as many rounds, and at least 2. For sim, `embed` returns the vectors of texts.
 
     Raises:
         UsageError: There are fewer than two λ with three dialogues that have words.
@@ -98,7 +86,7 @@ def fit_setpoint(
     running = {
         factor: [running_measures(dialogue.words, n, window) for dialogue in group] for factor, group in groups.items()
     }
-    diversity, low, high = _curve(parts, falls=metric == "sim", seed=seed)
+    diversity, low, high = _curve(parts, falls=metric == "sim")
     return Setpoint(
         metric=metric,
         trials=min(map(len, groups.values())),
@@ -118,12 +106,7 @@ def fit_setpoint(
 
 
 def parts_of(figure: Figure, dialogues: int) -> list[float]:
-    """Return the part of each of so many dialogues in a metric over them; the mean of the parts is the metric.
-
-    Args:
-        figure: Returns the metric over the dialogues of these numbers, from 0.
-        dialogues: How many there are, at least 3: a pair must be left where one is left out.
-    """
+    """Return the part of each dialogue in a metric over them (at least 3); the mean of the parts is the metric."""
     everything = range(dialogues)
     without = [figure([index for index in everything if index != withheld]) for withheld in everything]
     metric, mean_without = figure(everything), mean(without)
@@ -142,7 +125,7 @@ def figure_of(dialogues: Sequence[PilotDialogue], metric: DiversityMetric, embed
 
 
 def _curve(
-    parts: Mapping[float, Sequence[float]], falls: bool, seed: int
+    parts: Mapping[float, Sequence[float]], falls: bool
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Return the monotone fit, one figure a λ, and the ends of its bootstrap band.
 
@@ -160,7 +143,7 @@ def _curve(
         return [float(figure) for figure in isotonic_regression(calmed, increasing=not falls).x]
 
     fitted = monotone(parts.values())
-    generator = keyed_generator(seed, node="calibration")
+    generator = keyed_generator(1, node="calibration")
     samples = [monotone(generator.choices(group, k=len(group)) for group in parts.values()) for _ in range(_SAMPLES)]
     low, high = np.percentile(np.array(samples), _BAND, axis=0)
     return tuple(fitted), tuple(low.tolist()), tuple(high.tolist())
@@ -174,12 +157,9 @@ def _error_of_means(groups: Sequence[Sequence[float]]) -> float:
 
 
 def straightened(factors: NDArray[np.float64], figures: NDArray[np.float64], error: float) -> NDArray[np.float64]:
-    """Return figures drawn towards their straight line in λ (positive-part James–Stein): whole where it fits to chance.
+    """Return figures at λ, both `(K,)`, drawn towards their straight line: all the way where that fits up to chance.
 
-    Args:
-        factors: λ, shape (K,).
-        figures: The figure at each, shape (K,).
-        error: The variance of a figure.
+    The shrinkage is positive-part James–Stein, with the variance of a figure as error.
     """
     bends = len(factors) - 2
     line = np.polyval(np.polyfit(factors, figures, 1), factors)
@@ -191,17 +171,17 @@ def straightened(factors: NDArray[np.float64], figures: NDArray[np.float64], err
 
 # --- the running measure --------------------------------------------------------------------------------------------
 
-#: By λ, of each dialogue, the measure behind each utterance.
+#: By λ, for each dialogue, the measure after each utterance.
 _Running = dict[float, list[list[float | None]]]
 
 
 def _at(measures: Sequence[float | None], utterance: int) -> float | None:
-    """Return the measure behind an utterance, from 1; of a dialogue that has ended before, `None`."""
+    """Return the measure after an utterance (from 1); `None` for a dialogue that ended before."""
     return measures[utterance - 1] if utterance <= len(measures) else None
 
 
 def _running_lines(running: _Running, rounds: int) -> tuple[Line, ...]:
-    """Return the expected running measure behind each utterance, as a line in λ."""
+    """Return the expected running measure after each utterance, as a line in λ."""
     lines: list[Line] = []
     for utterance in range(1, rounds + 1):
         points = [
@@ -220,11 +200,7 @@ def _running_lines(running: _Running, rounds: int) -> tuple[Line, ...]:
 
 
 def fitted_line(points: Sequence[tuple[float, float]]) -> Line:
-    """Return the line of least squares through points, its slope shrunk by as much as it is uncertain.
-
-    Args:
-        points: λ and figure, of at least two λ.
-    """
+    """Return the least-squares line through points (λ, figure) of at least two λ, its slope shrunk by its error."""
     at, figures = np.array(points, dtype=np.float64).T
     centre, level = at.mean(), figures.mean()
     slope, error = _slope(at - centre, figures - level, len(points) - 2)
@@ -233,7 +209,7 @@ def fitted_line(points: Sequence[tuple[float, float]]) -> Line:
 
 
 def _gains(running: _Running, parts: dict[float, list[float]], rounds: int, sign: int) -> tuple[float, ...]:
-    """Return, behind each utterance, which part of a deviation of the running measure shows in the dialogue's part.
+    """Return, after each utterance, the share of a deviation of the running measure that shows in the dialogue's part.
 
     It is the slope of parts on measures among dialogues of one λ, shrunk by as much as it is uncertain, of the sign
     that more variety means more diversity. What was found early stays, as longer dialogues tell more.

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tertulia.access.engines import ModelAccess, open_engines, reopen_engines
 from tertulia.access.model_names import names_of_models
@@ -16,9 +15,7 @@ from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Extension, RunRecord, Trial
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)
@@ -26,10 +23,9 @@ class CohortTask:
     """A cohort that is to be driven.
 
     Attributes:
-        experiment: What it is a part of.
         trials: The trials that it begins; none where all of its runs were begun before.
-        runs: The runs that it goes on with; where it begins trials in another store than the experiment's, the ids that
-            are reserved for them there.
+        runs: The runs that it resumes; where trials begin in another store than the experiment's, the ids that are
+            reserved for them there.
     """
 
     experiment: Experiment
@@ -39,16 +35,7 @@ class CohortTask:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """What all trials of a case in a setting have in common, read by whoever has its files.
-
-    Attributes:
-        case, setting: Which trials.
-        start: What they start from.
-        parameters: As they were asked for.
-        model: The name of everybody's model.
-        extensions: Where their nodes and mechanisms are from.
-        pictures: The pictures of a population.
-    """
+    """What all trials of a case in a setting have in common, read where its files are, with requested parameters."""
 
     case: str
     setting: str
@@ -82,11 +69,7 @@ class PlannedCase:
 
 @dataclass
 class Planner:
-    """Reads cases for the trials of cohorts; those of a case stand together, so that the last one is often asked again.
-
-    Attributes:
-        additions: Nodes and mechanisms of the user's own.
-    """
+    """Reads cases for the trials of cohorts; it keeps the last one, as the trials of a case follow each other."""
 
     additions: Additions
     _last: PlannedCase | None = None
@@ -112,26 +95,18 @@ def plans_of(task: CohortTask, planned: Sequence[PlannedCase], additions: Additi
 
 
 def drive_task(
-    store: "SqlStore",
+    store: SqlStore,
     task: CohortTask,
     planned: Sequence[PlannedCase],
     access: ModelAccess,
     additions: Additions,
     emit: Emit,
 ) -> None:
-    """Drive a cohort to its end; what of it was begun in this store before goes on.
-
-    Args:
-        store: The open store.
-        task: The cohort.
-        planned: What its trials have in common (`Planner.planned`).
-        access: Keeps models from one cohort to the next.
-        additions: Nodes and mechanisms of the user's own.
-        emit: Takes the events of all runs.
+    """Drive a cohort to its end, from what this store holds of it already.
 
     Raises:
         TertuliaError: It can't be begun; nothing of it is stored.
-        KeyboardInterrupt: It was interrupted; what it had is kept.
+        KeyboardInterrupt: It was interrupted; the turns so far are kept.
     """
     if task.trials and not (task.runs and _is_begun(store, task.runs[0])):
         opened = _begin(store, task, planned, access, additions)
@@ -141,7 +116,7 @@ def drive_task(
     drive_cohort(store, opened, emit)
 
 
-def _is_begun(store: "SqlStore", run: str) -> bool:
+def _is_begun(store: SqlStore, run: str) -> bool:
     try:
         return store.run(run).run == run
     except NotFoundError:
@@ -149,7 +124,7 @@ def _is_begun(store: "SqlStore", run: str) -> bool:
 
 
 def _begin(
-    store: "SqlStore",
+    store: SqlStore,
     task: CohortTask,
     planned: Sequence[PlannedCase],
     access: ModelAccess,
@@ -165,8 +140,8 @@ def _begin(
     return [(r, e, plan.registry) for r, e, plan in zip(records, engines, plans, strict=True)]
 
 
-def check_files(store: "SqlStore", tasks: Sequence[CohortTask], additions: Additions) -> None:
-    """Refuse scenario files that were written anew since earlier trials of their experiment.
+def check_files(store: SqlStore, tasks: Sequence[CohortTask], additions: Additions) -> None:
+    """Refuse scenario files that have changed since earlier trials of their experiment.
 
     Raises:
         UsageError: One was; nothing has been run.
@@ -205,9 +180,9 @@ def check_settings(settings: Sequence[PlannedCase], access: ModelAccess) -> None
 
 
 def require_models(
-    store: "SqlStore", tasks: Sequence[CohortTask], planned: Sequence[PlannedCase], access: ModelAccess
+    store: SqlStore, tasks: Sequence[CohortTask], planned: Sequence[PlannedCase], access: ModelAccess
 ) -> None:
-    """Refuse remote models that the user has not named, before anything is handed to whoever can't ask them.
+    """Refuse remote models that the user has not named, before workers get them, which can't ask the user.
 
     Raises:
         TrustError: A file alone names one.
@@ -220,6 +195,6 @@ def require_models(
 
 
 def models_of_run(run: RunRecord) -> list[str]:
-    """Return the names of all models that a run goes on with."""
+    """Return the names of all models that a run needs to resume."""
     participants = (participant.model for participant in run.participant_models.values())
     return [*names_of_models(run.model, None, Parameters.of_record(run.parameters)), *participants]

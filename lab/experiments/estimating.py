@@ -1,29 +1,21 @@
-"""What an experiment would take: a trial of each setting is rehearsed, and the calls are counted."""
+"""Estimate the cost of an experiment: a trial of each setting is rehearsed, and the calls are counted."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tertulia.driving.estimating import estimate
 from tertulia.lab.experiments.running import Progress
 from tertulia.planning.starting import NOTHING_ADDED, Additions, plan_run
+from tertulia.storage.store import SqlStore
 
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
-
-#: The newest finished runs of a model by whose pace time is estimated.
+#: How many of the newest finished runs of a model the time is estimated from.
 _RUNS_FOR_PACE = 12
 
 
 @dataclass(frozen=True)
 class ExperimentEstimate:
-    """What the trials that are missing would take, as rehearsed on the first case.
+    """The cost of the missing trials, as rehearsed on the first case; tokens are the stand-in's.
 
-    Attributes:
-        trials: How many are missing, of how many.
-        of_trials: How many there are.
-        utterances, calls: Of the missing trials.
-        prompt_tokens, reply_tokens: That models would read and write; the stand-in's.
-        seconds: How long that takes at the pace of the store's runs of the same model; `None` where it has none.
+    The time is at the pace of the store's runs of the same model; `None` where it has none.
     """
 
     trials: int
@@ -35,25 +27,21 @@ class ExperimentEstimate:
     seconds: float | None
 
 
-def estimate_experiment(
-    store: "SqlStore", reached: Progress, additions: Additions = NOTHING_ADDED
-) -> ExperimentEstimate:
-    """Return what the missing trials of an experiment would take.
+def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions = NOTHING_ADDED) -> ExperimentEstimate:
+    """Return the cost of the missing trials of an experiment.
 
     Raises:
         TertuliaError: A setting can't be run.
     """
     experiment = reached.experiment
-    left = [*reached.not_begun, *_unfinished(reached)]
+    left = reached.left
     totals = {"utterances": 0, "calls": 0, "prompt_tokens": 0, "reply_tokens": 0}
     for setting in experiment.settings:
         number = sum(place[1] == setting for place in left)
         if not number:
             continue
-        plan = plan_run(
-            experiment.cases[0], experiment.parameters(setting), model=experiment.model, additions=additions
-        )
-        rehearsed = estimate(plan)
+        parameters = experiment.parameters(setting)
+        rehearsed = estimate(plan_run(experiment.cases[0], parameters, model=experiment.model, additions=additions))
         totals["utterances"] += number * rehearsed.turns
         totals["calls"] += number * len(rehearsed.calls)
         totals["prompt_tokens"] += number * sum(call.prompt_tokens or 0 for call in rehearsed.calls)
@@ -63,11 +51,7 @@ def estimate_experiment(
     return ExperimentEstimate(len(left), len([*experiment.places()]), seconds=seconds, **totals)
 
 
-def _unfinished(reached: Progress) -> list[tuple[str, str, int]]:
-    return [place for place, run in reached.runs.items() if run.status != "finished"]
-
-
-def _seconds_a_turn(store: "SqlStore", model: str) -> float | None:
+def _seconds_a_turn(store: SqlStore, model: str) -> float | None:
     """Return how many seconds of the model a turn took in the newest trials of a store."""
     runs = [run for run in store.runs(status="finished") if run.model == model and run.trial is not None]
     runs = runs[:_RUNS_FOR_PACE]

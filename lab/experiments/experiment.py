@@ -107,7 +107,7 @@ class Experiment(Record):
         return files_named(self.cases, self.settings, folder)
 
     def places(self) -> Iterator[tuple[str, str, int]]:
-        """Yield case, setting and number of every trial; those of a case stand together, as they share most."""
+        """Yield case, setting and number of every trial, case by case, as those of a case share most."""
         for case in self.cases:
             for setting in self.settings:
                 for trial in range(1, self.trials + 1):
@@ -140,16 +140,11 @@ def schema_document() -> dict[str, Any]:
 
 
 def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | None = None) -> Experiment:
-    """Return the experiment of a YAML file, its cases expanded. Files that it names lie in its folder, or are trusted.
-
-    Args:
-        path: The file.
-        extensions: Files with nodes and mechanisms that its settings may name.
-        trust: What the user trusts; `None` for what they do in Python.
+    """Return the checked experiment of a YAML file; files that it names must lie in its folder, or be trusted.
 
     Raises:
         NotFoundError: There is no such file.
-        TrustError: It names a file elsewhere that the user has not.
+        TrustError: It names a file elsewhere that the user does not trust.
         ScenarioError: It is no experiment; the message names file, line and field.
         UsageError: It can't be made like that.
     """
@@ -199,11 +194,9 @@ def experiment_of(record: ExperimentRecord) -> Experiment:
 
 
 def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experiment:
-    """Return an experiment whose cases are expanded, and whose settings were tried on its first case.
+    """Return an experiment with its cases expanded and its settings tried on the first case.
 
-    Args:
-        experiment: The experiment.
-        extensions: Files with nodes and mechanisms that its settings may name.
+    The extensions are files with nodes and mechanisms that the settings may name.
 
     Raises:
         TertuliaError: A scenario does not exist, or a setting can't be run.
@@ -233,7 +226,7 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
 
 
 def expanded(case: str) -> list[str]:
-    """Return a case as it is, or all cases of a scenario with `:all` behind it."""
+    """Return a case as it is, or all cases of a scenario that ends in `:all`."""
     from tertulia.worlds.catalog import list_cases
 
     if not case.endswith(ALL_CASES):
@@ -274,11 +267,7 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
 
 
 def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what two stores have of an experiment as one definition, as they are stored, in whatever order they come.
-
-    Args:
-        known: The older one: its first case and its first setting stay the first.
-        given: The later one.
+    """Return the definitions that two stores have of an experiment as one; the older one's first case and setting stay.
 
     Raises:
         UsageError: They are different experiments, or one of them is none.
@@ -301,12 +290,7 @@ def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str
 
 
 def additions_to(known: dict[str, Any], united: dict[str, Any]) -> str | None:
-    """Return in words which cases and settings an experiment would get; `None` where it gets none.
-
-    Args:
-        known: Its definition.
-        united: What it would grow to.
-    """
+    """Describe the cases and settings by which the definition of an experiment would grow; `None` if there are none."""
     added = [f"case {case!r}" for case in united["cases"] if case not in known["cases"]]
     for name, values in united["settings"].items():
         if name not in known["settings"]:
@@ -318,13 +302,7 @@ def additions_to(known: dict[str, Any], united: dict[str, Any]) -> str | None:
 
 
 def agree_to_growth(name: str, known: dict[str, Any], united: dict[str, Any], ask: Callable[[str], bool]) -> None:
-    """Ask whether an experiment of a store may get the cases and settings that another store adds.
-
-    Args:
-        name: Its name.
-        known: Its definition.
-        united: What it would grow to.
-        ask: Returns whether it may.
+    """Ask whether the definition of an experiment may grow by the cases and settings of another store.
 
     Raises:
         UsageError: It may not; the message lists what would be added.
@@ -335,7 +313,7 @@ def agree_to_growth(name: str, known: dict[str, Any], united: dict[str, Any], as
 
 
 def _in_one_order(known: list[str], given: list[str]) -> list[str]:
-    """Return names of both: the longer list where the other is its beginning, else those behind the first sorted."""
+    """Return the names of both: the longer list if it begins with the other, else all after the first one sorted."""
     shorter, longer = sorted((known, given), key=len)
     if longer[: len(shorter)] == shorter:
         return longer

@@ -1,4 +1,4 @@
-"""Where conversations come out that are asked for a diversity: steered, and at a fixed λ beside.
+"""Measure whether conversations reach the diversity that they are asked for: steered, and at a fixed λ.
 
 For each case λ is calibrated. Then, at each level that is asked for, conversations of other seeds than the pilot's are
 held in three ways: steered; at the λ that the calibration has for the level; and at λ as somebody without a calibration
@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
 from statistics import mean, stdev
-from typing import TYPE_CHECKING
 
 from tertulia.driving.events import Emit
 from tertulia.lab.experiments.calibration import Embed, Figure, figure_of, parts_of
@@ -20,30 +19,25 @@ from tertulia.lab.experiments.setpoint import CalibrationTask, calibrate, pilot_
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 #: How λ is found.
 WAYS = ("steered", "calibrated", "guessed")
 
-#: Within this of what was asked for, a figure counts as reached.
-TOLERANCE = 0.03
+#: A figure counts as reached within this distance of what was asked for.
+_TOLERANCE = 0.03
 
 
 @dataclass(frozen=True)
 class Landing:
-    """Where the conversations of a case came out that were asked for a level in one way.
+    """The outcome of conversations of a case that were asked for a level (`LEVELS`) in one way (`WAYS`).
 
     Attributes:
-        case: The scenario.
-        level: Of `state.setpoint.LEVELS`.
-        way: Of `WAYS`.
         asked: The figure that the level stands for.
         reached: The figure over the conversations; `None` with fewer than three.
         error: Its standard error, by the jackknife over conversations.
         removal_factor: The mean λ of their utterances.
-        inconsistency: The mean of the judge's figures of what was said; `None` where nothing was judged.
+        inconsistency: The mean of the judge's figures of chosen candidates; `None` where nothing was judged.
         rollbacks: Backups that were taken, for each utterance.
         trials: How many conversations finished.
     """
@@ -67,13 +61,9 @@ class Landing:
 
 @dataclass(frozen=True)
 class CaseLanding:
-    """The landings of a case, and its calibration; of a case in which λ reaches no range there are none.
+    """The landings of a case by level and way, and its calibration.
 
-    Attributes:
-        case: The scenario.
-        setpoint: Its calibration.
-        refused: Why nothing could be asked for; `None` where something could.
-        landings: By level and way.
+    There are none where λ reaches no range; `refused` says why.
     """
 
     case: str
@@ -83,7 +73,7 @@ class CaseLanding:
 
 
 def land(
-    store: "SqlStore",
+    store: SqlStore,
     task: CalibrationTask,
     levels: Sequence[str],
     trials: int,
@@ -91,21 +81,17 @@ def land(
     emit: Emit,
     embed: Embed | None = None,
 ) -> CaseLanding:
-    """Calibrate a case, and return where conversations of it come out; what the store has is not run again.
+    """Calibrate a case, and return the outcome of conversations of it; what the store has is not run again.
 
     Args:
-        store: The open store.
-        task: The case, with model, metric and pilot.
         levels: Of `state.setpoint.LEVELS`.
-        trials: Conversations at each level in each way; the metric is taken over as many of them as the pilot has.
-        executor: Drives the conversations.
-        emit: Takes their events.
+        trials: Conversations at each level in each way; the metric is over groups as large as the pilot's.
         embed: For sim, returns the vectors of texts.
 
     Raises:
         SettingError: A level has another name.
-        TertuliaError: λ can't be calibrated for the case, or conversations of the pilot failed: what is held by the
-            figures of some of them would not be what is asked for once they have been run again.
+        TertuliaError: λ can't be calibrated for the case, or conversations of the pilot failed: once they have been run
+            again, the figures of a level would differ.
     """
     for level in levels:
         if level not in LEVELS:
@@ -147,7 +133,7 @@ def land(
 
 
 def _landing(
-    store: "SqlStore",
+    store: SqlStore,
     runs: Sequence[TrialRun],
     place: tuple[str, str, str],
     asked: float,
@@ -176,11 +162,9 @@ def _landing(
 
 
 def over_as_many(figure: Figure, size: int) -> Figure:
-    """Return a figure as its mean over neighbours of a fixed number: dist-N of more dialogues is a smaller figure.
+    """Return a figure as its mean over groups of `size` neighbours, as dist-N of more dialogues is a smaller figure.
 
-    Args:
-        figure: The figure over some dialogues.
-        size: Over so many; each dialogue is in as many groups. Over all where there are no more.
+    Each dialogue is in as many groups; the figure is over all where there are no more than `size`.
     """
 
     def mean_figure(chosen: Sequence[int]) -> float:
@@ -242,5 +226,5 @@ def _over_all(cases: Sequence[CaseLanding]) -> Iterator[str]:
         landings = [landing for case in cases for landing in case.landings if landing.way == way]
         missed = [landing.missed for landing in landings if landing.missed is not None]
         if missed:
-            within = sum(abs(miss) <= TOLERANCE for miss in missed)
+            within = sum(abs(miss) <= _TOLERANCE for miss in missed)
             yield f"| {way} | {mean(missed):+.3f} | {mean(map(abs, missed)):.3f} | {within} of {len(missed)} |"

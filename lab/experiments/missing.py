@@ -18,13 +18,12 @@ def missing_phrase(store: SqlStore, reached: Progress) -> str:
     Raises:
         TertuliaError: A setting can't be run.
     """
-    unfinished = [place for place, run in reached.runs.items() if run.status != "finished"]
-    by_setting = Counter(setting for _, setting, _ in (*reached.not_begun, *unfinished))
+    by_setting = Counter(setting for _, setting, _ in reached.left)
     named = [f"{setting}: {number}" for setting, number in by_setting.most_common(_NAMED)]
     named += [f"and {len(by_setting) - _NAMED} more settings"] if len(by_setting) > _NAMED else []
     found = estimate_experiment(store, reached)
-    time = "how long they take is not known before the first" if found.seconds is None else duration(found.seconds)
-    about = f"about {time}" if found.seconds is not None else time
+    unknown = "how long they take is not known before the first"
+    about = unknown if found.seconds is None else f"about {duration(found.seconds)}"
     return (
         f"{counted(found.trials, 'conversation')} of {found.of_trials} of {reached.experiment.name} missing "
         f"({', '.join(named)}); {counted(found.utterances, 'utterance')}, {about}"

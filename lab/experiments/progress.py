@@ -1,4 +1,4 @@
-"""How far an experiment is while it runs, and how long the rest may take."""
+"""The progress of an experiment while it runs, and the estimated time that is left."""
 
 import time
 from collections.abc import Callable
@@ -14,14 +14,7 @@ _COHORTS_BEFORE_ESTIMATE = 1
 
 @dataclass
 class ExperimentProgress:
-    """Counts the events of an experiment's runs.
-
-    Attributes:
-        before: How far it was when it was asked for.
-        new: Trials that finished since then.
-        failed: Trials that failed since then, each with its error.
-        clock: Returns seconds.
-    """
+    """Counts the events of an experiment's runs since a command asked for it; failed trials have their error."""
 
     before: Progress
     clock: Callable[[], float] = time.monotonic

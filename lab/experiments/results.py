@@ -1,28 +1,19 @@
-"""What an experiment has brought: its finished runs with their dialogues, by setting and case."""
+"""The results of an experiment: its finished runs with their dialogues, by setting and case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of
 from tertulia.lab.experiments.running import progress_of
 from tertulia.measuring.dialogues import spoken_in
 from tertulia.metrics.diversity import Dialogue
 from tertulia.state.records import RunRecord
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 @dataclass(frozen=True)
 class TrialRun:
-    """A finished trial.
-
-    Attributes:
-        case, setting, trial: Its place in the experiment.
-        run: Its record; the run may have been a trial of another experiment that has the same conversation.
-        dialogue: What was spoken in it.
-    """
+    """A finished trial; its run may have been one of another experiment that has the same conversation."""
 
     case: str
     setting: str
@@ -33,14 +24,7 @@ class TrialRun:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of an experiment.
-
-    Attributes:
-        experiment: The experiment.
-        runs: The trials that finished, in the order of cases, settings and trials.
-        failed: Those that failed.
-        missing: How many have not finished, those that failed among them.
-    """
+    """The finished trials in the order of cases, settings and trials, and how many have not finished."""
 
     experiment: Experiment
     runs: Sequence[TrialRun]
@@ -60,12 +44,8 @@ class Results:
         return {case: [t.dialogue for t in trials if t.dialogue] for case, trials in self.of(setting).items()}
 
 
-def read_results(store: "SqlStore", experiment: Experiment | str) -> Results:
-    """Return the results of an experiment of a store.
-
-    Args:
-        store: The store.
-        experiment: What is asked for of it; by its name, all that the store has.
+def read_results(store: SqlStore, experiment: Experiment | str) -> Results:
+    """Return the results of an experiment of a store; given by its name, of all that the store has of it.
 
     Raises:
         NotFoundError: There is no experiment of that name.

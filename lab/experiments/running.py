@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit
@@ -22,41 +22,33 @@ from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import NotFoundError
 from tertulia.state.records import RunRecord, Trial
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+from tertulia.storage.store import SqlStore
 
 
 class Executor(Protocol):
-    """Drives cohorts, wherever it has room for them."""
+    """Drives cohorts on the machines that it has."""
 
     def folder(self, experiment: str) -> ShardFolder:
-        """Return where the shards of an experiment lie, those of commands before among them."""
+        """Return the folder of an experiment's shards, including those of earlier commands."""
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
-        """Drive cohorts to their ends; every run of theirs is in the experiment's store afterwards.
+        """Drive cohorts to their ends; afterwards all their runs are in the experiment's store.
 
         Raises:
-            KeyboardInterrupt: They were interrupted; what they had is kept.
+            KeyboardInterrupt: They were interrupted; the turns so far are kept.
         """
 
 
 @dataclass(frozen=True)
 class InProcessExecutor:
-    """Drives one cohort after another in this process; models are opened once.
+    """Drives one cohort after another in this process; models are opened once."""
 
-    Attributes:
-        store: The open store of the experiment.
-        access: What opening models needs.
-        additions: Nodes and mechanisms of the user's own.
-    """
-
-    store: "SqlStore"
+    store: SqlStore
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
 
     def folder(self, experiment: str) -> ShardFolder:
-        """Return where other executors have left shards."""
+        """Return the folder of the shards that other executors left."""
         return ShardFolder.of(self.store, experiment, self.access.cache)
 
     def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
@@ -78,12 +70,12 @@ class Progress:
     """How far an experiment is.
 
     Attributes:
-        experiment: As it was asked for.
-        stored: As it is stored then: with all that was ever asked for under its name.
-        runs: By case, setting and trial, the run that was begun; or a finished one of another experiment of the store
-            that has the same conversation.
+        experiment: The experiment as requested.
+        stored: The experiment as it will be stored: with everything ever requested under its name.
+        runs: By case, setting and trial, the run that was begun, or a finished run of another experiment in the store
+            with the same conversation.
         cohorts: The numbers of the cohorts that were begun.
-        unfinished: The runs under its name that have not finished, asked for or not: a cohort goes on as a whole.
+        unfinished: The runs under its name that have not finished, requested or not: a cohort resumes as a whole.
     """
 
     experiment: Experiment
@@ -93,7 +85,7 @@ class Progress:
     unfinished: Sequence[RunRecord] = ()
 
     def with_status(self, *statuses: str) -> list[RunRecord]:
-        """Return the runs of these statuses in the order of the experiment."""
+        """Return the runs with these statuses in the order of the experiment."""
         return [self.runs[p] for p in self.experiment.places() if p in self.runs and self.runs[p].status in statuses]
 
     @property
@@ -102,12 +94,17 @@ class Progress:
         return [place for place in self.experiment.places() if place not in self.runs]
 
     @property
+    def left(self) -> list[tuple[str, str, int]]:
+        """Case, setting and number of the trials that have not finished."""
+        return [*self.not_begun, *(place for place, run in self.runs.items() if run.status != "finished")]
+
+    @property
     def missing(self) -> int:
         """The number of trials that have not finished."""
         return len(self.not_begun) + len(self.with_status("running", "interrupted", "failed"))
 
     def tasks(self) -> list[CohortTask]:
-        """Return the cohorts that are left: those that were interrupted, what failed, and what was not started."""
+        """Return the remaining cohorts: interrupted ones, then failed runs, then trials that were not started."""
         wanted = {run.run for run in self.runs.values()}
         left = [
             CohortTask(self.experiment, runs=tuple(run.run for run in cohort))
@@ -135,8 +132,8 @@ def _by_cohort(runs: Sequence[RunRecord]) -> list[list[RunRecord]]:
     return [cohorts[number] for number in sorted(cohorts)]
 
 
-def progress_of(store: "SqlStore", experiment: Experiment) -> Progress:
-    """Return how far an experiment is in a store; of what is stored under its name, what is asked for now.
+def progress_of(store: SqlStore, experiment: Experiment) -> Progress:
+    """Return how far the requested part of an experiment is in a store.
 
     Raises:
         UsageError: The store has another experiment of that name.
@@ -155,9 +152,9 @@ def progress_of(store: "SqlStore", experiment: Experiment) -> Progress:
 
 
 def _shared(
-    store: "SqlStore", experiment: Experiment, wanted: Collection[tuple[str, str, int]]
+    store: SqlStore, experiment: Experiment, wanted: Collection[tuple[str, str, int]]
 ) -> dict[tuple[str, str, int], RunRecord]:
-    """Return finished runs of other experiments that have the same conversations, by their place in this experiment."""
+    """Return finished runs of other experiments with the same conversations, by place in this experiment."""
     shared: dict[tuple[str, str, int], RunRecord] = {}
     for known in map(experiment_of, store.experiments.all()):
         same = ("model", "rounds", "seed")
@@ -179,28 +176,21 @@ def _shared(
 
 
 def run_experiment(
-    store: "SqlStore",
+    store: SqlStore,
     experiment: Experiment,
     executor: Executor,
     emit: Emit,
     announce: Callable[[Progress], None] = lambda progress: None,
 ) -> Progress:
-    """Run the trials of an experiment that are missing, and return how far it is then.
+    """Run the missing trials of a checked experiment, and return its progress afterwards; announce that of before.
 
-    Trials that fail do not stop the others. Shards that a command before has left are merged first.
-
-    Args:
-        store: The open store.
-        experiment: Checked (`experiment.checked`); asked for again, it may have grown.
-        executor: Drives the cohorts.
-        emit: Takes the events of all runs.
-        announce: Takes how far it is, before anything is run.
+    Trials that fail do not stop the others. Shards of earlier commands are merged first.
 
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
         StorageError: Another command runs the experiment.
         TertuliaError: A model can't be opened.
-        KeyboardInterrupt: It was interrupted; asked for again, it goes on.
+        KeyboardInterrupt: It was interrupted; run again, it continues.
     """
     store.check_writable()
     progress_of(store, experiment)

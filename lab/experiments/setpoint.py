@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tertulia.driving.events import Emit
 from tertulia.lab.experiments.calibration import LEAST_DIALOGUES, Embed, PilotDialogue, fit_setpoint
@@ -22,14 +22,12 @@ from tertulia.state.errors import ModelError, SettingError, UsageError
 from tertulia.state.parameters import ALIASES, Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
+from tertulia.storage.store import SqlStore
 
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
-
-#: Grows when calibrations are made in another way, so that those in stores are made anew.
+#: Grows when the method of calibration changes, so that stored calibrations are made again.
 _VERSION = 1
 
-#: The seeds of pilots and of what is measured beside them, far from those that people take.
+#: The seeds of pilots and landings, far from those that people choose.
 _PILOT_SEED, _LANDING_SEED, _SEEDS = 700_001, 500_001, 1_000_000
 
 #: What says nothing of how λ acts: λ and its target, how long a conversation is, who types, and how servers are asked.
@@ -47,13 +45,7 @@ _DOTTED = {"nodes", "node_settings"}
 
 @dataclass(frozen=True)
 class Pilot:
-    """The conversations by which λ is calibrated.
-
-    Attributes:
-        trials: How many at each λ; at least 3.
-        rounds: The most utterances of each.
-        removal_factors: λ.
-    """
+    """The conversations by which λ is calibrated: at least 3 trials at each λ, of at most so many rounds."""
 
     trials: int = 4
     rounds: int = 6
@@ -67,16 +59,7 @@ class Pilot:
 
 @dataclass(frozen=True)
 class CalibrationTask:
-    """What is to be calibrated.
-
-    Attributes:
-        scenario: As `tertulia run` takes it.
-        settings: Parameters by name, over those of the scenario.
-        model: Everybody's model.
-        metric: What is asked for.
-        pilot: By which conversations.
-        additions: Nodes and mechanisms of the user's own.
-    """
+    """What is to be calibrated: a metric, for a scenario as `tertulia run` takes it, with parameters over its own."""
 
     scenario: str
     settings: Mapping[str, Any]
@@ -86,7 +69,7 @@ class CalibrationTask:
     additions: Additions = NOTHING_ADDED
 
     def plan(self) -> RunPlan:
-        """Return the plan of a conversation, checked to be one whose λ can be steered.
+        """Return the plan of a conversation, and refuse one in which λ can't be steered.
 
         Raises:
             TertuliaError: There is no such scenario, it can't be run like that, or λ can't be steered in it.
@@ -164,7 +147,7 @@ def _changed(bare: Parameters, wanted: Parameters) -> Iterator[tuple[str, Any]]:
 # --- calibrations ---------------------------------------------------------------------------------------------------
 
 
-def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | None:
+def known_calibration(store: SqlStore, task: CalibrationTask) -> Setpoint | None:
     """Return the calibration that a store has; `None` where the pilot, or what failed of it, has to be run first."""
     plan = task.plan()
     curve = store.experiments.calibration(task.key(plan))
@@ -174,30 +157,22 @@ def known_calibration(store: "SqlStore", task: CalibrationTask) -> Setpoint | No
 
 
 def calibrate(
-    store: "SqlStore",
+    store: SqlStore,
     task: CalibrationTask,
     executor: Executor,
     emit: Emit,
     embed: Embed | None = None,
     least: int = LEAST_DIALOGUES,
 ) -> Setpoint:
-    """Return the calibration of λ; where the store has none, what is missing of the pilot is run, and it is stored.
+    """Return the calibration of λ; where the store has none, run what is missing of the pilot, and store it.
 
-    Conversations that fail are run again when it is asked for again. Until they have finished nothing is stored, and
-    the others are what λ is calibrated by, as long as each λ has enough of them.
-
-    Args:
-        store: The open store.
-        task: What is calibrated.
-        executor: Drives the pilot's conversations.
-        emit: Takes their events.
-        embed: For sim, returns the vectors of texts.
-        least: The fewest conversations of each λ by which it is calibrated.
+    Conversations that failed are run again each time. Until all have finished nothing is stored, and λ is calibrated by
+    the others, as long as each λ has at least `least` of them. For sim, `embed` returns the vectors of texts.
 
     Raises:
         UsageError: λ can't be steered there.
         ModelError: Too many of the pilot's conversations failed.
-        KeyboardInterrupt: It was interrupted; asked for again, it goes on.
+        KeyboardInterrupt: It was interrupted; run again, it continues.
     """
     if (known := known_calibration(store, task)) is not None:
         return known
@@ -222,7 +197,7 @@ def _check_failures(results: Results, least: int) -> None:
         raise ModelError(f"{of_all} of the pilot failed{why}; the same command runs them again")
 
 
-def pilot_dialogue(store: "SqlStore", trial: TrialRun) -> PilotDialogue:
+def pilot_dialogue(store: SqlStore, trial: TrialRun) -> PilotDialogue:
     """Return a trial as a dialogue of a pilot, with the judge's figure of what was said in each turn."""
     run = trial.run
     spoken = [turn.turn for turn in store.turns(run.run) if turn.speaker is not None]
@@ -243,12 +218,7 @@ def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint
 
 
 def pilot_settings(parent: RunRecord, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a run that is forked, as a pilot of its scenario has them.
-
-    Args:
-        parent: The run.
-        chosen: What the fork changes, by name.
-    """
+    """Return the parameters of a run that is forked with these changes, as a pilot of its scenario has them."""
     of_parent = _changed(Parameters(), Parameters.of_record(parent.parameters))
     kept = {name: value for name, value in of_parent if name not in _OF_THE_RUN}
     return {**kept, "max_turns": parent.parameters["max_turns"], **chosen}

@@ -11,35 +11,33 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tertulia.driving.events import Emit, Noted
 from tertulia.files.shard_files import fetch_shard, is_address, remove_shard, shards_at
 from tertulia.lab.experiments.cohorts import CohortTask
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.addresses import ServerAddress
+from tertulia.storage.faults import UnavailableError
+from tertulia.storage.merging.carrying import SourceError
+from tertulia.storage.merging.stores import merge
+from tertulia.storage.sqlite.locks import clear_locks, drive_lock
+from tertulia.storage.store import SqlStore
 
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
+#: Ending of a store's name that gives the name of its folder of shards.
+_FOLDER_ENDING = ".shards"
 
-#: How the folder of a store's shards is called, behind the name of the store.
-FOLDER_ENDING = ".shards"
-
-#: How a shard is called from the moment on at which it turned out that it does not read: its cohort is driven again.
+#: Ending of a shard that can't be read: its cohort is driven again.
 SET_ASIDE = ".set-aside"
 
-#: The same, where it reads, and the store refuses what is in it: driven again, it would be refused again.
+#: Ending of a shard that can be read, but that the store refuses: driven again, it would be refused again.
 REFUSED = ".refused"
 
-#: How long a worker whose command was killed has to notice that.
+#: How long a worker has to notice that its command was killed.
 _PATIENCE_S = 30.0
-
-#: What the lock of a shard is called that a worker holds.
-_WORKER = "worker"
 
 
 @contextmanager
-def experiment_lock(store: "SqlStore", experiment: str) -> Iterator[None]:
+def experiment_lock(store: SqlStore, experiment: str) -> Iterator[None]:
     """Hold the lock of an experiment: only one command runs its trials.
 
     Raises:
@@ -60,26 +58,19 @@ def _digest(*names: str) -> str:
 
 @dataclass(frozen=True)
 class ShardFolder:
-    """The folder of the shards of an experiment.
+    """The folder of the shards of an experiment, which exists only while there are any.
 
-    Attributes:
-        path: The folder; there is none as long as there is nothing in it.
-        address: Where workers of other machines put shards, from where they are fetched into the folder; `None`: they
-            send them.
+    Workers of other machines put shards to its address, if it has one, and send them otherwise.
     """
 
     path: Path
     address: str | None = None
 
     @classmethod
-    def of(cls, store: "SqlStore", experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
-        """Return the folder of an experiment of a store.
+    def of(cls, store: SqlStore, experiment: str, cache: Path, chosen: str | None = None) -> "ShardFolder":
+        """Return the folder of an experiment's shards: the chosen folder or address, or one beside the store's file.
 
-        Args:
-            store: The store; shards lie beside its file.
-            experiment: The name of the experiment.
-            cache: Where they lie if the store is no file here.
-            chosen: The folder or the address in which they are to lie instead.
+        For a store that is no local file it is in the cache.
         """
         path = store.path
         of_both = _digest(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
@@ -89,13 +80,10 @@ class ShardFolder:
         if isinstance(path, ServerAddress):
             return cls(cache / "shards" / of_both, address)
         path = Path(path)
-        return cls(path.with_name(f"{path.name}{FOLDER_ENDING}") / _digest(experiment), address)
+        return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / _digest(experiment), address)
 
     def fetch(self, name: str | None = None) -> None:
-        """Move shards from the address into the folder.
-
-        Args:
-            name: That of the only one; `None` for all that lie there.
+        """Move the shard of this name, or all shards, from the address into the folder.
 
         Raises:
             StorageError: One can't be read.
@@ -145,9 +133,7 @@ class ShardFolder:
         return sorted(path for path in self.path.glob("*.db") if path.is_file() and not path.is_symlink())
 
     def remove(self) -> None:
-        """Remove the folder, and the one that it is in, where nothing is in them but locks that nobody holds."""
-        from tertulia.storage.sqlite.locks import clear_locks
-
+        """Remove the folder and its parent, unless they hold more than released locks."""
         for shard in {lock.name.partition(".db.")[0] for lock in self.path.glob("*.db.*.lock")}:
             clear_locks(self.path / f"{shard}.db")
         with suppress(OSError):
@@ -156,46 +142,37 @@ class ShardFolder:
 
 
 def _place(fetched: Path, shard: Path) -> None:
-    """Move a shard that was fetched to its place; what lies there already may be newer, and is kept where it is."""
-    if shard.exists() and not _merge_file(fetched, shard):
+    """Move a fetched shard to its place, or merge it into the shard there, which may be newer."""
+    if shard.exists() and _is_merged(fetched, shard):
         fetched.unlink()
     else:
         os.replace(fetched, shard)
 
 
-def _merge_file(source: Path, target: Path) -> list[str]:
-    """Merge a shard into another one, and return why that can't be."""
-    from tertulia.storage.faults import UnavailableError
-    from tertulia.storage.store import SqlStore
-
+def _is_merged(source: Path, target: Path) -> bool:
+    """Merge a shard into another one; return whether that is possible."""
     try:
         opened = SqlStore.open(target)
     except UnavailableError:
         raise
-    except StorageError as error:
-        return [str(error)]
+    except StorageError:
+        return False
     with opened:
-        return _merge_shard(opened, source)[0]
+        return not _merge_shard(opened, source)[0]
 
 
 @contextmanager
 def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a shard: somebody writes to it.
-
-    Args:
-        shard: The shard.
-        patience_s: How long another process has to release it.
+    """Hold the lock of a shard while writing to it, once another process has released it within these seconds.
 
     Raises:
         StorageError: Another process writes to it.
     """
-    from tertulia.storage.sqlite.locks import drive_lock
-
     given_up_at = time.monotonic() + patience_s
     with ExitStack() as held:
         while True:
             try:
-                held.enter_context(drive_lock(shard, _WORKER))
+                held.enter_context(drive_lock(shard, "worker"))
                 break
             except StorageError:
                 if time.monotonic() >= given_up_at:
@@ -204,21 +181,18 @@ def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
         yield
 
 
-def hand_over(store: "SqlStore", task: CohortTask, shard: Path) -> None:
-    """Copy the runs that a cohort goes on with into its shard.
+def hand_over(store: SqlStore, task: CohortTask, shard: Path) -> None:
+    """Copy the runs that a cohort resumes into its shard.
 
     Raises:
         StorageError: The shard can't be written.
     """
-    from tertulia.storage.merging.stores import merge
-    from tertulia.storage.store import SqlStore
-
     with SqlStore.open(shard, create=True) as opened:
         merge(store, opened, runs=task.runs)
 
 
-def take_in(store: "SqlStore", shard: Path) -> list[str]:
-    """Merge a shard, finished or not, into the store, delete it, and return what the user should know about it.
+def take_in(store: SqlStore, shard: Path) -> list[str]:
+    """Merge a shard, finished or not, into the store and delete it; return messages to the user.
 
     A shard that can't be merged is kept under another name.
 
@@ -239,17 +213,12 @@ def take_in(store: "SqlStore", shard: Path) -> list[str]:
     return [f"{problem}; its shard is kept as {aside}" for problem in refused]
 
 
-def _merge_shard(store: "SqlStore", shard: Path) -> tuple[list[str], str]:
-    """Merge a shard; return what of it could not be merged, and why, and what it is called from then on.
+def _merge_shard(store: SqlStore, shard: Path) -> tuple[list[str], str]:
+    """Merge a shard; return why parts of it could not be merged, and the ending of the name that it is kept under.
 
     Raises:
         StorageError: The store can't be written, or the shard can't be read at the moment.
     """
-    from tertulia.storage.faults import UnavailableError
-    from tertulia.storage.merging.carrying import SourceError
-    from tertulia.storage.merging.stores import merge
-    from tertulia.storage.store import SqlStore
-
     try:
         opened = SqlStore.open(shard)
     except UnavailableError:
@@ -267,17 +236,12 @@ def _merge_shard(store: "SqlStore", shard: Path) -> tuple[list[str], str]:
     return problems, REFUSED if merged.differing else SET_ASIDE
 
 
-def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
-    """Merge all shards that a command before has left.
-
-    Args:
-        store: The open store.
-        folder: Where they lie.
-        emit: Takes what the user should know.
+def gather(store: SqlStore, folder: ShardFolder, emit: Emit) -> None:
+    """Merge all shards that earlier commands left, and report problems as events.
 
     Raises:
-        StorageError: A worker of that command still writes to one, one can't be read at the moment, or the store can't
-            be written.
+        StorageError: An earlier command's worker still writes to one, one can't be read at the moment, or the store
+            can't be written.
     """
     _take_all(store, folder, emit)
     folder.fetch()  # only now: what lies here must not wait for an address that can't be read
@@ -285,7 +249,7 @@ def gather(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
     folder.remove()
 
 
-def _take_all(store: "SqlStore", folder: ShardFolder, emit: Emit) -> None:
+def _take_all(store: SqlStore, folder: ShardFolder, emit: Emit) -> None:
     for shard in folder.shards():
         for problem in take_in(store, shard):
             emit(Noted(shard.stem, problem))

@@ -1,4 +1,4 @@
-"""The experiment that `tertulia sweep` runs: scenarios × λ × trials."""
+"""The experiment of `tertulia sweep`: scenarios × λ × trials."""
 
 import hashlib
 import json
@@ -28,11 +28,9 @@ def sweep_experiment(
     Args:
         scenarios: As `tertulia run` takes them, or with `:all`.
         lambdas: Values of λ, separated by commas; without them, one setting with the λ of the scenarios.
-        settings: Parameters of all settings.
         trials, rounds, seed, model, cohort_size: As in `Experiment`.
         name: What it is called; without one it is named after all that is given but λ and trials, so that more of
             either belong to the same experiment.
-        extensions: Files with nodes and mechanisms.
 
     Raises:
         TertuliaError: It can't be run like that.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: What stands in a cell: text, a number, or an interval; `None` where there is no data.
+#: The content of a cell: text, a number, or an interval; `None` where there is no data.
 Interval = tuple[float, float]
 Cell = str | int | float | Interval | None
 
@@ -21,9 +21,7 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: What it is called in data files; an interval has two columns there, `NAME_low` and `NAME_high`.
-        title: Its heading on a page.
-        kind: What its cells are.
+        name: Its name in data files; an interval has two columns there, `NAME_low` and `NAME_high`.
         digits: Digits behind the point on a page; data files have all of them.
     """
 
@@ -45,7 +43,6 @@ class Table:
     Attributes:
         name: The stem of its data files, such as `figures`.
         title: Its caption.
-        columns: Its columns.
         rows: A cell for each column.
         on_page: Whether it stands on the page; else in data files alone.
         is_grouped: Whether rows with the same first cell belong together.
@@ -71,13 +68,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """The points of one setting, in the order of the x-axis.
+    """The points of one setting, in the order of the x-axis; published ones are a paper's, and drawn differently.
 
-    Attributes:
-        name: What the legend calls it.
-        points: The points.
-        published: Whether they are a paper's, drawn apart from what was measured here.
-        style: Number of its line, marker and colour, the same in all panels; `None`: its place among the series.
+    The style is the number of its line, marker and colour in all panels; `None`: its place among the series.
     """
 
     name: str
@@ -92,7 +85,6 @@ class Panel:
 
     Attributes:
         title, x_title, y_title: What stands above and at the axes.
-        series: What is drawn.
         kind: Lines over numbers, or bars over categories.
         interval: Whether intervals of lines are bars or bands.
         y_range: The ends of the y-axis; `None` for an end that follows from the points.
@@ -111,14 +103,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels in one file.
-
-    Attributes:
-        name: The stem of its file.
-        title: Its caption, which is read out where the plot can't be seen.
-        panels: The plots, in reading order.
-        columns: Most plots beside each other.
-    """
+    """Panels in one file, which has this name before its ending; the title is also read aloud instead of the plot."""
 
     name: str
     title: str
@@ -153,7 +138,7 @@ Block = Paragraph | Items | Commands | Table | Figure
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, and what stands under it."""
+    """A heading, and the blocks under it."""
 
     title: str
     blocks: Sequence[Block]
@@ -161,14 +146,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page.
-
-    Attributes:
-        name: The stem of its pages.
-        title: Its heading.
-        head: What stands before the first section.
-        sections: The sections.
-    """
+    """A whole page: the stem of its files, its heading, the blocks before the first section, and the sections."""
 
     name: str
     title: str
@@ -182,7 +160,7 @@ class Page:
             yield from section.blocks
 
     def tables(self) -> list[Table]:
-        """Return the tables, with those that stand on no page."""
+        """Return all tables, including those that are written as data only."""
         return [block for block in self.blocks() if isinstance(block, Table)]
 
     def figures(self) -> list[Figure]:
@@ -191,7 +169,7 @@ class Page:
 
 
 def shown_cell(cell: Cell, column: Column) -> str:
-    """Return a cell as it stands on a page: rounded, and a dash where there is no data."""
+    """Return a cell as a page shows it: rounded, and a dash where there is no data."""
     if cell is None:
         return "–"
     if isinstance(cell, tuple):

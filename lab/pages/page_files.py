@@ -35,7 +35,7 @@ def make_folder(folder: Path, names: Iterable[str], store: StoreAddress, force: 
 def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAddress, force: bool = False) -> None:
     """Refuse a folder that a report can't be written into, before anything is run; make it where there is none.
 
-    What the same report of the same experiment wrote there before is written anew; nothing else is, unasked.
+    Files of the same report of the same experiment are overwritten; others only with `force`.
 
     Raises:
         UsageError: It is a file, or has another report of this name; or what writes plots and data is not installed.
@@ -58,12 +58,7 @@ def _experiment_in(file: Path) -> str | None:
 
 
 def write_page(page: Page, document: Document, folder: Path) -> list[Path]:
-    """Write a page into a folder, and return its files, the pages first.
-
-    Args:
-        page: The page.
-        document: The same as JSON; it has the `experiment`.
-        folder: The folder, which exists.
+    """Write a page, and its document with the `experiment`, into an existing folder; return the files, the pages first.
 
     Raises:
         UsageError: What writes plots or data is not installed.

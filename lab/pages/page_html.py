@@ -39,12 +39,7 @@ _ID = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 def html_page(page: Page, drawings: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a page.
-
-    Args:
-        page: The page.
-        drawings: By the name of a figure, its plot as SVG (see `plots.drawn`); figures without one are left out.
-    """
+    """Yield the lines of a page, with the SVG of a figure by its name (`plots.drawn`); other figures are left out."""
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
     yield f'<head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
@@ -106,7 +101,7 @@ def _class(column: Column) -> str:
 
 
 def inlined(drawing: str, name: str) -> str:
-    """Return an SVG file as an element of a page, its ids told apart from those of the page's other plots."""
+    """Return an SVG file as an element of a page, with ids that differ from those of other plots."""
     return _ID.sub(rf"\g<1>{name}-", _PROLOGUE.sub("", drawing)).strip()
 
 

@@ -15,12 +15,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 
 
 def markdown(page: Page, plots: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a page.
-
-    Args:
-        page: The page.
-        plots: By the name of a figure, the file of its plot beside the page; figures without one are left out.
-    """
+    """Yield the lines of a page, with the file of each figure's plot by its name; other figures are left out."""
     yield from (f"# {escaped(page.title)}", "")
     for block in page.head:
         yield from _block(block, plots)

@@ -120,7 +120,7 @@ def drawn(figure: Figure) -> str:
 
 
 def _width(figure: Figure) -> float:
-    """Return the width of a panel: bars need room for what stands below them."""
+    """Return the width of a panel: bars need room for the labels below them."""
     most = max((len(_categories(panel)) for panel in figure.panels if panel.kind == "bars"), default=0)
     return max(_WIDTH, 0.55 * most + 0.8)
 
@@ -130,7 +130,6 @@ def _legend(axis: "Axes") -> list[tuple[Any, str]]:
 
 
 def _draw(axis: "Axes", panel: Panel) -> None:
-    """Draw a panel."""
     from matplotlib.ticker import MaxNLocator
 
     for place, series in enumerate(panel.series):
@@ -182,7 +181,7 @@ def _intervals(axis: "Axes", points: Sequence[tuple[float, Point]], color: str, 
 
 
 def _bars(axis: "Axes", panel: Panel, place: int, style: _Style) -> None:
-    """Draw the bars of a series, each beside those of the other series over the same category."""
+    """Draw the bars of a series, each next to those of the other series over the same category."""
     series, categories = panel.series[place], _categories(panel)
     width = 0.8 / len(panel.series)
     known = [
@@ -216,7 +215,6 @@ def _lighter(color: str) -> tuple[float, ...]:
 
 
 def _categories(panel: Panel) -> list[float | str]:
-    """Return the categories of bars, in the order in which they first occur."""
     return list(dict.fromkeys(point.x for series in panel.series for point in series.points))
 
 

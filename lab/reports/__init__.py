@@ -1,1 +1,1 @@
-"""What was measured of an experiment beside what was published: figures, verdicts, pages."""
+"""Reports on experiments: measured figures next to published ones, verdicts, pages."""

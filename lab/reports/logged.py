@@ -1,4 +1,4 @@
-"""Logged dialogues of the cases beside the generated ones: each by itself, over as many utterances."""
+"""Compare logged dialogues of the cases with generated ones: each by itself, over as many utterances."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -28,12 +28,10 @@ def logged_section(
 ) -> Section | None:
     """Return what single dialogues are like, generated and logged; `None` where no case has a logged dialogue.
 
-    A case has one logged dialogue, so figures over its trials can't be compared with it. A dialogue's own are: of each
-    generated one, and of as many of the first logged utterances as a dialogue of the baseline has.
+    A case has one logged dialogue, so figures over its trials can't be compared with it. Its own figures can: those of
+    each generated dialogue, and of as many of the first logged utterances as a dialogue of the baseline has.
 
     Args:
-        runs: The generated dialogues.
-        baseline: The setting that others are compared with.
         may_read: Whether the log of a case is read: a store may name a folder that is none of its sender's business.
     """
     logged = _logged(tuple(case for case in dict.fromkeys(run.case for run in runs) if may_read(case)))
@@ -70,7 +68,6 @@ def _row(setting: str, dialogues: Sequence[tuple[str, Dialogue]]) -> list[str | 
 
 @lru_cache(maxsize=4)
 def _logged(cases: tuple[str, ...]) -> dict[str, Dialogue]:
-    """Return the logged dialogue of each case that has one."""
     found: dict[str, Dialogue] = {}
     for case in filter(is_log, cases):
         with suppress(TertuliaError):  # where the folder is not there any more, the page does without

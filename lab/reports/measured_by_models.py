@@ -32,33 +32,32 @@ def read_fluency(trials: Iterable[MeasuredTrial], model: LanguageModel, show: Sh
     Raises:
         ModelError: The model does not show likelihoods.
     """
-    asyncio.run(_read_all([*trials], model, show))
 
+    async def read_all(trials: Sequence[MeasuredTrial]) -> None:
+        known: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
+        for number, trial in enumerate(trials, 1):
+            show(f"fluency: dialogue {number} of {len(trials)}")
+            key = tuple((speaker, text) for speaker, text in trial.dialogue)
+            if key not in known:
+                known[key] = await utterance_likelihoods(key, model)
+            trial.likelihoods = known[key]
 
-async def _read_all(trials: Sequence[MeasuredTrial], model: LanguageModel, show: Show) -> None:
-    known: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
-    for number, trial in enumerate(trials, 1):
-        show(f"fluency: dialogue {number} of {len(trials)}")
-        key = tuple((speaker, text) for speaker, text in trial.dialogue)
-        if key not in known:
-            known[key] = await utterance_likelihoods(key, model)
-        trial.likelihoods = known[key]
+    asyncio.run(read_all([*trials]))
 
 
 def read_attention(store: Store, trials: Iterable[MeasuredTrial], model: LanguageModel, show: Show = ignore) -> None:
-    """Score the pruned prompts of trials anew; those of which no prompt was scored are passed over.
+    """Score the pruned prompts of trials again; trials without a scored prompt are passed over.
 
     Raises:
         AttentionUnavailableError: The model does not show its attention.
     """
-    asyncio.run(_score_all(store, [trial for trial in trials if any(m.removal for m in trial.makings)], model, show))
 
+    async def score_all(trials: Sequence[MeasuredTrial]) -> None:
+        for number, trial in enumerate(trials, 1):
+            show(f"attention: conversation {number} of {len(trials)}")
+            trial.attention = await post_removal_of_run(store, trial.run, model)
 
-async def _score_all(store: Store, trials: Sequence[MeasuredTrial], model: LanguageModel, show: Show) -> None:
-    for number, trial in enumerate(trials, 1):
-        show(f"attention: conversation {number} of {len(trials)}")
-        found = await post_removal_of_run(store, trial.run, model)
-        trial.attention = next(iter(found.values()))
+    asyncio.run(score_all([trial for trial in trials if any(making.removal for making in trial.makings)]))
 
 
 def read_inventories(
@@ -68,14 +67,9 @@ def read_inventories(
     opened: Callable[[], LanguageModel],
     show: Show = ignore,
 ) -> None:
-    """Let a model fill in the personality inventory about everybody; what it answered once is not asked again.
+    """Let a model fill in the personality inventory about everybody in meetings; answers in the store are used again.
 
-    Args:
-        store: The store, which keeps the answers.
-        trials: The trials, of meetings.
-        name: The name of the model.
-        opened: Opens it; not called where every answer is stored.
-        show: Shows how far it is.
+    The model is opened where an answer is missing.
 
     Raises:
         ModelError: The model failed, or gave no answer.

@@ -29,8 +29,7 @@ class Spoken:
 
     Attributes:
         grams: By n from 1 to 3, how often each n-gram of words occurs.
-        words: Their number.
-        utterances: Their number.
+        words, utterances: Their numbers.
         ends_in_repetition: Whether the last utterance equals an earlier one; `None` where there is none.
     """
 

@@ -47,10 +47,8 @@ class Measuring:
         """Collect the trials that all settings have.
 
         Args:
-            store: Where the runs lie.
-            runs: The finished runs of an experiment.
             embedder: Embeds dialogues; with `None`, nothing that needs it is measured.
-            each_run: Whether every run is a case of its own, as there is one scenario only.
+            each_run: Whether every run is a case, as there is one scenario only.
         """
         everything: dict[str, dict[str, dict[int, MeasuredTrial]]] = {}
         for found in runs:
@@ -91,7 +89,6 @@ class Measuring:
         return measured
 
     def _samples(self, metric: str) -> dict[str, Sample]:
-        """Return a metric by setting."""
         base, _, place = metric.partition("@")
         name, _, person = base.partition(":")
         at = int(place) if place else None
@@ -126,7 +123,6 @@ class Measuring:
     # --- what needs an embedder -------------------------------------------------------------------------------------
 
     def _embed(self, at: int | None, is_whole: bool) -> None:
-        """Embed what all trials have, in one batch."""
         if self._embedder is not None:
             embed = self._embedder.embed_untruncated if is_whole else self._embedder.embed
             embed([trial.text(at) for trial in self.all if trial.lines(at)])
@@ -162,7 +158,6 @@ class Measuring:
         """Return how exclusive what is said in setting B is against setting A, by metric. Source: APP App. D, Table 6.
 
         Args:
-            a, b: The settings.
             groups: Into how many the trials are split in their order; A's group i is compared with B's group i + 1, and
                 the last with the first. `None`: all of A with all of B.
             metrics: `max_sim`, and `excl1` to `excl3`.
@@ -219,7 +214,6 @@ def _count(cases: Mapping[str, Mapping[int, object]]) -> int:
 
 
 def _reaching(trials: Mapping[int, MeasuredTrial], at: int | None) -> dict[int, MeasuredTrial]:
-    """Return the trials whose dialogue reaches an index."""
     return {number: trial for number, trial in trials.items() if trial.lines(at)}
 
 

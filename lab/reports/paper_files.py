@@ -98,7 +98,6 @@ def _setting_at(grid: Document, position: float) -> str:
 
 
 def _published(given: Document) -> dict[str, dict[str, float]]:
-    """Return the published figures by setting and metric."""
     table = given.get("published", {})
     published = {
         setting: {metric: figure for metric, figure in zip(table["columns"], row, strict=True) if figure is not None}
@@ -118,7 +117,7 @@ def _metrics(given: Document) -> list[str]:
 
 
 def _of_pair(pair: Sequence[str], published: Mapping[str, Mapping[str, float]], source: str) -> list[dict[str, Any]]:
-    """Return an ordering for every metric whose published figures of two settings differ."""
+    """Return an ordering for every metric with different published figures in two settings."""
     first, second = pair
     orderings = []
     for metric, figure in published[first].items():
@@ -154,7 +153,6 @@ def _ordering(given: Document, curves: Document, source: str) -> dict[str, Any]:
 
 
 def _settings_in(claim: Document) -> set[str]:
-    """Return the settings that a claim needs."""
     terms = [*claim.get("terms", ()), *(term for part in claim.get("sums", ()) for term in part["terms"])]
     on_curves = [setting for _, setting in claim.get("curve", {}).get("points", ())]
     return {*(term["setting"] for term in terms), *on_curves, *claim.get("better", ()), *claim.get("worse", ())}

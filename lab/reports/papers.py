@@ -38,7 +38,6 @@ class Metric(Record):
 
     title: str = Field(description="as a heading")
     meaning: str
-    diverse: Literal["higher", "lower"] | None = Field(None, description="which way dialogues are more varied, if any")
     bounds: tuple[float, float] = Field((-inf, inf), description="between what it can be")
 
 
@@ -160,11 +159,7 @@ class Report(Record):
 
 
 def report_of(name: str, quick: bool = False) -> Report:
-    """Return a report with its settings, figures and orderings written out.
-
-    Args:
-        name: One of `REPORTS`.
-        quick: The small size.
+    """Return the report of this name in its full or quick size, with settings, figures and orderings written out.
 
     Raises:
         NotFoundError: There is no such report; the nearest name is given.
@@ -184,15 +179,12 @@ def experiment_of_report(
     rounds: int | None = None,
     model: str | None = None,
 ) -> Experiment:
-    """Return the experiment of a report.
+    """Return the experiment of a report, under this name.
 
     Args:
-        report: Which.
-        name: What the experiment is called in the store.
-        cases: In the order of their times, if known; all of them are taken. Without them, the report's own, of which
-            there are as many as its size says.
-        trials, rounds: In the place of its size's.
-        model: Everybody's; without it, the experiment's default.
+        cases: In the order of their times, if known; all of them are taken. Without them, as many of the report's own
+            as its size says.
+        trials, rounds, model: Instead of those of its size, and of the default.
     """
     most = report.profile.cases or len(report.cases)
     chosen = tuple(cases) if cases is not None else tuple(sample_evenly(report.cases, min(most, len(report.cases))))
@@ -218,8 +210,3 @@ def metric_named(name: str) -> Metric:
     """Return a metric by its name; `dist3@2` is dist-3 at utterance index 2, `spoken:Eva` that of a person."""
     metric = metrics_by_name()[base_of(name)]
     return metric.model_copy(update={"title": title_of(name)})
-
-
-def more_varied(metric: str) -> int:
-    """Return 1 where a higher figure means more varied dialogues, −1 where a lower one does, 0 where neither."""
-    return {"higher": 1, "lower": -1, None: 0}[metric_named(metric).diverse]

@@ -10,10 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tertulia.access.model_names import REHEARSAL
+from tertulia.lab.executors.local import usable_cores
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
 from tertulia.metrics.cost import Cost, cost_by, total
-from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 
 #: Distributions that figures depend on.
@@ -36,15 +36,13 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True)
 class Provenance:
-    """What stands at the head of a page beside the experiment.
+    """The origin of a page, besides the experiment.
 
     Attributes:
-        commands: What was typed.
-        embedder: What similarities are measured with; `None` where nothing is embedded.
-        reader: The model that fluency is measured with; `None` where it is not.
+        embedder, reader: What measures similarity and fluency; `None` where nothing does.
         device: Where models run, such as `cpu, float32`; `None` where none was loaded.
         new: Conversations that this command ran.
-        wall_s, cpu_s: What it took for that; `None` where it ran none.
+        wall_s, cpu_s: The time of that; `None` where it ran none.
     """
 
     commands: tuple[str, ...]
@@ -58,12 +56,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class SettingCost:
-    """What the finished conversations of a setting took.
-
-    Attributes:
-        runs, utterances: How many.
-        cost: Calls of models, tokens, and the time of models.
-    """
+    """The calls, tokens and model time of the finished conversations of a setting."""
 
     runs: int
     utterances: int
@@ -73,17 +66,15 @@ class SettingCost:
         return SettingCost(self.runs + other.runs, self.utterances + other.utterances, self.cost + other.cost)
 
 
+def total_cost(costs: Iterable[SettingCost]) -> SettingCost:
+    """Return the sum of the costs of settings."""
+    return sum(costs, SettingCost(0, 0, Cost()))
+
+
 def provenance_of(
     experiment: Experiment, command: str, embedder: str, reader: str | None, spent: Spent | None
 ) -> Provenance:
-    """Return where a report comes from that a command makes of an experiment.
-
-    Args:
-        experiment: The experiment.
-        command: What was typed.
-        embedder, reader: The names of what measures similarity, and fluency if it is measured.
-        spent: What running it took; `None` where nothing was run.
-    """
+    """Return the provenance of a report that a command makes of an experiment, and what it spent on running it."""
     from tertulia.access.installation import device_and_precision
 
     is_local = experiment.model != REHEARSAL and "torch" in installed_versions()
@@ -95,13 +86,9 @@ def cost_by_setting(store: Store, runs: Iterable[TrialRun]) -> dict[str, Setting
     """Return what the conversations of each setting took, from the journal of their calls."""
     costs: dict[str, SettingCost] = {}
     for found in runs:
-        spent = SettingCost(1, len(found.dialogue), _cost_of(store, found.run))
-        costs[found.setting] = costs[found.setting] + spent if found.setting in costs else spent
+        spent = SettingCost(1, len(found.dialogue), total(cost_by(store.calls(found.run.run), lambda _: ()).values()))
+        costs[found.setting] = costs.get(found.setting, SettingCost(0, 0, Cost())) + spent
     return costs
-
-
-def _cost_of(store: Store, run: RunRecord) -> Cost:
-    return total(cost_by(store.calls(run.run), lambda call: ()).values())
 
 
 def time_span(results: Results) -> tuple[datetime, datetime] | None:
@@ -121,17 +108,20 @@ def installed_versions() -> Mapping[str, str]:
     return found
 
 
+def versions_phrase() -> str:
+    """Return the installed versions as a list in words."""
+    return ", ".join(f"{name} {version}" for name, version in installed_versions().items())
+
+
 def hardware() -> str:
     """Return the machine that this is computed on: processor, cores that may be used, and memory."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    parts = [_processor() or platform.machine(), f"{cores} cores"]
+    parts = [_processor() or platform.machine(), f"{usable_cores()} cores"]
     if sys.platform == "linux":
         parts.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory")
     return ", ".join([*parts, platform.system()])
 
 
 def _processor() -> str:
-    """Return the name of the processor; empty where it is not known."""
     try:
         lines = _CPU_INFO.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""A report: what was measured of an experiment, beside what was published, with the statistics of both.
+"""Reports: the measured figures of an experiment next to the published ones, with their statistics.
 
 1. Every metric in every setting, as the mean over cases with its interval.
 2. Every setting against the baseline, paired by case and trial.
@@ -31,20 +31,16 @@ METRICS = ("sim", "sim_untruncated", "dist1", "dist2", "dist3", "dist3_equal", "
 
 @dataclass(frozen=True)
 class Findings:
-    """What a report is made of.
+    """The findings of a report.
 
     Attributes:
-        report: What is asked, with the published figures.
-        results: The experiment and its runs.
         figures: By setting (or row of a comparison) and metric, the figures of the cases.
         verdicts: On everything that was published of their order.
-        costs: By setting.
         times: By case, when it begins, in hours.
         unpaired: Finished conversations that are left out, as another setting lacks them.
         longest: Utterances of the longest dialogue.
-        truncated: Dialogues of which the embedder reads the beginning alone.
+        truncated: Dialogues longer than the embedder reads.
         skipped: Metrics that were not measured, and why.
-        provenance: Where all this comes from.
     """
 
     report: Report
@@ -61,7 +57,7 @@ class Findings:
 
     @property
     def rehearsed(self) -> bool:
-        """Whether a stand-in without weights spoke, so that nothing means anything."""
+        """Whether a stand-in without weights spoke, so that the figures mean nothing."""
         return any(found.run.rehearsed for found in self.results.runs)
 
     @property
@@ -119,16 +115,7 @@ def find(
     provenance: Provenance,
     skipped: Mapping[str, str] | None = None,
 ) -> Findings:
-    """Return what was found.
-
-    Args:
-        store: Where the runs lie.
-        report: What is asked.
-        results: The experiment and its runs.
-        measuring: Its trials; what only models measure was read.
-        provenance: Where the report comes from.
-        skipped: Metrics that are not measured, and why.
-    """
+    """Return the findings of a report; metrics that are skipped have a reason."""
     longest = max((len(trial.dialogue) for trial in measuring.all), default=0)
     metrics = [metric for metric in report.metrics if metric not in (skipped or {})]
     by_index = [f"{metric}@{at}" for metric in metrics for at in range(longest)] if report.by_index else []
@@ -154,19 +141,13 @@ def slug(name: str) -> str:
 
 
 def _compared(report: Report, measuring: Measuring) -> Figures:
-    """Return the figures of a report whose rows are comparisons of settings."""
     return {row: measuring.exclusiveness(a, b, report.groups, report.metrics) for row, (a, b) in report.rows.items()}
 
 
 def report_of_experiment(
     experiment: Experiment, baseline: str | None = None, metrics: Sequence[str] | None = None
 ) -> Report:
-    """Return the report on an experiment of a user's own: its settings beside each other, and nothing published.
-
-    Args:
-        experiment: The experiment.
-        baseline: The setting that others are compared with; the experiment's if `None`.
-        metrics: What is compared; `METRICS` if `None`.
+    """Return the report on a user's experiment, with nothing published, by default on `METRICS` and its own baseline.
 
     Raises:
         UsageError: There is no such setting or metric; the nearest name is given.

@@ -32,13 +32,9 @@ NO_MODEL = "none"
 
 @dataclass(frozen=True)
 class Measurers:
-    """The models that measure; each is opened where it is needed.
+    """The models that measure, with their names, each opened where it is needed.
 
-    Attributes:
-        embedder: Opens what similarities are measured with.
-        reader: Opens the model that fluency is measured with; `None`: it is not measured.
-        speaker: Opens the model that spoke, for what is measured with it.
-        embedder_name, reader_name: What the first two are called.
+    Similarity has the embedder, fluency the reader (`None`: it is not measured); the speaker is the model that spoke.
     """
 
     embedder: Callable[[], Embedder]
@@ -55,14 +51,9 @@ def measurers_of(
     open_embedder: Callable[[str], Embedder],
     open_model: Callable[[str], LanguageModel],
 ) -> Measurers:
-    """Return the models that measure an experiment: those that are named, and else the embedded ones.
+    """Return the models that measure an experiment: those that are named, else the embedded ones.
 
-    Args:
-        experiment: The experiment; a rehearsed one needs no weights.
-        embedder: What similarities are measured with.
-        reader: The model that fluency is measured with; `none`: it is not.
-        open_embedder: Opens an embedder by its name.
-        open_model: Opens a language model by its name.
+    Without names a rehearsed experiment needs no weights. The reader `none` leaves fluency out.
     """
     is_rehearsed = experiment.model == REHEARSAL
     of_vectors = embedder or (REHEARSAL if is_rehearsed else EMBEDDER)
@@ -112,16 +103,9 @@ def make_report(
     show: Show = ignore,
     may_read: Callable[[str], bool] = is_shipped,
 ) -> tuple[Findings, Page]:
-    """Return what was found in the runs of an experiment, and its page.
+    """Return the findings of an experiment, and its page.
 
-    Args:
-        store: Where the runs lie.
-        report: What is asked.
-        results: The experiment with its runs.
-        measurers: The models that measure.
-        provenance: Where the report comes from.
-        show: Shows how far it is.
-        may_read: Whether the log of a case is read; only that of the shipped town, where nobody says more.
+    The log of a case is read where `may_read` says so: by default only that of the shipped town.
 
     Raises:
         TertuliaError: The embedder can't be opened.

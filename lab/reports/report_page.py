@@ -1,11 +1,11 @@
-"""A report as a page: where it comes from, figures beside the published ones, verdicts, and what it took."""
+"""A report as a page: its origin, figures next to the published ones, verdicts, and cost."""
 
 from collections.abc import Iterator
 
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.pages.page import Block, Commands, Items, Page, Paragraph, Section
 from tertulia.lab.reports.papers import metric_named
-from tertulia.lab.reports.provenance import SettingCost, hardware, installed_versions, time_span
+from tertulia.lab.reports.provenance import hardware, time_span, total_cost, versions_phrase
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_plots import report_plots
 from tertulia.lab.reports.report_tables import (
@@ -18,7 +18,6 @@ from tertulia.lab.reports.report_tables import (
     verdicts_table,
 )
 from tertulia.lab.reports.verdicts import tally
-from tertulia.metrics.cost import Cost
 from tertulia.metrics.statistics import BOOTSTRAP_CASES
 from tertulia.state.text import counted
 
@@ -77,7 +76,7 @@ def _facts(findings: Findings, planned: int) -> Iterator[tuple[str, str]]:
         yield "run", f"from {first} to {last} UTC, begun first and last"
     yield "took", _took(findings)
     yield "machine that wrote this page", ", ".join(filter(None, (hardware(), provenance.device)))
-    yield "versions", ", ".join(f"{name} {version}" for name, version in installed_versions().items())
+    yield "versions", versions_phrase()
     if provenance.embedder:
         yield "similarity", f"by {provenance.embedder}"
     if provenance.reader:
@@ -85,7 +84,7 @@ def _facts(findings: Findings, planned: int) -> Iterator[tuple[str, str]]:
 
 
 def _took(findings: Findings) -> str:
-    spent = sum(findings.costs.values(), SettingCost(0, 0, Cost()))
+    spent = total_cost(findings.costs.values())
     cost, provenance = spent.cost, findings.provenance
     parts = [
         f"{spent.utterances:,} utterances",

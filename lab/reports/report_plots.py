@@ -1,4 +1,4 @@
-"""The plots of a report: curves with intervals, figures over simulated time or by index, or bars beside the paper's."""
+"""The plots of a report: curves with intervals, figures over simulated time or by index, or bars with the paper's."""
 
 from collections.abc import Iterator, Sequence
 
@@ -51,7 +51,7 @@ def _point(findings: Findings, setting: str, metric: str, x: float | str) -> Poi
 
 
 def _curves(findings: Findings, metric: str) -> Panel:
-    """Return a metric along every curve of settings; published points stand beside them."""
+    """Return a metric along every curve of settings, with published points."""
     here = [
         Series(label, [_point(findings, setting, metric, x) for x, setting in curve.points], style=number)
         for number, (label, curve) in enumerate(findings.report.curves.items())
@@ -120,7 +120,7 @@ def _by_index(findings: Findings, metric: str) -> Panel:
 
 
 def _bars(findings: Findings, metric: str, settings: Sequence[str]) -> Panel:
-    """Return a bar per setting, beside the paper's where it has one."""
+    """Return a bar per setting, next to the paper's if it has one."""
     paper = [(setting, findings.published(setting, metric)) for setting in settings]
     here = Series("here", [_point(findings, setting, metric, setting) for setting in settings], style=1)
     published = Series(_PAPER, [Point(setting, figure) for setting, figure in paper], published=True)

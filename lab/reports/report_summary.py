@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.pages.page import Cell, Column, Commands, Items, Page, Paragraph, Section, Table
-from tertulia.lab.reports.provenance import SettingCost, hardware, installed_versions
+from tertulia.lab.reports.provenance import hardware, total_cost, versions_phrase
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_page import REHEARSED
 from tertulia.lab.reports.report_tables import verdicts_table
 from tertulia.lab.reports.verdicts import Verdict, tally
-from tertulia.metrics.cost import Cost
 from tertulia.state.documents import SCHEMA_VERSION, Document
 
 _REPORTS = (
@@ -30,20 +29,20 @@ _REPORTS = (
 def summary_page(findings: Sequence[Findings], command: str) -> Page:
     """Return the page of several reports."""
     verdicts = [verdict for found in findings for verdict in found.verdicts]
-    spent = sum((_spent(found) for found in findings), SettingCost(0, 0, Cost()))
+    spent = total_cost(total_cost(found.costs.values()) for found in findings)
     rehearsed = [Paragraph(REHEARSED, is_warning=True)] if any(found.rehearsed for found in findings) else []
     facts = [
         ("models", ", ".join(dict.fromkeys(found.results.experiment.model for found in findings))),
         ("took", f"{spent.utterances:,} utterances, {duration(spent.cost.seconds)} of the model's time"),
         ("machine that wrote this page", hardware()),
-        ("versions", ", ".join(f"{name} {version}" for name, version in installed_versions().items())),
+        ("versions", versions_phrase()),
     ]
     return Page(
         "all",
         "All reports",
         [*rehearsed, Paragraph(_tally(verdicts)), Commands([command]), Items(facts)],
         [
-            Section("Reports", [_reports_table(findings)]),
+            Section("Reports", [Table("reports", "Reports", _REPORTS, [_row(found) for found in findings])]),
             Section("Verdicts", [verdicts_table(verdicts)]),
         ],
     )
@@ -66,12 +65,8 @@ def summary_document(findings: Sequence[Findings]) -> Document:
     }
 
 
-def _reports_table(findings: Sequence[Findings]) -> Table:
-    return Table("reports", "Reports", _REPORTS, [_row(found) for found in findings])
-
-
 def _row(found: Findings) -> list[Cell]:
-    counts, spent = tally(found.verdicts), _spent(found)
+    counts, spent = tally(found.verdicts), total_cost(found.costs.values())
     return [
         found.report.name,
         found.report.title,
@@ -82,10 +77,6 @@ def _row(found: Findings) -> list[Cell]:
         spent.cost.calls,
         spent.cost.seconds,
     ]
-
-
-def _spent(found: Findings) -> SettingCost:
-    return sum(found.costs.values(), SettingCost(0, 0, Cost()))
 
 
 def _tally(verdicts: Sequence[Verdict]) -> str:

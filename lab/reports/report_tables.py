@@ -1,13 +1,13 @@
-"""The tables of a report: figures beside the published ones, verdicts, and what the conversations took."""
+"""The tables of a report: figures next to the published ones, verdicts, and the cost of conversations."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 
 from tertulia.lab.pages.page import Cell, Column, Interval, Table
 from tertulia.lab.reports.papers import metric_named
-from tertulia.lab.reports.provenance import SettingCost
+from tertulia.lab.reports.provenance import SettingCost, total_cost
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.verdicts import Verdict
-from tertulia.metrics.cost import Cost
 from tertulia.metrics.statistics import CaseMean, Contrast, Needed
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
@@ -52,18 +52,13 @@ _FIGURES = (
 
 
 def figures_table(findings: Findings, at_indices: bool = False) -> Table:
-    """Return a row per metric and setting, with its difference to the baseline.
-
-    Args:
-        findings: The findings.
-        at_indices: Whether the rows are of metrics at each utterance index, which stand in data files alone.
-    """
+    """Return a row per metric and setting, with its difference to the baseline; by utterance index for data files."""
     metrics: list[str] = findings.metrics
     if at_indices:
         metrics = [f"{metric}@{at}" for metric in metrics for at in range(findings.longest)]
     rows = [_figures_row(findings, metric, setting) for metric in metrics for setting in findings.rows]
-    name, title = ("by_index", "By utterance index") if at_indices else ("figures", "Figures, and differences to ")
-    title = title if at_indices else f"{title}{findings.report.baseline}"
+    differences = f"Figures, and differences to {findings.report.baseline}"
+    name, title = ("by_index", "By utterance index") if at_indices else ("figures", differences)
     return Table(name, title, _FIGURES, rows, on_page=not at_indices, is_grouped=True)
 
 
@@ -78,13 +73,15 @@ def _figures_row(findings: Findings, metric: str, setting: str) -> list[Cell]:
         here.cases,
         here.trials,
         findings.published_difference(setting, metric),
-        None if difference is None else difference.value,
-        None if difference is None else interval_of(difference),
-        None if difference is None else difference.effect_size,
+        *_contrast_cells(difference),
         None if difference is None else difference.above,
         None if difference is None else difference.cases,
         findings.outcome(setting, metric),
     ]
+
+
+def _contrast_cells(found: Contrast | None) -> tuple[Cell, Cell, Cell]:
+    return (None, None, None) if found is None else (found.value, interval_of(found), found.effect_size)
 
 
 def interval_of(found: CaseMean) -> Interval | None:
@@ -115,14 +112,12 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _verdict_row(verdict: Verdict) -> list[Cell]:
-    found: Contrast | None = verdict.found
+    found = verdict.found
     return [
         verdict.ordering.text,
         verdict.ordering.source,
         verdict.ordering.published,
-        None if found is None else found.value,
-        None if found is None else interval_of(found),
-        None if found is None else found.effect_size,
+        *_contrast_cells(found),
         None if found is None else found.cases,
         None if found is None else found.trials,
         verdict.outcome,
@@ -159,24 +154,13 @@ _COST = (
 def cost_table(findings: Findings) -> Table:
     """Return a row per setting, and their sum, from the journal of calls."""
     costs = {setting: findings.costs[setting] for setting in findings.report.settings if setting in findings.costs}
-    everything = sum(costs.values(), SettingCost(0, 0, Cost()))
-    rows = [_cost_row(setting, cost) for setting, cost in [*costs.items(), ("all", everything)]]
+    rows = [_cost_row(setting, cost) for setting, cost in [*costs.items(), ("all", total_cost(costs.values()))]]
     return Table("cost", "What the finished conversations took", _COST, rows)
 
 
 def _cost_row(setting: str, spent: SettingCost) -> list[Cell]:
-    cost = spent.cost
-    each = cost.seconds / spent.utterances if spent.utterances else None
-    return [
-        setting,
-        spent.runs,
-        spent.utterances,
-        cost.calls,
-        cost.prompt_tokens,
-        cost.reply_tokens,
-        cost.seconds,
-        each,
-    ]
+    each = spent.cost.seconds / spent.utterances if spent.utterances else None
+    return [setting, spent.runs, spent.utterances, *astuple(spent.cost), each]
 
 
 def settings_table(findings: Findings) -> Table:
@@ -217,7 +201,10 @@ def _case_rows(findings: Findings) -> Iterator[list[Cell]]:
 
 def runs_table(findings: Findings) -> Table:
     """Return a row per run that is finished or failed, for data files."""
-    columns = [Column(name, name, "count" if name in ("trial", "cohort", "seed", "turns") else "text") for name in _RUN]
+    names = ("run", "setting", "case", "trial", "cohort", "seed", "status", "turns", "error")
+    columns = [
+        Column(name, name, "count" if name in ("trial", "cohort", "seed", "turns") else "text") for name in names
+    ]
     results = findings.results
     rows = [_run_row(found.run, found.setting, found.case, found.trial) for found in results.runs]
     rows += [_run_row(run, run.trial.setting, run.trial.case, run.trial.trial) for run in results.failed if run.trial]
@@ -227,6 +214,3 @@ def runs_table(findings: Findings) -> Table:
 def _run_row(run: RunRecord, setting: str, case: str, trial: int) -> list[Cell]:
     cohort = run.trial.cohort if run.trial else None
     return [run.run, setting, case, trial, cohort, run.seed, run.status, run.turns, run.error]
-
-
-_RUN = ("run", "setting", "case", "trial", "cohort", "seed", "status", "turns", "error")

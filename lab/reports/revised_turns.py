@@ -1,4 +1,4 @@
-"""Turns whose line was revised: what was removed, every line, and what the judge found. Source: APP Fig. 6."""
+"""Turns with a revised line: the removed units, all candidates, and the judge's findings. Source: APP Fig. 6."""
 
 from collections.abc import Iterable, Iterator
 

@@ -26,6 +26,7 @@ from tertulia.metrics.statistics import (
     trials_that_decide,
 )
 from tertulia.state.records import Record
+from tertulia.state.text import counted
 
 Outcome = Literal["reproduced", "not reproduced", "undecided", "missing"]
 
@@ -51,12 +52,9 @@ def verdicts(
 
 
 def verdict(ordering: Ordering, figures: Figures, times: Mapping[str, float] | None = None) -> Verdict:
-    """Return whether an ordering is reproduced.
+    """Return whether an ordering is reproduced by the figures of the cases, by setting and metric.
 
-    Args:
-        ordering: What was published.
-        figures: By setting and metric, the figures of the cases; settings without runs may be left out.
-        times: Of each case, in hours, for what is said of simulated time.
+    Settings without runs may be missing. The times of cases, in hours, are for claims on simulated time.
     """
     if absent := _absent(ordering, figures):
         return Verdict(ordering=ordering, outcome="missing", note=f"not measured: {', '.join(absent)}")
@@ -119,7 +117,7 @@ def _verdict(ordering: Ordering, found: Contrast, note: str = "") -> Verdict:
     if found.value is None:
         return Verdict(ordering=ordering, outcome="missing", found=found, note="no case has all of these figures")
     if found.ci_low is None or found.ci_high is None:
-        why = f"no interval: {_counted(found.cases)}" + ("" if found.cases < 2 else ", all the same or too few")
+        why = f"no interval: {counted(found.cases, 'case')}" + ("" if found.cases < 2 else ", all the same or too few")
         return Verdict(ordering=ordering, outcome="undecided", found=found, note=why)
     outcome: Outcome = "undecided"
     if excludes_zero(found):
@@ -188,7 +186,3 @@ def _needs(ordering: Ordering) -> list[tuple[str, str]]:
     for part in claim.sums if isinstance(claim, EverySum) else [claim]:
         terms += part.terms
     return [(term.setting, term.metric) for term in terms]
-
-
-def _counted(cases: int) -> str:
-    return "1 case" if cases == 1 else f"{cases} cases"

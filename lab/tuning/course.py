@@ -14,15 +14,12 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Course:
-    """Lessons for a training.
+    """Lessons for a training, and those that are held out and only measure.
 
     Attributes:
-        lessons: Those that are learned.
-        held_out: Those that only measure.
-        dropout: How much is removed.
         seed: Of the order, and of what is removed.
-        batch: Lessons a step.
-        longest: Tokens of a sequence, at most; what is behind them is not read.
+        batch: Lessons per step.
+        longest: The most tokens of a sequence; the rest is not read.
     """
 
     lessons: tuple[Lesson, ...]
@@ -65,13 +62,7 @@ class Course:
 def course_of(
     by_source: Sequence[Sequence[Lesson]], *, dropout: Dropout, seed: int, batch: int, longest: int, held_out: float
 ) -> Course:
-    """Return a course of the lessons of scenes, or of runs; all of one stay on one side.
-
-    Args:
-        by_source: The lessons by the scene or the run that they are from.
-        dropout, seed, batch, longest: See `Course`.
-        held_out: The share of scenes, or runs, that are held out.
-    """
+    """Return a course of lessons by scene or run, of which a share is held out; all of one stay on one side."""
     learned: list[Lesson] = []
     measured: list[Lesson] = []
     for number, of_source in enumerate(by_source):

@@ -13,9 +13,9 @@ from tertulia.state.records import Case, Dialogue, Memory, Participant, Persona,
 from tertulia.worlds.human_needs import draw_human_needs
 from tertulia.worlds.scenes import DialogueScene, PairScene, ScenePerson
 
-#: The share of dialogues whose speakers have human needs in their prompts.
+#: The share of dialogues with human needs in the prompts.
 _WITH_NEEDS = 0.15
-#: The share of a speaker's lessons in a dialogue that begin it; in the others it goes on.
+#: The share of lessons of the first speaker that include the opening of the dialogue.
 _OPENS = 0.6
 #: Words in a row from an item with which a line is not learned.
 _RECITED = 5
@@ -69,13 +69,10 @@ def turns_of(lines: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
 
 
 def dialogue_lesson(case: Case, lines: Sequence[tuple[str, str]], name: str, generator: random.Random) -> Lesson:
-    """Return a whole dialogue as one person has it: all lines that are theirs are learned, but for those that recite.
+    """Return a whole dialogue as one person has it: all their lines are learned, except those that recite.
 
-    Args:
-        case: What it starts from; all memories of the person stand in the prompt, in a drawn order.
-        lines: What was said, as pairs of speaker and text.
-        name: Whose dialogue it is.
-        generator: Draws what a run draws: the order of memories, human needs, the example.
+    All memories of the person are in the prompt. The generator draws what a run draws: the order of memories, human
+    needs, the example.
     """
     parameters = Parameters()
     memories = list(case.participant(name).memories)
@@ -119,7 +116,7 @@ def unrecited(learned: dict[str, str], prompt: Prompt) -> dict[str, str]:
 
 
 def _as_opened(prompt: Prompt, material: UtteranceMaterial, blocks: str, parameters: Parameters) -> Prompt:
-    """Return the prompt of a dialogue as it stood before the first line, with the lines behind it."""
+    """Return the prompt of a dialogue as it was before the first line, followed by the lines."""
     before = UtteranceMaterial(**{**vars(material), "turns": ()})
     opening = assemble_prompt(before, "chat_turns", blocks, parameters.removable_blocks).units
     lines = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]

@@ -1,4 +1,4 @@
-"""A lesson: a prompt of the product, and what in it, or behind it, is learned. What a model reads is made of it here.
+"""Lessons: prompts of the product with the texts in them, or after them, that are learned; and their tokens.
 
 Memory dropout: a lesson is read with a random share of its removable units gone, from none to all, so that a prompt
 that λ has pruned is nothing new to the model.
@@ -22,7 +22,6 @@ class Lesson:
 
     Attributes:
         source: The kind of call that it teaches: `dialogue`, `meeting`, `assess`, `plan` and so on.
-        prompt: The prompt.
         learned: Of units in the prompt, what is learned: by unit id, the text before it in the unit that is given.
         answer: What the model answers behind the prompt, if anything: the beginning that is given, and the rest.
     """
@@ -39,12 +38,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Dropout:
-    """How much of a prompt is taken away: nothing, everything, or an even random share in between.
-
-    Attributes:
-        whole: The probability that a prompt stays whole.
-        empty: The probability that all its removable units go.
-    """
+    """How much of a prompt is removed: with probability `whole` nothing, with `empty` all, else a uniform share."""
 
     whole: float = 0.35
     empty: float = 0.2

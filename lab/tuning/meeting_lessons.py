@@ -107,7 +107,7 @@ def _question(
 def _asked(
     person: MeetingPerson, mind: SceneMind, name: str, generator: random.Random
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return what stands before a question, and the answer to it."""
+    """Return the items before a question, and the answer to it."""
     fill = template("cognition", DEFAULT).fill
     match name:
         case "assess":

@@ -24,7 +24,7 @@ _MEMORIES = 12
 
 
 def lessons_of_run(store: Store, run: RunRecord) -> list[Lesson]:
-    """Return the lessons of a run; none of one in which nobody said anything, or of another layout.
+    """Return the lessons of a run; there are none if nobody spoke, or the layout is another one.
 
     Raises:
         UsageError: Its turns have no prompts.

@@ -21,12 +21,7 @@ from tertulia.worlds.scenes import (
 
 
 def lessons_of(scene: Scene, number: int) -> list[Lesson]:
-    """Return the lessons of a scene.
-
-    Args:
-        scene: The scene.
-        number: Its place among all, for the draws.
-    """
+    """Return the lessons of a scene; its number among all scenes keys the draws."""
     generator = keyed_generator(number, node="lesson")
     match scene:
         case DialogueScene():

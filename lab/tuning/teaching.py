@@ -43,17 +43,14 @@ _MEASURED = 60
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """What is taught, to which model, how, and where it is written.
+    """What is taught to which model, and how.
 
     Attributes:
-        base: The model: `smollm2:plain`, a folder, or a hub id; adapters that it has are taught on from.
-        folder: Where the adapters are written.
-        epochs: How often each lesson is read.
+        base: The model: `smollm2:plain`, a folder, or a hub id; adapters that it has are trained further.
         rank: Of fresh adapters.
         learning_rate, batch, seed: See `models.tuning.trainer.TuningOptions`.
-        longest: Tokens of a sequence, at most.
+        longest: The most tokens of a sequence.
         held_out: The share of scenes, or runs, that only measure.
-        dropout: The share of what a prompt may lose.
     """
 
     base: str
@@ -70,14 +67,7 @@ class TuningPlan:
 
 @dataclass(frozen=True)
 class Taught:
-    """What came of a training.
-
-    Attributes:
-        folder: Where the adapters are.
-        lessons: How many were learned.
-        steps: The number of steps.
-        before, after: Held-out loss by the share of removable units that were removed, in nats a token.
-    """
+    """The outcome of a training, with the held-out loss by share of removed units, in nats per token."""
 
     folder: Path
     lessons: int
@@ -104,10 +94,7 @@ def adapters_folder(name: str | None, folder: Path | None, cache: Path) -> Path:
 def lessons_of_sources(sources: Sequence[Path], runs: str | None, store: StoreAddress | None) -> list[list[Lesson]]:
     """Return the lessons of scenes, of scenario files with lines, and of stored runs, by what they are from.
 
-    Args:
-        sources: Files and folders.
-        runs: Ids of runs, separated by commas; `all` for the finished ones; `None` for none.
-        store: The store that has them.
+    The ids of runs are separated by commas; `all` means the finished ones.
 
     Raises:
         NotFoundError: There is no such file, or no such run.
@@ -140,12 +127,7 @@ def _lessons_in_english(store: Store, run: RunRecord) -> list[Lesson]:
 
 
 def taught_document(taught: Taught, model: str) -> Document:
-    """Return what came of a training as a JSON document.
-
-    Args:
-        taught: What came of it.
-        model: The name by which the model is now spoken with.
-    """
+    """Return the outcome of a training as a JSON document, with the name by which the model is now opened."""
     losses = [{"removed": share, "before": loss, "after": taught.after[share]} for share, loss in taught.before.items()]
     return {
         "schema_version": SCHEMA_VERSION,
@@ -158,13 +140,9 @@ def taught_document(taught: Taught, model: str) -> Document:
 
 
 def teach(plan: TuningPlan, lessons: Sequence[Sequence[Lesson]], *, cache: Path, report: Report) -> Taught:
-    """Train adapters, write them, and return how much was learned.
+    """Train adapters on lessons by scene or run, write them, and return how much was learned.
 
-    Args:
-        plan: What is taught, and how.
-        lessons: By the scene or the run that they are from.
-        cache: Where converted models are kept.
-        report: Is called with what loading the model waits for, and with how far the training is.
+    `report` is called while the model is loaded, and with the progress of the training.
 
     Raises:
         ModelError: The model can't be loaded or trained, or a file can't be written.
@@ -280,7 +258,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _digest(course: Course) -> str:
-    """Return a hash of all lessons, so that a training on other data is not gone on from."""
+    """Return a hash of all lessons, so that a training on other data is not resumed."""
     digest = hashlib.blake2b(digest_size=16)
     for lesson in (*course.lessons, *course.held_out):
         digest.update(lesson.prompt.model_dump_json().encode())

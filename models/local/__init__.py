@@ -1,4 +1,4 @@
-"""Models whose weights are on this machine: attention, scores, decoding by grammar, embedders.
+"""Models with weights on this machine: attention, scores, decoding by grammar, embedders.
 
 * Models: `causal` (any model of transformers), `embedded` (the shipped one), `embedder`, `picture_finder`.
 * Loading: `hub`, `adapters`, `packed_linear`, `platforms`, `threads`.

@@ -38,8 +38,6 @@ class Adapters:
     """Adapters in a folder.
 
     Attributes:
-        folder: The folder.
-        rank: Their rank.
         scale: What the product of their matrices is multiplied by.
         hash: Of their content: blake2b of the weights' file and of rank and scale, 16 bytes, in hexadecimal.
         about: What was written with them: the base, the data, the options.

@@ -79,7 +79,6 @@ def attention_forward(
     """Return softmax attention in the form that transformers asks for; masks are made here, from positions.
 
     Args:
-        module: The attention layer.
         query: `(B, H, n, d)`.
         key, value: `(B, K, n, d)` while a prefix is read; while decoding the state has them.
         attention_mask: The model's own mask, `(1, 1, n, t)`, while a prompt with pictures is read: some let the tokens

@@ -85,7 +85,6 @@ def unit_scores(
 
     Args:
         attention: `(n, P)`: from each reply token to each prompt token, mean over heads, sum over layers.
-        prompt: The prompt with its token spans.
         options: The reducer.
         span: The reply tokens that count, `(first, past_last)`; all of them if `None`.
         neutral: `(n, P)` of the neutral reply; needed for `beyond-neutral` alone.
@@ -110,14 +109,11 @@ def unit_scores(
 def require_exact_attention(model: PreTrainedModel, tokenizer: ProcessorTokenizer | None = None) -> None:
     """Refuse a model whose attention can't be captured exactly, with the reason.
 
-    Its structure is checked first, then the fast way is compared with the definition on a few tokens.
-
-    Args:
-        model: The model. Its language part has the attention of `attention` afterwards.
-        tokenizer: That of a model that sees: a picture is among the tokens then.
+    Its structure is checked first, then the fast way is compared with the definition on a few tokens, and with the
+    tokenizer of a model that sees, on a picture. The model's language part has the attention of `attention` afterwards.
 
     Raises:
-        AttentionUnavailableError: Says what stands in the way.
+        AttentionUnavailableError: The message gives the reason.
     """
     config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}

@@ -47,15 +47,12 @@ from tertulia.state.records import Reply
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
 _BATCH_BYTES = 1 << 30
 
-#: Tokens of a text whose probabilities are computed at once: each takes a number for every token of the vocabulary.
+#: How many tokens' probabilities are computed at once: each takes a number for every token of the vocabulary.
 _READ_AT_ONCE = 256
 
 
 class CausalLanguageModel:
-    """A local model whose attention is captured exactly.
-
-    Attributes:
-        weights: What its weights are made of, where it has adapters.
+    """A local model whose attention is captured exactly; `weights` says what they are made of, where it has adapters.
 
     Raises:
         AttentionUnavailableError: On construction, if it can't be captured.
@@ -170,7 +167,6 @@ class CausalLanguageModel:
         return attention
 
     def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
-        """Return the replies to several prompts, which are kept."""
         requests = [question.request for question in questions]
         return self._decode(requests, self.prompts.reader(), capture=False, stacks=len(requests) > 1)[0]
 
@@ -191,7 +187,6 @@ class CausalLanguageModel:
         return answers
 
     def _likelihoods(self, questions: Sequence[Likelihood]) -> list[float]:
-        """Return the mean log-probability of each reply's first text after its prompt, in nats per token."""
         for question in questions:
             self._require_fit(*self._room_of(question))
         read_prompt = self.prompts.reader()
@@ -212,7 +207,6 @@ class CausalLanguageModel:
         return values
 
     def _next_options(self, questions: Sequence[NextOption]) -> list[list[float]]:
-        """Return how likely each option is to come next, of those of its question alone."""
         for question in questions:
             self._require_fit(*self._room_of(question))
         encoded = [[self.tokenizer.encode(option) for option in question.options] for question in questions]
@@ -230,7 +224,7 @@ class CausalLanguageModel:
         return answers
 
     def _room_of(self, question: Question) -> tuple[RenderedPrompt, int]:
-        """Return the prompt of a question, and how many tokens may be read behind it."""
+        """Return the prompt of a question, and how many tokens may be read after it."""
         if isinstance(question, Likelihood):
             return question.prompt, question.reply.text_tokens[1]
         if isinstance(question, NextOption):
@@ -238,7 +232,6 @@ class CausalLanguageModel:
         return question.request.prompt, capacity_of(self._grammar(question.request), self.tokenizer)
 
     def _parts(self, numbers: Sequence[int], questions: Sequence[Question]) -> Iterator[list[int]]:
-        """Yield the questions in parts that are answered together."""
         part: list[int] = []
         held = 0
         for number in numbers:
@@ -274,11 +267,7 @@ class CausalLanguageModel:
     ) -> tuple[list[list[Reply]], list[Tensor]]:
         """Return the replies by request, and the attention of each reply to its prompt if it is captured.
 
-        Args:
-            requests: The requests.
-            read: Returns the keys and values of a prompt.
-            capture: Whether attention is captured.
-            stacks: Whether prompts may share a tensor.
+        `read` returns the keys and values of a prompt; with `stacks` prompts may share a tensor.
         """
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]

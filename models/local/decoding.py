@@ -38,7 +38,6 @@ class _Row:
     """An unfinished reply.
 
     Attributes:
-        request: The request that asks for it.
         tokens: All tokens of the reply so far.
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
@@ -81,7 +80,6 @@ def decode_replies(
         state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in that
             order too, those that read the replies after the prompt without its context, where a request has one.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
-        tokenizer: The tokenizer of the model.
     """
     forms = [form_of(request.prompt.source) for request, _ in requests]
     by_request = [
@@ -155,7 +153,7 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
 def text_logits(
     text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest, tokenizer: Tokenizer
 ) -> Tensor:
-    """Return the logits from which a text goes on: without repetitions, and with its context amplified.
+    """Return the logits of a text's next token: without repetitions, and with its context amplified.
 
     The context decides which word comes, the model alone how it is spelled: names would get letters of others.
     """
@@ -273,7 +271,7 @@ def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
 
 
 def continues_word(text: Sequence[int], token: int, tokenizer: Tokenizer) -> bool:
-    """Return whether a token goes on with a word: what may not be repeated is kept from beginning, never broken off.
+    """Return whether a token continues a word: a banned repetition may not begin, but is never broken off.
 
     Else a name that was said before would end in other letters. A sign of a script without spaces is a word by itself.
     """
@@ -287,7 +285,6 @@ def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) 
 
     Args:
         logits: `(V,)` in float32, `-inf` where a token may not come.
-        number: The draw.
         temperature: Above 0.
         top_p: The nucleus is the smallest set of most likely tokens with at least this probability.
     """

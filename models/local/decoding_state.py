@@ -82,8 +82,6 @@ def prefill(
     passes of a prompt are the same ones whether some of their results were kept or not, and so are the numbers.
 
     Args:
-        model: The model.
-        tokens: The prompt.
         shared_prefix: The number of tokens at its beginning that other prompts share, if that is known.
         kept: The chunks in memory; those of this prompt are added.
         pictures: What the model reads of its pictures; such a prompt is read whole, and no chunk of it is kept.
@@ -180,11 +178,9 @@ class DecodingState:
         """Make rows that have read nothing yet.
 
         Args:
-            model: The model.
             prefixes: What the rows continue: one prefix, or several.
             rows: Number of rows that continue each of these.
             capacity: T, the tokens that a row may read.
-            capture: Whether to capture attention to the prompt.
             stacks: Whether prefixes of about the same length share a tensor: several prompts take less time then, and
                 their digits are others.
         """
@@ -241,9 +237,7 @@ class DecodingState:
     def _forward(self, tokens: Sequence[Sequence[int]], *, last_only: bool) -> tuple[list[int], Tensor]:
         """Return the rows with new tokens in the order in which these were read, and logits `(tokens, V)`.
 
-        Args:
-            tokens: By row.
-            last_only: Whether the logits after the last token of each row are enough.
+        With `last_only`, the logits after the last token of each row are enough.
         """
         device = self.model.device
         order = [row for group in self.groups for row in group.rows if tokens[row]]

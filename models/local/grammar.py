@@ -134,7 +134,6 @@ def _literals(fields: Sequence[ReplyField]) -> list[str]:
 
 
 def _value(field: ReplyField) -> str:
-    """Return what the grammar allows as the value of a field."""
     if field.kind == "choice":
         return " | ".join(_lark(_escaped(choice)) for choice in field.choices)
     if field.kind == "integer":

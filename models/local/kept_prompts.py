@@ -55,8 +55,7 @@ class KeptPrompts:
     def reader(self, *, keeps: bool = True) -> Callable[[RenderedPrompt], Prefix]:
         """Return a reader for the prompts of one batch: each is read once, and is one object throughout the batch.
 
-        Args:
-            keeps: Whether they are kept whole behind the batch.
+        With `keeps` they are kept whole afterwards.
         """
         of_batch: dict[PromptKey, Prefix] = {}
 

@@ -39,11 +39,8 @@ def weight_bytes(model: nn.Module) -> int:
 def pack_linear_layers(model: nn.Module, paths: tuple[str, ...] = ("",)) -> bool:
     """Replace the linear layers of a model by packed ones, and return whether this machine and its precision have them.
 
-    The weights of the layers are dropped, so the model can be neither saved nor moved any more.
-
-    Args:
-        model: The model.
-        paths: How the paths of the layers begin that are replaced; vision parts look at the weights of theirs.
+    The weights of the layers are dropped, so the model can be neither saved nor moved any more. Only layers under these
+    paths are replaced, as vision parts look at the weights of theirs.
     """
     layers = [
         (path, module) for path, module in model.named_modules() if type(module) is nn.Linear and path.startswith(paths)

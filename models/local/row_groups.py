@@ -19,7 +19,7 @@ from tertulia.models.local.prefix import Prefix
 #: Tokens of the replies for which room is made at a time.
 GROWTH = 32
 
-#: Prefixes stand in one tensor if the shortest has at least this share of the longest's tokens, and as many rows.
+#: Prefixes share a tensor if the shortest has at least this share of the longest's tokens, and as many rows.
 _ALIKE = 0.7
 
 #: Prefixes without new tokens that a product may bridge: it is cheaper than two products.
@@ -27,7 +27,7 @@ _BRIDGED = 2
 
 
 class Group:
-    """Rows of one prefix: their keys and values stand in one tensor per layer, `(K, P + R · t, d)`.
+    """Rows of one prefix, with their keys and values in one tensor per layer, `(K, P + R · t, d)`.
 
     Behind the prefix there is a column per row for the first token of the replies, then for the second, and so on. A
     token attends to the prefix and to its row's columns up to its own; the others are masked. So a single product
@@ -116,11 +116,9 @@ class Run:
     """Consecutive prefixes whose rows have new tokens.
 
     Attributes:
-        members: Which prefixes.
         first: The first new token.
         queries: By place in the product, `(G' · n)`, the new token there; any, where there is none.
         tokens: The new tokens, in order, and their places in the product.
-        width: n.
     """
 
     members: slice

@@ -21,12 +21,7 @@ def language_paths(model: PreTrainedModel) -> tuple[str, ...]:
 def load_processor_if_seeing(source: str, config: PreTrainedConfig, **options: Any) -> PictureProcessor | None:
     """Return the processor of a model's pictures; `None` for a model that reads text alone.
 
-    A model that can do both is opened for text where the processor is missing.
-
-    Args:
-        source: The folder, or the hub id.
-        config: The model's configuration.
-        **options: Of `from_pretrained`: whether code is trusted, and whether the hub may be asked.
+    A model that can do both is opened for text where the processor is missing. Options are those of `from_pretrained`.
 
     Raises:
         OSError, ValueError: It can't be loaded, or it needs a package that is not installed.

@@ -24,10 +24,10 @@ from tertulia.state.text import first_line
 
 K = TypeVar("K")
 
-#: Pictures whose tensors are kept, and whose tokens are, those used last.
+#: How many pictures' tensors, and tokens, are kept: those used last.
 _KEPT, _KEPT_TOKENS = 8, 4096
 
-#: What a processor returns by token; what it returns beside is by picture.
+#: A processor's outputs by token; all others are by picture.
 _BY_TOKEN = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "labels")
 
 #: Stands for the text of a message in which the place of a picture is looked for.
@@ -36,18 +36,16 @@ _TEXT = "\ue000"
 
 @dataclass(frozen=True)
 class PictureInputs:
-    """What a model reads of a prompt's pictures beside its tokens.
+    """The model's inputs for a prompt's pictures beside its tokens, by the names of its arguments.
 
-    Attributes:
-        tensors: By the name under which the model takes them.
-        token_types: By name, which kind each token of the prompt is, `(P,)`; 0 is text.
+    The token types say which kind each token of the prompt is, `(P,)`; 0 is text.
     """
 
     tensors: dict[str, Tensor]
     token_types: dict[str, Tensor]
 
     def for_tokens(self, count: int, model: Any) -> dict[str, Tensor]:
-        """Return the arguments for a forward pass over the first tokens of the prompt, and text behind them."""
+        """Return the arguments for a forward pass over the first tokens of the prompt, followed by text."""
         types = {
             name: nn.functional.pad(kinds[:count], (0, max(0, count - len(kinds))))[None]
             for name, kinds in self.token_types.items()
@@ -60,12 +58,7 @@ class PictureInputs:
 
 @dataclass(frozen=True)
 class _Processed:
-    """A picture as its processor returns it.
-
-    Attributes:
-        by_token: Its tokens, and what there is for each of them.
-        tensors: The rest.
-    """
+    """A picture as its processor returns it: its tokens with what belongs to each, and the other tensors."""
 
     by_token: dict[str, Tensor]
     tensors: dict[str, Tensor]
@@ -242,7 +235,7 @@ def probe_picture() -> Image.Image:
 
 
 def _markups(processor: ProcessorMixin) -> list[str]:
-    """Return what may stand in a text for a picture: what the chat template writes, then the processor's tokens."""
+    """Return the possible placeholders of a picture: what the chat template writes, then the processor's tokens."""
     markups = []
     if processor.chat_template:
         text = {"type": "text", "text": _TEXT}

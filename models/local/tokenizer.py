@@ -1,4 +1,4 @@
-"""A tokenizer of transformers behind the project's contract.
+"""A tokenizer of transformers with the project's interface.
 
 Text is data: chat markup comes only from the model's template, and nothing in a text is read as markup.
 """
@@ -27,7 +27,7 @@ class HuggingFaceTokenizer:
         self._known_markup: dict[tuple[Role, ...], list[list[int]]] = {}
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of `text`, as they stand in the middle of a prompt; no special token among them.
+        """Return the tokens of `text` in the middle of a prompt; no special token among them.
 
         Half a surrogate pair, which tokenizers refuse, is read as U+FFFD.
         """
@@ -98,7 +98,7 @@ class HuggingFaceTokenizer:
         return list(self.tokenizer(text, add_special_tokens=False).input_ids)
 
     def _encode_piece(self, text: str) -> list[int]:
-        # Read behind a line break, or tokenizers that mark the beginning of a text would put a space before it.
+        # After a line break, or tokenizers that mark the beginning of a text would put a space before it.
         if not text:
             return []
         tokens = self._tokens("\n" + text)

@@ -189,7 +189,6 @@ class ChatModel:
         return keyed_generator(0, node="log_likelihood", agent=self.id)
 
     def _in_loop(self, asked: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Start what is asked in the loop of all remote requests."""
         return asyncio.run_coroutine_threadsafe(asked(), event_loop())
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:

@@ -14,12 +14,9 @@ Message = tuple[str, Content]
 
 @dataclass(frozen=True)
 class ChatAnswer:
-    """An answer of a chat model.
+    """An answer of a chat model, with the provider's token counts; 0 where it counts nothing.
 
-    Attributes:
-        text: What it wrote.
-        prompt_tokens, reply_tokens: What the provider counted; 0 where it counts nothing.
-        note: What the user should know of it; empty: nothing. It goes on after the model's name.
+    The note is for the user, if there is one, and continues a sentence that begins with the model's name.
     """
 
     text: str
@@ -54,7 +51,6 @@ class ChatClient(Protocol):
         """Return the answer to messages.
 
         Args:
-            server: Who is asked.
             messages: By role; contents as LangChain has them.
             schema: JSON Schema of the answer; `None`: it is described in words alone.
             sampling: Parameters that differ from the provider's defaults.

@@ -56,13 +56,7 @@ def is_temporary(error: BaseException) -> bool:
 
 
 def wait_s(error: BaseException, retry: int, generator: random.Random) -> float:
-    """Return the seconds to wait before a retry: exponential back-off with jitter, longer if the server asks for it.
-
-    Args:
-        error: Why the last attempt failed.
-        retry: Number of the retry, from 1.
-        generator: Draws the jitter.
-    """
+    """Return the seconds before a retry (from 1): exponential back-off with jitter, longer if the server asks."""
     backoff_s = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (retry - 1)) * (0.5 + generator.random())
     retry_after_s = _retry_after_s(error)
     if retry_after_s is None:
@@ -99,15 +93,7 @@ def describe_failure(error: BaseException, model: str, timeout_s: float) -> str:
 
 
 def as_model_error(error: Exception, model: str, *, key: str, timeout_s: float, attempts: int) -> ModelError:
-    """Return the error of a request that finally failed: one line with the remedy, and never the key.
-
-    Args:
-        error: Why the last attempt failed.
-        model: The model's id.
-        key: The key that was sent; empty if none.
-        timeout_s: Seconds that an attempt may take.
-        attempts: How many were made.
-    """
+    """Return the error of a request that finally failed: one line with the remedy, and never the key that was sent."""
     if (refusal := _refusal(error)) is not None:
         return ModelError(f"{model} {refusal}")
     if isinstance(error, RefusedPicturesError) and isinstance(cause := error.__cause__, Exception):
@@ -186,7 +172,6 @@ def shortened_message(error: BaseException, key: str) -> str:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status that an error carries, whichever library raised it."""
     for source in (error, getattr(error, "response", None)):
         status = getattr(source, "status_code", None)
         if isinstance(status, int) and status >= 400:
@@ -200,7 +185,6 @@ def _refusal(error: BaseException) -> RefusedAnswerError | None:
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
-    """Return an error and the errors behind it."""
     causes: list[BaseException] = []
     while error is not None and error not in causes:
         causes.append(error)

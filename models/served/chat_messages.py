@@ -17,9 +17,7 @@ Content = str | list[dict[str, Any]]
 def messages_of(request: GenerationRequest, lookup: PictureLookup | None) -> list[tuple[str, Content]]:
     """Return the messages that ask for a reply; the last one is the user's, and says what form the reply has.
 
-    Args:
-        request: The request; its prompt has a source.
-        lookup: Where the bytes of pictures are; `None` for a model that is sent their captions.
+    The prompt of the request has a source. A model without a `lookup` for the bytes of pictures is sent their captions.
 
     Raises:
         ModelError: A picture can't be read.
@@ -59,7 +57,7 @@ def _content(units: Sequence[Unit], lookup: PictureLookup | None) -> Content:
 
 
 def _user_shows_pictures(prompt: Prompt) -> list[tuple[str, list[Unit]]]:
-    """Return the units as messages, in which pictures are the user's, and so is what the system says behind them.
+    """Return the units as messages, in which pictures, and system texts after them, have the user's role.
 
     Servers take pictures in no other message, and many take the system's first or not at all.
     """

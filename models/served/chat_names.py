@@ -1,4 +1,4 @@
-"""Names of chat models, and the providers behind them: packages, keys, what a name must look like.
+"""Names of chat models, and their providers: packages, keys, the form of a name.
 
 A name is `PROVIDER:NAME`, or `http://HOST:PORT/v1#NAME` for a server of the user's that speaks OpenAI's protocol; of
 several servers of one model, `http://HOST:PORT/v1,http://HOST:PORT/v1#NAME`.
@@ -21,12 +21,9 @@ TRAITS = ModelTraits(
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider of chat models, and what it needs.
+    """A provider of chat models, with the package of its LangChain classes and the command that installs it.
 
-    Attributes:
-        package: The distribution with LangChain's classes for the provider.
-        install: The command that installs it.
-        key: The environment variable with the key; `None` if it needs none, or LangChain's class finds it by itself.
+    The key is an environment variable; `None` if it needs none, or LangChain's class finds it by itself.
     """
 
     package: str
@@ -52,7 +49,7 @@ PROVIDERS = {
     "bedrock_converse": _by_pip("langchain-aws", None),
 }
 
-#: An address whose host every library reads alike.
+#: Addresses in a form that every library parses alike.
 _ADDRESS = re.compile(r"(https?)://([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[^\s?#@\\,]*)?", re.ASCII | re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -119,10 +116,8 @@ def split_addresses(name: str) -> tuple[list[str], str]:
 def keys_of_servers(addresses: Sequence[str], value: str) -> dict[str, str]:
     """Return the key that each server is sent, by address; empty for none.
 
-    Args:
-        addresses: The servers.
-        value: What `SERVER_KEY` has: one key for all servers that the user has named, or, for keys of their own,
-            `http://HOST:PORT=KEY` with blanks between them. A key with an origin goes to no other.
+    The value of `SERVER_KEY` is one key for all servers that the user has named, or several, each for its own server:
+    `http://HOST:PORT=KEY` with blanks between them. A key with an origin goes to no other.
     """
     parts = [part.partition("=") for part in value.split()]
     if not any(key and origin_of(origin) for origin, _, key in parts):

@@ -36,13 +36,9 @@ class RemoteRequests:
     """The requests to one model; used in `event_loop` only."""
 
     def __init__(self, model: str, parameters: Parameters, servers: Sequence[Server], report: Report) -> None:
-        """Note the limits.
+        """Note the limits, which hold for each server; keys of servers are kept out of messages.
 
-        Args:
-            model: The model's id, for messages.
-            parameters: Timeout, retries, and, for each server, concurrency and requests a minute.
-            servers: Who is asked; their keys are kept out of messages.
-            report: Is called whenever a request waits, and when none waits any more.
+        `report` is called whenever a request waits, and when none waits any more.
         """
         self._model, self._report = model, report
         self._retries, self._timeout_s = parameters.max_retries, parameters.request_timeout_s
@@ -54,10 +50,6 @@ class RemoteRequests:
         """Return the result of a request, repeated while it fails for reasons that may pass.
 
         What one server failed at is asked of another at once, where there is one.
-
-        Args:
-            request: Makes one attempt at a server.
-            generator: Draws the jitter of the waits.
 
         Raises:
             ModelError: It failed for good.

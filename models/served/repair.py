@@ -60,16 +60,11 @@ class UnusableReplyError(Exception):
 def read_answer(
     written: str, fields: Sequence[ReplyField], tokenizer: Tokenizer, forms: Sequence[Mapping[str, str]] = ()
 ) -> Reply:
-    """Return the reply that an answer holds.
+    """Return the reply that an answer holds: one without tokens, whose text is the clean JSON object.
 
     Args:
-        written: The model's answer.
-        fields: The fields that were asked for.
         tokenizer: Counts the tokens by which a text is limited.
-        forms: What the model was shown as the values of the fields, by name; to say that is to say nothing.
-
-    Returns:
-        A reply without tokens, whose text is the clean JSON object.
+        forms: The placeholders that the model was shown for the fields, by name; an answer of these alone says nothing.
 
     Raises:
         UnusableReplyError: There is no object in it, a value is missing or not of its kind, or it is the form itself.
@@ -142,7 +137,6 @@ def _key_pattern(fields: Sequence[ReplyField]) -> re.Pattern[str]:
 
 
 def _value_between(written: str) -> str | None:
-    """Return a value that is followed by another key."""
     value = written.rstrip(_BETWEEN)
     closing = _QUOTES.get(value[:1])
     if closing is None:
@@ -187,7 +181,6 @@ def _key_of(field: ReplyField, found: dict[str, Any], fields: Sequence[ReplyFiel
 
 
 def _read(field: ReplyField, value: Any, tokenizer: Tokenizer, *, broken_off: bool) -> str | bool | int:
-    """Return the value of a field in its kind."""
     if broken_off and field.kind not in ("speech", "text"):
         raise UnusableReplyError("breaks_off")
     if field.kind == "integer":

@@ -74,8 +74,6 @@ class _Choice(_Answer):
 
 
 class _ChatCompletion(_Answer):
-    """An answer of `chat/completions`."""
-
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
 

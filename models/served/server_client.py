@@ -26,12 +26,9 @@ _OF_A_CLIENT = 32
 
 
 class ServerError(Exception):
-    """An answer with an error status, in the server's words.
+    """An answer with an error status, in the server's words, and with its code where it has one.
 
-    Attributes:
-        status_code: The HTTP status.
-        code: The server's name for the error; `None` where it has none.
-        response: The answer, whose headers may say when to try again.
+    The headers of the response may say when to try again.
     """
 
     def __init__(self, response: Any) -> None:
@@ -48,12 +45,9 @@ class ServerError(Exception):
 
 
 class ServerClient:
-    """Implements `chat_client.ChatClient` for servers of the user's.
+    """Implements `chat_client.ChatClient` for servers of the user's; used in `remote_requests.event_loop` only.
 
-    Used in `remote_requests.event_loop` only.
-
-    Attributes:
-        sees_pictures: Nothing says it: any model may be served under a name.
+    It is not known to see pictures, as any model may be served under a name.
     """
 
     sees_pictures = False
@@ -149,7 +143,6 @@ def _open_client() -> Any:
 
 
 def _content(content: Content) -> Any:
-    """Return the content of a message as OpenAI's protocol has it."""
     if isinstance(content, str):
         return content
     return [
@@ -161,7 +154,6 @@ def _content(content: Content) -> Any:
 
 
 def _response_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema as OpenAI's protocol has it."""
     rest = dict(schema)
     named = {"name": rest.pop("title"), "description": rest.pop("description"), "strict": False, "schema": rest}
     return {"type": "json_schema", "json_schema": named}

@@ -56,9 +56,7 @@ class ServerLikelihoods:
     async def mean(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token.
 
-        Args:
-            server: One of those that tell.
-            prompt, reply: As in `state.language_model.LanguageModel.log_likelihood`.
+        The server must be one of those that tell.
 
         Raises:
             ModelError: Its answer has none.

@@ -2,7 +2,7 @@
 
 1. A request goes to the server that has the fewest in flight, and to none that has as many as it may.
 2. A server that has failed several times on end rests, longer each time; then it gets one request, until one succeeds.
-   Where all of them rest, nobody does: retries wait by themselves.
+   If all of them rest, none does: retries wait by themselves.
 3. Requests wait for a free server in the order in which they came.
 
 Used in one event loop.
@@ -59,11 +59,7 @@ class ServerPool:
         self._queue: deque[asyncio.Future[Server]] = deque()
 
     async def take(self, passed_over: Collection[Server] = ()) -> Server:
-        """Return the server that is asked next, as soon as one is free; it is given back afterwards.
-
-        Args:
-            passed_over: Those that are asked only if no other is free.
-        """
+        """Return the next server as soon as one is free; servers in `passed_over` only if no other is free."""
         if not self._queue and (server := self._free(passed_over)) is not None:
             server.in_flight += 1
             return server

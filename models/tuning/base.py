@@ -20,14 +20,7 @@ from tertulia.state.text import first_line
 
 @dataclass(frozen=True)
 class Base:
-    """A model to train on.
-
-    Attributes:
-        model: Its weights.
-        tokenizer: Its tokenizer.
-        hash: Of its files.
-        adapters: Those that are taught on from; `None`: fresh ones.
-    """
+    """A model to train on, the hash of its files, and the adapters that are trained further; `None`: fresh ones."""
 
     model: PreTrainedModel
     tokenizer: HuggingFaceTokenizer
@@ -35,7 +28,7 @@ class Base:
     adapters: Adapters | None = None
 
 
-def load_base(name: str, cache: Path, report: Report, may_download: bool = False) -> Base:
+def load_base(name: str, cache: Path, report: Report) -> Base:
     """Return the model of a name, in the precision that trains fastest on this hardware.
 
     Raises:
@@ -62,7 +55,7 @@ def load_base(name: str, cache: Path, report: Report, may_download: bool = False
 
         try:
             remedy = "name a folder with the model"
-            model, tokenizer = load(source, parts, remedy=remedy, report=report, may_download=may_download)
+            model, tokenizer = load(source, parts, remedy=remedy, report=report, may_download=False)
         except (OSError, ValueError, KeyError, ImportError) as error:
             raise ModelError(f"the model {name!r} can't be loaded: {first_line(error)}") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):

@@ -5,12 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TrainingSequence:
-    """Tokens of a conversation, and the spans that are learned.
+    """Tokens of a conversation, and the ascending half-open spans `[first, past_last)` whose prediction is learned.
 
-    Attributes:
-        tokens: All tokens, `T` of them.
-        learned: Half-open spans `[first, past_last)` of the tokens whose prediction is learned, ascending.
-        source: The kind of call that it teaches.
+    The source is the kind of call that it teaches.
     """
 
     tokens: tuple[int, ...]

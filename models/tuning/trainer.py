@@ -39,15 +39,10 @@ _STATE, _TENSORS = "training.json", "training.safetensors"
 
 @dataclass(frozen=True)
 class TuningOptions:
-    """How a training goes.
+    """The options of a training; the scale of the adapters is `alpha / rank`, and a batch the sequences of a step.
 
-    Attributes:
-        rank: Of the adapters (r).
-        alpha: Their scale is `alpha / rank`.
-        learning_rate: The highest; it rises, and falls along a cosine.
-        batch: Sequences a step.
-        steps: The number of steps.
-        seed: Of the order of sequences, of what is removed from them, and of the adapters' first values.
+    The learning rate is the highest: it rises, and falls along a cosine. The seed determines the order of sequences,
+    what is removed from them, and the adapters' first values.
     """
 
     rank: int = 16
@@ -60,14 +55,7 @@ class TuningOptions:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is.
-
-    Attributes:
-        step: Steps that are done.
-        steps: All of them.
-        loss: Mean loss of the last step, in nats a token.
-        left_s: Seconds that are left, by the pace so far.
-    """
+    """The progress of a training: steps done, of all; mean loss of the last, in nats per token; and seconds left."""
 
     step: int
     steps: int
@@ -85,7 +73,6 @@ class Trainer:
 
     Attributes:
         model: The model with the weights that stay as they are.
-        options: How it goes.
         folder: Where checkpoints are kept while it goes on.
         key: What a checkpoint must agree with to be gone on from: the data, the model, the options.
         start: The matrices that the adapters begin with, by layer: `(r, in)` and `(out, r)`; fresh ones where empty.
@@ -164,7 +151,6 @@ class Trainer:
         _write_text(folder / "adapter_config.json", json.dumps(written, indent=2, sort_keys=True) + "\n")
 
     def _step(self, step: int, sequences: Sequence[TrainingSequence]) -> float:
-        """Take one step, and return its mean loss."""
         count = sum(sequence.count for sequence in sequences)
         for group in self._optimiser.param_groups:
             group["lr"] = self.options.learning_rate * rate_at(step, self.options.steps)
@@ -248,7 +234,6 @@ def rate_at(step: int, steps: int) -> float:
 
 
 def _name_in_file(name: str) -> str:
-    """Return the name of an adapter's weight as peft has it in files."""
     return name.replace(".default.", ".")
 
 
@@ -261,7 +246,7 @@ def _write_text(file: Path, text: str) -> None:
 
 
 def _replacing(file: Path, write: Callable[[Path], object]) -> None:
-    """Write a file beside its place and move it there, so that it is there whole or not at all."""
+    """Write a file under another name and move it to its place, so that it is there whole or not at all."""
     part = file.with_name(f".{file.name}.part")
     try:
         write(part)

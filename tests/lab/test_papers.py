@@ -18,7 +18,6 @@ from tertulia.lab.reports.papers import (
     WeightedSum,
     experiment_of_report,
     metric_named,
-    more_varied,
     report_of,
 )
 from tertulia.metrics.published import TEAM_BUILDING
@@ -230,7 +229,6 @@ def test_a_report_that_is_not_there_has_the_nearest_name() -> None:
         report_of("tabel2")
 
 
-def test_metrics_say_which_way_is_more_varied() -> None:
-    assert (more_varied("sim"), more_varied("dist3@2"), more_varied("len")) == (-1, 1, 0)
+def test_titles_name_the_index_or_the_person() -> None:
     assert metric_named("dist3@2").title == "dist-3 at index 2"
     assert metric_named("spoken:Eva").title == "utterances: Eva"

@@ -10,7 +10,7 @@ from support.tiny import tiny_language_model
 
 from tertulia.lab.post_removal import post_removal_of_run, post_removal_of_turns
 from tertulia.lab.to_the_point import to_the_point_of_scenarios
-from tertulia.metrics.to_the_point import mean_to_the_point, texts_of_case, to_the_point
+from tertulia.metrics.to_the_point import texts_of_case, to_the_point
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.prune import prune_units
 from tertulia.prompts.remove import remove_units
@@ -32,7 +32,7 @@ def store(cli: Cli) -> SqlStore:
 async def test_a_pruned_prompt_is_scored_anew(store: SqlStore) -> None:
     run, model = store.run("@last"), ScriptedModel()
     model.id = "rehearsal"  # who scored in the run
-    (found,) = (await post_removal_of_run(store, run, model)).values()
+    found = await post_removal_of_run(store, run, model)
     asked = model.asked("generate_scored")
     records = [store.turn_record(run.run, turn) for turn in (1, 2)]
     pruned = [remove_units(store.prompt(str(record.prompt)), record.removed) for record in records]
@@ -43,7 +43,7 @@ async def test_a_pruned_prompt_is_scored_anew(store: SqlStore) -> None:
     assert found.prompts == 2
     assert 0 < (found.top1 or 0) < (found.top3 or 0) <= 1
     assert sum(found.attention_by_block.values()) == pytest.approx(1)
-    again = (await post_removal_of_run(store, run, RehearsalModel())).popitem()[1]
+    again = await post_removal_of_run(store, run, RehearsalModel())
     assert again == found, "the same draws"
 
 
@@ -53,17 +53,17 @@ async def test_where_another_model_scored_the_full_prompt_is_scored_too(store: S
     assert len(model.asked("generate_scored")) == 4
 
 
-async def test_other_factors_are_looked_at_in_the_same_prompts(store: SqlStore) -> None:
+async def test_other_removals_are_looked_at_in_the_same_prompts(store: SqlStore) -> None:
     run, model = store.run("@last"), ScriptedModel()
     model.id = "rehearsal"
-    found = await post_removal_of_run(store, run, model, [0.0, 0.5, 1.0])
-    assert list(found) == [0.0, 0.5, 1.0]
-    assert (found[0.0].kept, found[0.0].items_left) == (1.0, 1.0)
-    assert len(model.asked("generate_scored")) == 4, "nothing is removed at 0, so nothing is scored"
-    assert (found[0.5].items_left or 0) > (found[1.0].items_left or 0)
     record = store.turn_record(run.run, 1)
     prompt = store.prompt(str(record.prompt))
-    assert set(removed_at(run, record, prompt, 0.5)) >= set(prune_units(prompt.units, record.scores or {}, 0.5))
+    removals = [(record, prompt, removed_at(run, record, prompt, factor)) for factor in (0.0, 0.5, 1.0)]
+    whole, half, empty = await post_removal_of_turns(run, removals, model)
+    assert (whole.kept, whole.items_left) == (1.0, 1.0)
+    assert len(model.asked("generate_scored")) == 2, "nothing is removed at 0, so nothing is scored"
+    assert (half.items_left or 0) > (empty.items_left or 0)
+    assert set(removals[1][2]) >= set(prune_units(prompt.units, record.scores or {}, 0.5))
 
 
 async def test_a_local_model_shows_where_attention_went(store: SqlStore) -> None:
@@ -97,8 +97,6 @@ def test_a_case_is_found_by_what_is_said_in_its_dialogues() -> None:
     assert found["bus"].dialogues_found == 1
     assert (found["bus"].margin or 0) > 0.1
     assert found["none"].dialogues_found is None
-    mean = mean_to_the_point(found.values())
-    assert (mean.dialogues, mean.lines_found) == (3, (2 / 3 + 1) / 2)
     assert to_the_point({"zoo": [["zzz"]]}, {"zoo": ["zzz"]}, LetterEmbedder())["zoo"].margin is None
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from tertulia.metrics.personality import (
-    ITEMS,
     SCORING_KEY,
     TEAM_BUILDING,
     RatedSegment,
@@ -23,6 +22,9 @@ from tertulia.metrics.personality import (
 from tertulia.prompts.annotation import inventory_items
 from tertulia.state.meeting import BIG_FIVE
 from tertulia.state.records import Turn
+
+#: The number of items of the inventory.
+ITEMS = 44
 
 #: Items that the published key counts reversed.
 REVERSED = {2, 6, 8, 9, 12, 18, 21, 23, 24, 27, 31, 34, 35, 37, 41, 43}

@@ -13,7 +13,7 @@ from support.letters import LetterEmbedder
 
 from tertulia.metrics.diversity import distinct_n, words
 from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_share
-from tertulia.metrics.variety import distinct_of_sample, equal_sizes, mean_variety, variety_of_cases, vendi_score
+from tertulia.metrics.variety import distinct_of_sample, mean_variety, variety_of_cases, vendi_score
 
 ONE_WORD = st.sampled_from("abcd")
 
@@ -42,11 +42,6 @@ def test_there_is_no_sample_larger_than_the_text() -> None:
     assert distinct_of_sample(spoken(["a", "b"]), 1, 3) is None
     assert distinct_of_sample(spoken(["a", "b"]), 1, 0) is None
     assert distinct_of_sample([], 1, 1) is None
-
-
-def test_sizes_are_those_of_the_shortest_setting() -> None:
-    full, pruned = {"x": spoken(["a"] * 5), "y": spoken(["a"])}, {"x": spoken(["a"] * 3)}
-    assert equal_sizes(full, pruned) == {"x": {1: 3, 2: 2, 3: 1}, "y": {1: 1, 2: 0, 3: 0}}
 
 
 vectors = st.integers(2, 6).flatmap(
