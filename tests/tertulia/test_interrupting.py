@@ -63,6 +63,16 @@ def test_a_long_computation_is_stopped_in_the_middle(monkeypatch: pytest.MonkeyP
     assert time.monotonic() - begun < 5
 
 
+def test_an_interrupt_that_compiled_code_tells_as_an_error_is_one() -> None:
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ValueError("schema can't be built: KeyboardInterrupt") from None
+    with pytest.raises(ValueError, match="it is wrong"), interruptible():
+        raise ValueError("it is wrong")
+
+
 def test_all_who_waited_for_what_is_stopped_tidy_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tertulia.interrupting, "_PATIENCE_S", 0.02)
     tidied: list[str] = []
