@@ -10,10 +10,11 @@ from cli.environment import additions, model_access, store_path
 from cli.opening import open_embedding_model
 from cli.option_values import read_model, read_settings
 from cli.steering import PilotProgress, read_metric
-from cli.terminal.output import print_json
+from cli.terminal.output import plain, print_json, progress
 from cli.terminal.status_line import status_line
 from cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from storage.store import SqlStore
+from tertulia.phrases import counted
 
 
 def setpoint(
@@ -54,3 +55,6 @@ def setpoint(
         print_json(landing_document(found))
     else:
         print("\n".join(landing_page(found)))
+    if failed := sum(case.failed for case in found):
+        progress().print(plain(f"error: {counted(failed, 'conversation')} failed; the same command runs them again"))
+        raise typer.Exit(1)

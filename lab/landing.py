@@ -74,12 +74,14 @@ class CaseLanding:
         setpoint: Its calibration.
         refused: Why nothing could be asked for; `None` where something could.
         landings: By level and way.
+        failed: How many conversations failed; asked for again, they are run again.
     """
 
     case: str
     setpoint: Setpoint
     refused: str | None
     landings: tuple[Landing, ...]
+    failed: int = 0
 
 
 def land(
@@ -143,7 +145,7 @@ def land(
             asked = float(steering[level]["diversity"])
             place = task.scenario, level, way
             landings.append(_landing(store, runs, place, asked, task.metric, setpoint.trials, embed))
-    return CaseLanding(task.scenario, setpoint, None, tuple(landings))
+    return CaseLanding(task.scenario, setpoint, None, tuple(landings), results.missing)
 
 
 def _landing(
@@ -204,6 +206,7 @@ def landing_document(cases: Sequence[CaseLanding]) -> Document:
                 "case": case.case,
                 "setpoint": case.setpoint.model_dump(mode="json"),
                 "refused": case.refused,
+                "failed": case.failed,
                 "landings": [asdict(landing) | {"missed": landing.missed} for landing in case.landings],
             }
             for case in cases
