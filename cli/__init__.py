@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -12,11 +12,16 @@ if TYPE_CHECKING:
 
 def program() -> None:
     """Run the command line; Ctrl-C, SIGTERM or a closed terminal stops it as quietly while it is imported or ends."""
+    heard: list[int] = []
     stopping = [signal.SIGINT, signal.SIGTERM]
     stopping += [signal.SIGHUP] * (signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)  # as nohup asks for
 
     def at_once(number: int, frame: FrameType | None) -> None:
         os._exit(130)
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        heard.append(number)
+        raise KeyboardInterrupt
 
     def not_lost(error: "UnraisableHookArgs") -> None:
         if issubclass(error.exc_type, KeyboardInterrupt):  # within what passes no exception on, as compiled code
@@ -30,10 +35,14 @@ def program() -> None:
 
     try:
         for number in stopping:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, stop)
         main()
     except KeyboardInterrupt:  # before the command, or after it
         os._exit(130)
+    except Exception:
+        if heard:  # compiled code, as pydantic's, tells an interrupt as an error of its own
+            os._exit(130)
+        raise
     finally:
         for number in stopping:
             signal.signal(number, at_once)

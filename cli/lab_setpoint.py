@@ -10,9 +10,10 @@ from tertulia.cli.environment import additions, model_access, store_path
 from tertulia.cli.opening import open_embedding_model
 from tertulia.cli.option_values import read_model, read_settings
 from tertulia.cli.steering import PilotProgress, read_metric
-from tertulia.cli.terminal.output import print_json
+from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 
 
@@ -54,3 +55,6 @@ def setpoint(
         print_json(landing_document(found))
     else:
         print("\n".join(landing_page(found)))
+    if failed := sum(case.failed for case in found):
+        progress().print(plain(f"error: {counted(failed, 'conversation')} failed; the same command runs them again"))
+        raise typer.Exit(1)

@@ -56,8 +56,11 @@ class UnavailableError(StorageError):
     """A file can't be read or written now; nothing is wrong with what it holds."""
 
 
-#: Whether an interrupt was raised within a function that SQLite has called, which it takes for a failure.
-_interrupts: dict[str, bool] = {}
+#: What SQLite says of any exception within a function that it has called.
+_RAISED = "user-defined function raised exception"
+
+#: Whether a function that SQLite has called failed; where SQLite says so and none did, it was interrupted.
+_failures: dict[str, bool] = {}
 
 
 def hearing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,8 +69,8 @@ def hearing(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(*values: Any) -> Any:
         try:
             return function(*values)
-        except KeyboardInterrupt:
-            _interrupts["heard"] = True
+        except Exception:
+            _failures["was"] = True
             raise
 
     return called
@@ -98,7 +101,8 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
     except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
         # Python's complaint that a text is not UTF-8 has no error code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        if code == sqlite3.SQLITE_INTERRUPT or _interrupts.pop("heard", False):  # by a signal
+        is_interrupted = str(error) == _RAISED and not _failures.pop("was", False)
+        if is_interrupted or code == sqlite3.SQLITE_INTERRUPT:  # by a signal
             raise KeyboardInterrupt from None
         if type(error) in _OF_THE_FILE and code in _ALTERED:
             raise damaged(path, one_line(error)) from error

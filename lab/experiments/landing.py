@@ -63,13 +63,15 @@ class Landing:
 class CaseLanding:
     """The landings of a case by level and way, and its calibration.
 
-    There are none where λ reaches no range; `refused` says why.
+    There are none where λ reaches no range; `refused` says why. `failed` counts conversations that failed: the same call
+    runs them again.
     """
 
     case: str
     setpoint: Setpoint
     refused: str | None
     landings: tuple[Landing, ...]
+    failed: int = 0
 
 
 def land(
@@ -129,7 +131,7 @@ def land(
             asked = float(steering[level]["diversity"])
             place = task.scenario, level, way
             landings.append(_landing(store, runs, place, asked, task.metric, setpoint.trials, embed))
-    return CaseLanding(task.scenario, setpoint, None, tuple(landings))
+    return CaseLanding(task.scenario, setpoint, None, tuple(landings), results.missing)
 
 
 def _landing(
@@ -188,6 +190,7 @@ def landing_document(cases: Sequence[CaseLanding]) -> Document:
                 "case": case.case,
                 "setpoint": case.setpoint.model_dump(mode="json"),
                 "refused": case.refused,
+                "failed": case.failed,
                 "landings": [asdict(landing) | {"missed": landing.missed} for landing in case.landings],
             }
             for case in cases

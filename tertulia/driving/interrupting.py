@@ -58,6 +58,10 @@ def interruptible() -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
+    except Exception:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # compiled code tells an interrupt as an error of its own
+            raise KeyboardInterrupt from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in {**before, signal.SIGALRM: alarm}.items():

@@ -314,10 +314,15 @@ class Signalled:
     def reconfigure(self, **_):
         if when == "begin":
             os.kill(os.getpid(), number)
+        if when == "changed":
+            try:
+                os.kill(os.getpid(), number)
+            except KeyboardInterrupt:
+                raise ValueError("as compiled code tells it") from None
     def __del__(self):
         if when == "lost":
             os.kill(os.getpid(), number)
-if when == "begin":
+if when in ("begin", "changed"):
     sys.stdout = Signalled()
 if when == "lost":  # what is raised there is passed on to nobody
     Signalled.reconfigure = lambda *_, **__: setattr(sys, "stdout", sys.__stdout__)
@@ -331,7 +336,7 @@ program()
 
 
 @pytest.mark.parametrize(
-    "when", ["typer", "begin", "lost", "tertulia.cli.commands.runs", "tertulia.storage.store", "end"]
+    "when", ["typer", "begin", "changed", "lost", "tertulia.cli.commands.runs", "tertulia.storage.store", "end"]
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(

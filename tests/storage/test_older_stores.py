@@ -15,6 +15,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from sqlite_utils import Database
@@ -252,6 +253,21 @@ def test_an_interrupt_within_a_migration_is_one_and_no_damage(path: Path, monkey
         patched.setattr("tertulia.storage.sqlite.migrations.checksum", interrupted)
         with pytest.raises(KeyboardInterrupt):
             SqlStore.open(path)
+    with SqlStore.open(path) as store:
+        assert store.runs()
+
+
+def test_an_interrupt_as_sqlite_calls_a_function_is_one_and_no_damage(path: Path) -> None:
+    def interrupt(frame: FrameType, event: str, _: object) -> None:
+        if frame.f_code.co_name == "called":
+            raise KeyboardInterrupt
+
+    sys.setprofile(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            SqlStore.open(path)
+    finally:
+        sys.setprofile(None)
     with SqlStore.open(path) as store:
         assert store.runs()
 

@@ -63,6 +63,21 @@ def test_a_long_computation_is_stopped_in_the_middle(monkeypatch: pytest.MonkeyP
     assert time.monotonic() - begun < 5
 
 
+def test_an_interrupt_that_compiled_code_tells_as_an_error_is_one() -> None:
+    def build_schema(*signals: signal.Signals) -> None:
+        try:
+            for number in signals:
+                signal.raise_signal(number)
+        except KeyboardInterrupt:
+            pass
+        raise ValueError("the schema can't be built")
+
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        build_schema(signal.SIGINT)
+    with pytest.raises(ValueError, match="can't be built"), interruptible():
+        build_schema()
+
+
 def test_all_who_waited_for_what_is_stopped_tidy_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tertulia.driving.interrupting, "_PATIENCE_S", 0.02)
     tidied: list[str] = []
