@@ -63,8 +63,8 @@ class Landing:
 class CaseLanding:
     """The landings of a case by level and way, and its calibration.
 
-    There are none where λ reaches no range; `refused` says why. `failed` counts conversations that failed: the same call
-    runs them again.
+    There are none where λ reaches no range; `refused` says why. `failed` counts conversations that failed: the same
+    call runs them again.
     """
 
     case: str
