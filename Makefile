@@ -7,7 +7,7 @@ ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cl
 # The package as it is installed, of links: what mypy reads.
 LINKED := .mypy_cache/linked
 
-.PHONY: setup hooks demo voice pictures viewer viewer-check viewer-packages test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup hooks demo voice pictures viewer viewer-check viewer-packages check test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -63,6 +63,11 @@ $(PAGE)/node_modules/.installed: $(PAGE)/package-lock.json
 
 NODE_IS_NEW := const [major, minor] = process.versions.node.split(".").map(Number); \
 	process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)
+
+# Daily use, a minute and a half: lint, types, and the tests that need neither a model, a browser nor other processes.
+check: lint
+	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow" tests/test_architecture.py tests/docs \
+	  tests/state tests/prompts tests/metrics tests/nodes
 
 test: setup
 	$(BIN)/pytest --numprocesses 2 --dist worksteal --durations 10

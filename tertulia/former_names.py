@@ -1,6 +1,6 @@
 """Former names of modules, which extensions and scripts may still import: each warns, and gives the module of today.
 
-Before version 0.2 the rooms were packages of their own (`nodes.machinery.node`). A module of the user's that has such a
+Before version 0.4 the rooms were packages of their own (`nodes.machinery.node`). A module of the user's that has such a
 name is the user's.
 """
 
@@ -91,7 +91,7 @@ class FormerNames(MetaPathFinder):
             return None
         if not inner or fullname in _TODAY:
             warnings.warn(
-                f"{fullname!r} is {_name_today(fullname)!r} now; import that (the former name goes with version 0.3)",
+                f"{fullname!r} is {_name_today(fullname)!r} now; import that (the former name goes with version 0.5)",
                 FutureWarning,
                 stacklevel=2,
             )
