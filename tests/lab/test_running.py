@@ -4,8 +4,6 @@ import hashlib
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.forked import Forked
 
 from tertulia.access.engines import Engines, ModelAccess
 from tertulia.access.model_names import REHEARSAL
@@ -95,8 +94,8 @@ def an_experiment(**changes: Any) -> Experiment:
         "name": "grid",
         "cases": ("tidewell", "tidewell:0"),
         "settings": {"Full": {"lambda": 0.0}, "APP": {"lambda": 0.6, "backups": "on_demand"}},
-        "trials": 3,
-        "rounds": 3,
+        "trials": 2,
+        "rounds": 2,
         "model": REHEARSAL,
         "cohort_size": 4,
     }
@@ -122,28 +121,28 @@ def spoken(results: Results) -> dict[tuple[str, str, int], Any]:
 
 
 def test_every_trial_is_run_once_and_knows_its_place(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, experiment = Batched(), an_experiment()
+    model, experiment = Batched(), an_experiment(rounds=1)
     after, _ = run(store, experiment, monkeypatch, model)
-    assert (after.missing, len(after.runs)) == (0, 12)
+    assert (after.missing, len(after.runs)) == (0, 8)
     for (_, _, number), record in after.runs.items():
         assert record.trial is not None
         assert (record.seed, record.status, record.trial.trial) == (number, "finished", number)
         assert store.run(record.run) == record
     cohorts = Counter(record.trial.cohort for record in after.runs.values() if record.trial)
-    assert cohorts == {1: 4, 2: 4, 3: 4}
+    assert cohorts == {1: 4, 2: 4}
     assert max(size.total() for size in model.sizes) == 4
     again, events = run(store, experiment, monkeypatch, model)
     assert (again.missing, events) == (0, [])
 
 
 def test_a_cohort_that_another_has_overtaken_keeps_its_number(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment = an_experiment()
+    experiment = an_experiment(rounds=1)
     store.experiments.save("grid", experiment.model_dump(mode="json"))
     second = progress_of(store, experiment).tasks()[1:2]
     InProcessExecutor(store, ModelAccess()).drive(second, lambda event: None)
     after, _ = run(store, experiment, monkeypatch)
     trials = [after.runs[place].trial for place in experiment.places()]
-    assert [trial.cohort for trial in trials if trial] == [1] * 4 + [2] * 4 + [3] * 4
+    assert [trial.cohort for trial in trials if trial] == [1] * 4 + [2] * 4
 
 
 def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(
@@ -169,7 +168,7 @@ def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
         run(store, experiment, monkeypatch, whole)
         expected = spoken(read_results(store, "grid"))
     assert len(whole.sizes) > 8
-    for at in range(1, len(whole.sizes) + 1):
+    for at in (1, len(whole.sizes) // 2, len(whole.sizes)):
         with SqlStore.open(tmp_path / f"{at}.db", create=True) as store:
             with pytest.raises(KeyboardInterrupt):
                 run(store, experiment, monkeypatch, Batched(stopped_at=at))
@@ -200,63 +199,59 @@ def test_a_trial_that_fails_stops_no_other_and_is_tried_again(store: SqlStore, m
     after, events = run(store, experiment, monkeypatch, Batched(failing="Marisol Quispe"))
     failed = after.with_status("failed")
     assert {record.trial.case for record in failed if record.trial} == {"tidewell:0"}
-    assert len(failed) == 6
+    assert len(failed) == 4
     assert all("the model failed" in str(record.error) for record in failed)
-    assert len(after.with_status("finished")) == 6
+    assert len(after.with_status("finished")) == 4
     results = read_results(store, "grid")
-    assert (len(results.runs), len(results.failed), results.missing) == (6, 6, 6)
+    assert (len(results.runs), len(results.failed), results.missing) == (4, 4, 4)
     progress = ExperimentProgress(progress_of(store, experiment))
     for event in events:
         progress.note(event)
-    assert "6 failed" in progress.text
-    assert sum(isinstance(event, RunEnded) for event in events) == 12
+    assert "4 failed" in progress.text
+    assert sum(isinstance(event, RunEnded) for event in events) == 8
     again, _ = run(store, experiment, monkeypatch, Batched())
     assert again.missing == 0
 
 
 def test_what_is_asked_for_again_may_grow(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, _ = run(store, an_experiment(trials=2, settings={"Full": {"lambda": 0.0}}), monkeypatch)
+    small, _ = run(store, an_experiment(trials=1, rounds=1, settings={"Full": {"lambda": 0.0}}), monkeypatch)
     before = {record.run for record in small.runs.values()}
-    after, _ = run(store, an_experiment(trials=3), monkeypatch)
-    assert (len(after.runs), after.missing) == (12, 0)
+    after, _ = run(store, an_experiment(trials=2, rounds=1), monkeypatch)
+    assert (len(after.runs), after.missing) == (8, 0)
     assert before < {record.run for record in after.runs.values()}
     # What is asked for is a part of what there is.
-    fewer, events = run(store, an_experiment(trials=1), monkeypatch)
+    fewer, events = run(store, an_experiment(trials=1, rounds=1), monkeypatch)
     assert (fewer.missing, events) == (0, [])
 
 
 def test_conversations_that_another_experiment_has_are_not_had_again(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(store, an_experiment(), monkeypatch)
+    run(store, an_experiment(rounds=1), monkeypatch)
     settings = {"Baseline": {"lambda": 0.0}, "Half": {"lambda": 0.5}}
-    experiment = an_experiment(name="other", settings=settings, trials=4)
+    experiment = an_experiment(name="other", settings=settings, trials=3, rounds=1)
     after, events = run(store, experiment, monkeypatch)
-    assert (after.missing, len(after.runs)) == (0, 16)
-    assert sum(isinstance(event, RunEnded) for event in events) == 10  # 2 × 3 of the 16 are there
+    assert (after.missing, len(after.runs)) == (0, 12)
+    assert sum(isinstance(event, RunEnded) for event in events) == 8  # 2 × 2 of the 12 are there
     results = read_results(store, experiment)
-    assert len(results.of("Baseline")["tidewell"]) == 4
+    assert len(results.of("Baseline")["tidewell"]) == 3
     # Another seed, or another limit, is another conversation.
-    _, events = run(store, an_experiment(name="third", settings=settings, seed=2, trials=1), monkeypatch)
+    another = an_experiment(name="third", settings=settings, seed=2, trials=1, rounds=1)
+    _, events = run(store, another, monkeypatch)
     assert sum(isinstance(event, RunEnded) for event in events) == 4
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"rounds": 4}, "rounds was 3, and is 4"),
+def test_another_experiment_of_the_same_name_is_refused(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(store, an_experiment(trials=1, rounds=1), monkeypatch)
+    for changes, words in (
+        ({"rounds": 4}, "rounds was 1, and is 4"),
         ({"seed": 5}, "seed was 1, and is 5"),
         ({"settings": {"Full": {"lambda": 0.1}}}, "setting 'Full' was"),
-    ],
-)
-def test_another_experiment_of_the_same_name_is_refused(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], words: str
-) -> None:
-    run(store, an_experiment(trials=1), monkeypatch)
-    with pytest.raises(UsageError, match="take another name") as refused:
-        run(store, an_experiment(trials=1, **changes), monkeypatch)
-    assert words in str(refused.value)
-    assert len(store.runs()) == 4
+    ):
+        with pytest.raises(UsageError, match="take another name") as refused:
+            run(store, an_experiment(**{"trials": 1, "rounds": 1, **changes}), monkeypatch)
+        assert words in str(refused.value)
+        assert len(store.runs()) == 4
 
 
 def test_a_scenario_file_that_was_written_anew_is_another_case(
@@ -266,11 +261,11 @@ def test_a_scenario_file_that_was_written_anew_is_another_case(
     people = "participants: [{name: Mara, memories: [%s.]}, {name: Piotr, memories: [The ferry is late.]}]"
     head = "name: pier\ntime: 2026-05-06 09:30:00\n"
     path.write_text(head + people % "Mara sells fish")
-    run(store, an_experiment(cases=(str(path),), trials=1), monkeypatch)
+    run(store, an_experiment(cases=(str(path),), trials=1, rounds=1), monkeypatch)
     path.write_text(head + people % "Mara sells eels")
     with pytest.raises(UsageError, match="has changed since"):
-        run(store, an_experiment(cases=(str(path),), trials=2), monkeypatch)
-    after, events = run(store, an_experiment(name="anew", cases=(str(path),), trials=1), monkeypatch)
+        run(store, an_experiment(cases=(str(path),), trials=2, rounds=1), monkeypatch)
+    after, events = run(store, an_experiment(name="anew", cases=(str(path),), trials=1, rounds=1), monkeypatch)
     assert (after.missing, sum(isinstance(event, RunEnded) for event in events)) == (0, 2)
 
 
@@ -312,15 +307,15 @@ def test_the_schema_that_is_shipped_is_that_of_the_files(cli: Cli) -> None:
 
 
 def test_sweep(cli: Cli) -> None:
-    command = ("sweep", "tidewell", "--lambda", "0,.6", "--trials", "2", "--rounds", "2", "--rehearse", "--json")
+    command = ("sweep", "tidewell", "--lambda", "0,.6", "--trials", "1", "--rounds", "1", "--rehearse", "--json")
     first = cli(*command).json
-    assert first == {"experiment": first["experiment"], "status": "finished", "runs": 4, "new": 4}
+    assert first == {"experiment": first["experiment"], "status": "finished", "runs": 2, "new": 2}
     assert cli(*command).json == {**first, "new": 0}
-    assert cli(*command[:5], "3", *command[6:]).json == {**first, "runs": 6, "new": 2}
+    assert cli(*command[:5], "2", *command[6:]).json == {**first, "runs": 4, "new": 2}
     runs = cli("runs", "--json").json["runs"]
     assert {run["trial"]["setting"] for run in runs} == {"λ = 0", "λ = 0.6"}
     dry = cli(*command[:5], "5", *command[6:], "--dry-run").json
-    assert (dry["trials"], dry["of_trials"]) == (4, 10)
+    assert (dry["trials"], dry["of_trials"]) == (6, 10)
     assert dry["calls"] > 0
     cli(*command, "--name", first["experiment"], "--seed", "4").complains(2, "with other settings: seed was 1")
     cli("sweep", "tidewell", "--lambda", "0,2").complains(2, "λ is a number from 0 to 1")
@@ -342,25 +337,25 @@ def test_a_trial_is_not_resumed_by_itself(cli: Cli, monkeypatch: pytest.MonkeyPa
     }
 
 
-def test_killed_at_any_moment_a_sweep_goes_on_to_the_same_conversations(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tertulia.cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "4"]
-    command += ["--rounds", "4", "--rehearse", "--name", "grid", "--side-by-side", "3", "--json", "--store"]
-    subprocess.run([*command, str(tmp_path / "whole.db")], check=True, capture_output=True, cwd=ROOT)
-    path = tmp_path / "killed.db"
-    for turns in (1, 9, 20):
-        with subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as sweep:
-            while sweep.poll() is None and stored_turns(path) < turns:
-                time.sleep(0.005)
-            sweep.kill()
-        assert sweep.returncode == -signal.SIGKILL
-    subprocess.run([*command, str(path)], check=True, capture_output=True, cwd=ROOT)
+def test_killed_at_any_moment_a_sweep_goes_on_to_the_same_conversations(cli: Cli, tmp_path: Path) -> None:
+    command = ["sweep", "tidewell", "--lambda", "0,0.7", "--trials", "2", "--rounds", "3", "--rehearse"]
+    command += ["--name", "grid", "--side-by-side", "3", "--json", "--store"]
+    whole, path = tmp_path / "whole.db", tmp_path / "killed.db"
+    assert cli(*command, whole).code == 0
+    for turns in (1, 7):
+        sweep = Forked([*command, str(path)], tmp_path / "said.txt")
+        while sweep.poll() is None and stored_turns(path) < turns:
+            time.sleep(0.005)
+        sweep.kill()
+        assert sweep.wait() == -signal.SIGKILL
+    assert cli(*command, path).code == 0
     found = []
-    for file in (tmp_path / "whole.db", path):
+    for file in (whole, path):
         with SqlStore.open(file) as store:
             results = read_results(store, "grid")
             found.append((spoken(results), results.missing, len(store.runs())))
     assert found[0] == found[1]
-    assert found[1][1:] == (0, 8)
+    assert found[1][1:] == (0, 4)
 
 
 def stored_turns(path: Path) -> int:
