@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.merged import copied
 from support.setpoints import a_setpoint
 
 from tertulia.access.engines import ModelAccess
@@ -30,6 +31,7 @@ from tertulia.state.setpoint import Setpoint
 from tertulia.storage.store import SqlStore
 
 TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
+THREE_FACTORS = replace(TASK, pilot=Pilot(3, 1, (0.0, 0.5, 1.0)))
 
 
 @pytest.fixture
@@ -42,9 +44,25 @@ def calibrated(store: SqlStore, task: CalibrationTask = TASK, embed: Any = None)
     return calibrate(store, task, InProcessExecutor(store, ModelAccess()), lambda event: None, embed)
 
 
-def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(store: SqlStore) -> None:
-    assert known_calibration(store, TASK) is None
-    setpoint = calibrated(store)
+@pytest.fixture(scope="module")
+def piloted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Setpoint]:
+    """A store with a pilot, and what was found."""
+    path = tmp_path_factory.mktemp("piloted") / "runs.db"
+    with SqlStore.open(path) as opened:
+        assert known_calibration(opened, TASK) is None
+        return path, calibrated(opened)
+
+
+@pytest.fixture
+def calibrated_store(piloted: tuple[Path, Setpoint], tmp_path: Path) -> Iterator[SqlStore]:
+    with SqlStore.open(copied(piloted[0], tmp_path / "calibrated.db")) as opened:
+        yield opened
+
+
+def test_a_pilot_is_run_once_and_its_figures_are_those_of_its_dialogues(
+    calibrated_store: SqlStore, piloted: tuple[Path, Setpoint]
+) -> None:
+    store, setpoint = calibrated_store, piloted[1]
     runs = store.runs()
     assert len(runs) == 2 * 3
     assert {run.parameters["max_turns"] for run in runs} == {3}  # no longer than what is asked for
@@ -77,28 +95,32 @@ def failing_trials(monkeypatch: pytest.MonkeyPatch, run_fails: Callable[[RunReco
         yield
 
 
-@pytest.mark.parametrize("factors", [(0.25,), (0.0, 0.5, 1.0)], ids=str)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Setpoint:
+    with SqlStore.open(tmp_path_factory.mktemp("whole") / "runs.db") as undisturbed:
+        return calibrated(undisturbed, THREE_FACTORS)
+
+
+@pytest.mark.parametrize("factors", [(0.5,), (0.0, 1.0)], ids=str)
 def test_a_pilot_that_a_full_disk_spoiled_is_run_to_its_end(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch, factors: tuple[float, ...]
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, factors: tuple[float, ...], whole: Setpoint
 ) -> None:
-    task = replace(TASK, pilot=Pilot(3, 2))
-    with SqlStore.open(Path(str(store.path)).with_name("whole.db")) as undisturbed:
-        whole = calibrated(undisturbed, task)
+    task = THREE_FACTORS
     of_factors = failing_trials(monkeypatch, lambda run: run.parameters["removal_factor"] in factors)
-    with of_factors, pytest.raises(ModelError, match=rf"{3 * len(factors)} of 15 .* \(the disk is full\); the same"):
+    with of_factors, pytest.raises(ModelError, match=rf"{3 * len(factors)} of 9 .* \(the disk is full\); the same"):
         calibrated(store, task)
     assert known_calibration(store, task) is None
     assert calibrated(store, task) == whole == known_calibration(store, task)
-    assert len(store.runs()) == 15
+    assert len(store.runs()) == 9
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ("run", "tidewell", "--diversity", "medium", "--pilot", "4", "--rounds", "3"),
-        ("sweep", "tidewell", "--lambda", "0,1", "--trials", "4", "--rounds", "1"),
-        ("lab", "setpoint", "tidewell", "--levels", "low", "--pilot", "4", "--trials", "4", "--rounds", "3"),
-        ("lab", "table6", "--quick", "--cases", "tidewell:0", "--trials", "4", "--rounds", "2"),
+        ("run", "tidewell", "--diversity", "medium", "--pilot", "4", "--rounds", "1"),
+        ("sweep", "tidewell", "--lambda", "0,1", "--trials", "2", "--rounds", "1"),
+        ("lab", "setpoint", "tidewell", "--levels", "low", "--pilot", "4", "--trials", "2", "--rounds", "1"),
+        ("lab", "table6", "--quick", "--cases", "tidewell:0", "--trials", "2", "--rounds", "1"),
     ],
     ids=" ".join,
 )
@@ -118,7 +140,7 @@ def test_what_a_full_disk_failed_of_an_experiment_is_run_again_by_the_same_comma
 def test_what_failed_of_a_pilot_is_run_again_though_the_others_are_enough(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task = replace(TASK, pilot=Pilot(4, 2, (0.0, 1.0)))
+    task = replace(TASK, pilot=Pilot(4, 1, (0.0, 1.0)))
     with failing_trials(monkeypatch, lambda run: run.trial is not None and run.trial.trial == 2):
         assert calibrated(store, task).trials == 3
         assert known_calibration(store, task) is None
@@ -126,22 +148,23 @@ def test_what_failed_of_a_pilot_is_run_again_though_the_others_are_enough(
     assert known_calibration(store, task) is not None
 
 
-def test_a_calibration_that_a_store_has_of_a_spoiled_pilot_is_made_anew(store: SqlStore) -> None:
-    whole = calibrated(store)
-    spoiled = whole.model_copy(update={"trials": 2})
+def test_a_calibration_that_a_store_has_of_a_spoiled_pilot_is_made_anew(
+    calibrated_store: SqlStore, piloted: tuple[Path, Setpoint]
+) -> None:
+    store, found = calibrated_store, piloted[1]
+    spoiled = found.model_copy(update={"trials": 2})
     store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", spoiled.model_dump(mode="json"))
     store.set_status(store.runs()[0].run, "failed", "the disk is full")
     assert known_calibration(store, TASK) is None
-    assert calibrated(store) == whole == known_calibration(store, TASK)
+    assert calibrated(store) == found == known_calibration(store, TASK)
 
 
-def test_another_metric_takes_the_same_conversations(store: SqlStore) -> None:
-    calibrated(store)
+def test_another_metric_takes_the_same_conversations(calibrated_store: SqlStore) -> None:
     vectors = {"embed": lambda texts: [[len(text), 1.0] for text in texts]}
-    sim = calibrated(store, replace(TASK, metric="sim"), **vectors)
+    sim = calibrated(calibrated_store, replace(TASK, metric="sim"), **vectors)
     assert sim.metric == "sim"
-    assert len(store.runs()) == 6
-    assert known_calibration(store, replace(TASK, metric="dist2")) is None
+    assert len(calibrated_store.runs()) == 6
+    assert known_calibration(calibrated_store, replace(TASK, metric="dist2")) is None
 
 
 def test_what_is_calibrated_is_told_apart_and_what_does_not_matter_is_not(store: SqlStore) -> None:
