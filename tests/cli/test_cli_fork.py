@@ -1,5 +1,6 @@
 """`fork`: the parent's turns up to a point, and what follows from what was changed."""
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,42 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
+import tertulia
 from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
 
-MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "6", "--seed", "3", "--json")
+MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "5", "--seed", "3", "--json")
+#: A fork that ends with the turn at which it begins.
+FOURTH = ("--at", "4", "--rounds", "4")
 #: A dialogue that nobody ends before its limit.
-DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "6", "--set", "ending=off", "--json")
+DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "5", "--set", "ending=off", "--json")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the meeting and the dialogue."""
+    path = tmp_path_factory.mktemp("made") / "made.db"
+    how = {"rehearse": True, "rounds": 5, "store": path, "progress": False}
+    tertulia.run("team_building", removal_factor=0.5, seed=3, label="meeting", **how)
+    tertulia.run("tidewell", settings={"ending": "off"}, label="dialogue", **how)
+    return path
+
+
+@pytest.fixture
+def runs(cli: Cli, made: Path) -> dict[str, str]:
+    """The ids of the meeting and of the dialogue, in a copy of their store in this folder."""
+    shutil.copy(made, "tertulia.db")
+    return {row["label"]: row["run"] for row in cli("runs", "--json").json["runs"]}
+
+
+@pytest.fixture
+def meeting(runs: dict[str, str]) -> str:
+    return runs["meeting"]
+
+
+@pytest.fixture
+def dialogue(runs: dict[str, str]) -> str:
+    return runs["dialogue"]
 
 
 def turns(cli: Cli, run: str) -> list[dict[str, Any]]:
@@ -31,103 +62,97 @@ def rows_of(store: Path, run: str) -> list[Any]:
         return [connection.execute(f"SELECT * FROM {table} WHERE run = ?", (run,)).fetchall() for table in tables]
 
 
-@pytest.mark.parametrize("command", [MEETING, DIALOGUE])
-@pytest.mark.parametrize("at", ["1", "2", "4", "6"])
-def test_a_fork_without_a_change_is_its_parent(cli: Cli, tmp_path: Path, command: tuple[str, ...], at: str) -> None:
-    parent = cli(*command).json["run"]
+@pytest.mark.parametrize(("kind", "at"), [("meeting", 1), ("meeting", 4), ("dialogue", 2), ("dialogue", 5)])
+def test_a_fork_without_a_change_is_its_parent(
+    cli: Cli, runs: dict[str, str], tmp_path: Path, kind: str, at: int
+) -> None:
+    parent = runs[kind]
     before = rows_of(tmp_path / "tertulia.db", parent)
     fork = forked(cli, parent, "--at", at)
     assert cli("diff", parent, fork, "--exit-code").code == 0
     assert rows_of(tmp_path / "tertulia.db", parent) == before
     document = cli("show", fork, "--json").json
-    assert document["parent"] == {"run": parent, "turn": int(at)}
-    assert len(document["turns"]) == 6
+    assert document["parent"] == {"run": parent, "turn": at}
+    assert len(document["turns"]) == 5
 
 
-def test_a_fork_of_a_fork(cli: Cli) -> None:
-    parent = cli(*MEETING).json["run"]
-    first = forked(cli, parent, "--at", "4", "--set", "seed=9")
-    late, early = forked(cli, first, "--at", "6"), forked(cli, first, "--at", "3")
+def test_a_fork_of_a_fork(cli: Cli, meeting: str) -> None:
+    first = forked(cli, meeting, "--at", "4", "--set", "seed=9")
+    late, early = forked(cli, first, "--at", "5"), forked(cli, first, "--at", "3")
     assert turns(cli, late) == turns(cli, first)
-    assert turns(cli, early)[:2] == turns(cli, parent)[:2]
+    assert turns(cli, early)[:2] == turns(cli, meeting)[:2]
     # What the first fork changed at turn 4 it had not changed at turn 3: its seed holds for what comes anew.
-    assert turns(cli, early)[2:] != turns(cli, parent)[2:]
+    assert turns(cli, early)[2:] != turns(cli, meeting)[2:]
 
 
-def test_the_seed_holds_from_the_fork_on(cli: Cli) -> None:
-    parent = cli(*MEETING).json["run"]
-    fork = forked(cli, parent, "--at", "4", "--set", "seed=9")
-    assert turns(cli, fork)[:3] == turns(cli, parent)[:3]
-    assert turns(cli, fork)[3:] != turns(cli, parent)[3:]
-    anew = forked(cli, parent, "--at", "1", "--set", "seed=9")
+def test_the_seed_holds_from_the_fork_on(cli: Cli, meeting: str) -> None:
+    fork = forked(cli, meeting, "--at", "4", "--set", "seed=9")
+    assert turns(cli, fork)[:3] == turns(cli, meeting)[:3]
+    assert turns(cli, fork)[3:] != turns(cli, meeting)[3:]
+    anew = forked(cli, meeting, "--at", "1", "--set", "seed=9")
     assert turns(cli, anew) == turns(cli, cli(*MEETING, "--seed", "9").json["run"])
 
 
-def test_every_kind_of_change(cli: Cli) -> None:
-    parent = cli(*MEETING).json["run"]
-    assert any(unit["removed"] for unit in cli("show", parent, "--turn", "4", "--json").json["units"])
-    mild = forked(cli, parent, "--at", "4", "--lambda", "0")
+def test_every_kind_of_change(cli: Cli, meeting: str) -> None:
+    assert any(unit["removed"] for unit in cli("show", meeting, "--turn", "4", "--json").json["units"])
+    mild = forked(cli, meeting, "--at", "4", "--lambda", "0", "--rounds", "4")
     assert all(not unit["removed"] for unit in cli("show", mild, "--turn", "4", "--json").json["units"])
-    ruled = forked(cli, parent, "--at", "4", "--order", "rule_based")
+    ruled = forked(cli, meeting, "--at", "4", "--order", "rule_based")
     assert cli("show", ruled, "--turn", "5", "--json").json["floor"]["order"] == "rule_based"
-    fewer = forked(cli, parent, "--at", "4", "--mechanisms", "time_analysis, topic_analysis")
+    fewer = forked(cli, meeting, "--at", "4", "--mechanisms", "time_analysis, topic_analysis", "--rounds", "4")
     for turn, names in (("3", 6), ("4", 2)):
         for mind in cli("show", fewer, "--turn", turn, "--json").json["cognition"]:
             assert len(mind["mechanisms"]) == names
-    longer = forked(cli, parent, "--at", "7", "--rounds", "8")
-    assert len(turns(cli, longer)) == 8
+    longer = forked(cli, meeting, "--at", "6", "--rounds", "6")
+    assert len(turns(cli, longer)) == 6
 
 
-def test_people_change_where_the_fork_begins(cli: Cli) -> None:
-    parent = cli(*MEETING).json["run"]
+def test_people_change_where_the_fork_begins(cli: Cli, meeting: str) -> None:
 
     def moved(fork: str) -> dict[str, Any]:
-        assert turns(cli, fork)[:3] == turns(cli, parent)[:3]
+        assert turns(cli, fork)[:3] == turns(cli, meeting)[:3]
         (visit,) = cli("show", fork, "--turn", "4", "--node", "perceive", "--agent", "Bob", "--json").json["visits"]
         return dict(visit["before"]["mind"])
 
-    assert moved(forked(cli, parent, "--at", "4", "--person", "bob.emotion=sad"))["emotion"] == "sad"
-    heavy = forked(cli, parent, "--at", "4", "--person", "Bob.weights.goal=0.9")
+    assert moved(forked(cli, meeting, *FOURTH, "--person", "bob.emotion=sad"))["emotion"] == "sad"
+    heavy = forked(cli, meeting, *FOURTH, "--person", "Bob.weights.goal=0.9")
     minds = {mind["agent"]: mind for mind in cli("show", heavy, "--turn", "4", "--json").json["cognition"]}
     assert minds["Bob"]["weights"]["goal"] == 0.9
     assert minds["Bob"]["weights"]["topic"] < 0.9
-    told = forked(cli, parent, "--at", "4", "--person", "Bob.background=Bob keeps bees.", "--lambda", "0")
+    told = forked(cli, meeting, *FOURTH, "--person", "Bob.background=Bob keeps bees.", "--lambda", "0")
     asked = cli("show", told, "--turn", "4", "--agent", "Bob", "--json").json["calls"][0]["prompt"]
     assert any("Bob keeps bees." in unit["text"] for unit in asked)
 
 
-def test_whose_goals_change_is_prepared_again(cli: Cli) -> None:
-    parent = cli(*MEETING).json["run"]
-    fork = forked(cli, parent, "--at", "4", "--person", "Bob.goals=[keep bees, sell honey]")
+def test_whose_goals_change_is_prepared_again(cli: Cli, meeting: str) -> None:
+    fork = forked(cli, meeting, *FOURTH, "--person", "Bob.goals=[keep bees, sell honey]")
     plans = {
         run: {
             character["agent"]: character["plan"]
             for character in cli("show", run, "--turn", "0", "--json").json["characters"]
         }
-        for run in (parent, fork)
+        for run in (meeting, fork)
     }
-    assert plans[fork]["Bob"] != plans[parent]["Bob"]
+    assert plans[fork]["Bob"] != plans[meeting]["Bob"]
     assert {name: plan for name, plan in plans[fork].items() if name != "Bob"} == {
-        name: plan for name, plan in plans[parent].items() if name != "Bob"
+        name: plan for name, plan in plans[meeting].items() if name != "Bob"
     }
-    assert turns(cli, fork)[:3] == turns(cli, parent)[:3]
+    assert turns(cli, fork)[:3] == turns(cli, meeting)[:3]
 
 
-def test_memories_come_and_go(cli: Cli) -> None:
-    parent = cli(*DIALOGUE).json["run"]
-    found = cli("search", "lantern*", "--run", parent, "--kind", "memory", "--json").json["passages"]
+def test_memories_come_and_go(cli: Cli, dialogue: str) -> None:
+    found = cli("search", "lantern*", "--run", dialogue, "--kind", "memory", "--json").json["passages"]
     assert found
-    fork = forked(cli, parent, "--at", "3", "--remember", "Leila Haddad=The zeppelin lands at noon.")
+    fork = forked(cli, dialogue, "--at", "3", "--remember", "Leila Haddad=The zeppelin lands at noon.")
     (passage,) = cli("search", "zeppelin", "--run", fork, "--json").json["passages"]
     assert (passage["agent"], passage["kind"], passage["turn"]) == ("Leila Haddad", "memory", 0)
-    assert cli("search", "zeppelin", "--run", parent, "--json").json["passages"] == []
-    cli("fork", parent, "--at", "3", "--forget", "Leila Haddad=node_9999").complains(3, "node_9999", "Leila Haddad")
+    assert cli("search", "zeppelin", "--run", dialogue, "--json").json["passages"] == []
+    cli("fork", dialogue, "--at", "3", "--forget", "Leila Haddad=node_9999").complains(3, "node_9999", "Leila Haddad")
 
 
-@pytest.mark.parametrize("command", [MEETING, DIALOGUE])
-@pytest.mark.parametrize("at", [1, 4])
-def test_words_written_by_hand(cli: Cli, command: tuple[str, ...], at: int) -> None:
-    parent = cli(*command).json["run"]
+@pytest.mark.parametrize(("kind", "at"), [("meeting", 1), ("meeting", 4), ("dialogue", 1), ("dialogue", 4)])
+def test_words_written_by_hand(cli: Cli, runs: dict[str, str], kind: str, at: int) -> None:
+    parent = runs[kind]
     before = turns(cli, parent)
     fork = forked(cli, parent, "--at", str(at), "--say", "Give me  back\nmy net.")
     after = turns(cli, fork)
@@ -140,7 +165,7 @@ def test_words_written_by_hand(cli: Cli, command: tuple[str, ...], at: int) -> N
     shown = cli("show", fork, "--turn", str(at), "--json").json
     assert [candidate["text"] for candidate in shown["candidates"]] == ["Give me back my net."]
     assert (shown["rollbacks"], shown["scored_by"], shown["units"]) == (0, None, [])
-    if command is MEETING:
+    if kind == "meeting":
         same = cli("show", parent, "--turn", str(at), "--json").json["cognition"]
         assert shown["cognition"] == same
         heard = cli("show", fork, "--turn", str(at + 1), "--node", "retrieve_memory", "--json").json
@@ -148,11 +173,12 @@ def test_words_written_by_hand(cli: Cli, command: tuple[str, ...], at: int) -> N
     assert cli("search", "net", "--run", fork, "--kind", "utterance", "--json").json["passages"][0]["turn"] == at
 
 
-def test_a_fork_whose_words_can_not_be_stored_is_not_begun(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fork_whose_words_can_not_be_stored_is_not_begun(
+    cli: Cli, meeting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise StorageError("the disk is full")
 
-    meeting = cli(*MEETING).json["run"]
     before = cli("runs", "--json").json
     with monkeypatch.context() as patched:
         patched.setattr("tertulia.nodes.seat.write_by_hand", fail)
@@ -180,8 +206,7 @@ def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.Monke
     assert rated["inconsistency_threshold"] == 6.67
 
 
-def test_forks_that_can_not_be(cli: Cli) -> None:
-    meeting, dialogue = cli(*MEETING).json["run"], cli(*DIALOGUE).json["run"]
+def test_forks_that_can_not_be(cli: Cli, meeting: str, dialogue: str) -> None:
 
     def refused(run: str, *arguments: str) -> Any:
         result = cli("fork", run, *arguments)
@@ -189,7 +214,7 @@ def test_forks_that_can_not_be(cli: Cli) -> None:
         return result
 
     refused(meeting, "--at", "0").complains(2, "--at 0", "count from 1")
-    refused(meeting, "--at", "8").complains(3, meeting, "turn 8", "6 turns")
+    refused(meeting, "--at", "8").complains(3, meeting, "turn 8", "5 turns")
     refused("zzzz", "--at", "2").complains(3, "zzzz")
     refused(meeting, "--at", "4", "--rounds", "3").complains(2, "--rounds 3: ", "3 turns already")
     refused(meeting, "--at", "5", "--set", "max_minutes=0.1").complains(2, "--set max_minutes=0.1: ", "over")
@@ -203,7 +228,7 @@ def test_forks_that_can_not_be(cli: Cli) -> None:
     refused(meeting, "--at", "4", "--person", "Rob.emotion=sad").complains(3, "Rob", "Bob")
     refused(meeting, "--at", "4", "--mechanisms", "telepathy").complains(2, "telepathy")
     refused(meeting, "--at", "4", "--say", " ").complains(2, "--say")
-    refused(meeting, "--at", "7", "--say", "Hm.").complains(3, "turn 7")
+    refused(meeting, "--at", "6", "--say", "Hm.").complains(3, "turn 6")
     refused(dialogue, "--at", "2", "--mechanisms", "time_analysis").complains(2, "dialogue")
     refused(dialogue, "--at", "2", "--order", "random").complains(2, "dialogue")
     refused(dialogue, "--at", "2", "--remember", "Leila Haddad=").complains(2, "remember")
@@ -213,43 +238,44 @@ def test_a_silence_has_no_words_to_rewrite(cli: Cli) -> None:
     run = cli(*MEETING, "--set", "willingness_threshold=0.9").json["run"]
     (silent, *_) = [turn["turn"] for turn in turns(cli, run) if turn["speaker"] is None]
     cli("fork", run, "--at", str(silent), "--say", "Well.").complains(2, f"turn {silent}", "silence")
-    assert cli("fork", run, "--at", str(silent), "--json").json["turns"] == 6
+    assert cli("fork", run, "--at", str(silent), "--json").json["turns"] == 5
 
 
-def test_an_interrupted_fork_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_fork_goes_on(cli: Cli, meeting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from tertulia.models.rehearsal import RehearsalModel
     from tertulia.state.errors import ModelError
 
-    parent = cli(*MEETING).json["run"]
-    for arguments in (("--at", "4", "--set", "seed=5"), ("--at", "4", "--say", "Stop."), ("--at", "1")):
-        whole = forked(cli, parent, *arguments)
+    for arguments in (
+        ("--at", "4", "--set", "seed=5"),
+        ("--at", "3", "--say", "Stop."),
+        ("--at", "1", "--rounds", "2"),
+    ):
+        whole = forked(cli, meeting, *arguments)
         with monkeypatch.context() as patched:
             calls = iter(range(10**6))
             generate = RehearsalModel.generate
 
             async def failing(self: RehearsalModel, request: Any, calls: Any = calls, generate: Any = generate) -> Any:
-                if next(calls) == 15:
+                if next(calls) == 8:
                     raise ModelError("the model went away")
                 return await generate(self, request)
 
             patched.setattr(RehearsalModel, "generate", failing)
-            assert cli("fork", parent, *arguments).code == 1
-        assert cli("resume", "@last", "--json").json["turns"] == 6
+            assert cli("fork", meeting, *arguments).code == 1
+        assert cli("resume", "@last", "--json").json["turns"] == (2 if "--rounds" in arguments else 5)
         assert cli("diff", whole, "@last", "--exit-code").code == 0
 
 
-def test_runs_shows_the_tree(cli: Cli) -> None:
-    parent = cli(*DIALOGUE).json["run"]
-    child = forked(cli, parent, "--at", "3")
+def test_runs_shows_the_tree(cli: Cli, meeting: str, dialogue: str) -> None:
+    child = forked(cli, meeting, "--at", "5")
     grandchild = forked(cli, child, "--at", "5")
-    other = cli(*DIALOGUE).json["run"]
     printed = [line.rstrip() for line in cli("runs").out.splitlines()[1:]]
-    assert printed[0].startswith(other)
-    assert printed[1].startswith(parent)
+    assert printed[0].startswith(dialogue)
+    assert printed[1].startswith(meeting)
     assert printed[2].startswith(f"└ {child}")
     assert printed[3].startswith(f"  └ {grandchild}")
     assert f"{child} turn 5" in printed[3]
-    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [other, grandchild, child, parent]
+    assert [row["run"] for row in cli("runs", "--json").json["runs"]] == [grandchild, child, dialogue, meeting]
 
 
 def test_a_turn_that_was_being_stored_is_to_be_resumed_first(cli: Cli, tmp_path: Path) -> None:
