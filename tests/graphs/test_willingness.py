@@ -17,7 +17,7 @@ from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.meeting.willingness import reach_of
 from tertulia.state.cognition import Bid, Floor
 from tertulia.state.language_model import GenerationRequest
-from tertulia.state.meeting import Attendee, Goal, Meeting, WillingnessWeights
+from tertulia.state.meeting import Goal, Meeting, WillingnessWeights
 from tertulia.state.records import Reply, Turn
 from tertulia.state.seat import Answer, Invitation
 from tertulia.worlds.catalog import resolve
@@ -40,11 +40,7 @@ class Asker(RehearsalModel):
         return reply.model_copy(update={"fields": {**reply.fields, speech: text}})
 
 
-def without_weights(attendee: Attendee, **changes: Any) -> Attendee:
-    return attendee.model_copy(update={"weights": WillingnessWeights(), **changes})
-
-
-async def behaviour_of(meeting: Meeting, model: Any = None, rounds: int = 60, **changes: Any) -> Behaviour:
+async def behaviour_of(meeting: Meeting, model: Any = None, rounds: int = 25, **changes: Any) -> Behaviour:
     context, _ = await held(meeting, model, max_turns=rounds, **changes)
     return observe(context.store, context.run)
 
@@ -58,7 +54,7 @@ async def test_everybody_of_a_shipped_meeting_is_willing_once_in_any_twenty_roun
     meeting = resolve(scenario)
     assert isinstance(meeting, Meeting)
     assert {attendee.weights for attendee in meeting.participants} == {WillingnessWeights()}
-    seen = await behaviour_of(meeting, rounds=40)
+    seen = await behaviour_of(meeting)
     assert set(seen.unwilling) >= set(meeting.present(0))
     assert max(seen.unwilling.values()) < 20
 
@@ -73,21 +69,21 @@ async def test_an_introvert_without_goals_and_whose_plan_is_done_are_willing_aga
 async def test_without_patience_the_need_to_speak_never_grows() -> None:
     people = [an_attendee(name, propensity=0.0, weights=WillingnessWeights(topic=0.5)) for name in ("Ana", "Bo", "Cy")]
     people[0] = an_attendee("Ana", weights=WillingnessWeights(topic=0.5, goal=0, emotion=0, personality=0))
-    context, _ = await held(with_people(*people), max_turns=30, patience_rounds="null")
+    context, _ = await held(with_people(*people), max_turns=15, patience_rounds="null")
     assert {bid.need for bid in context.store.steps("k3f9", "bid", Bid).values()} == {0.0}
-    grown, _ = await held(with_people(*people), max_turns=30)
+    grown, _ = await held(with_people(*people), max_turns=15)
     assert max(bid.need or 0.0 for bid in grown.store.steps("k3f9", "bid", Bid).values()) == 1.0
 
 
 # --- who is asked answers -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scenario", ["team_building", "ferry_timetable", "mothers_house"])
+@pytest.mark.parametrize("scenario", ["team_building", "mothers_house"])
 async def test_who_is_asked_by_name_speaks_next_in_at_least_half_of_the_cases(scenario: str) -> None:
     meeting = resolve(scenario)
     assert isinstance(meeting, Meeting)
-    seen = await behaviour_of(meeting, Asker(meeting.names), rounds=50)
-    assert seen.asked > 30
+    seen = await behaviour_of(meeting, Asker(meeting.names))
+    assert seen.asked > 15
     assert seen.asked_next >= seen.asked / 2
     assert seen.others_next < seen.others / 4
 
@@ -104,7 +100,7 @@ async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak() -
 
 async def test_others_wait_for_who_is_asked_and_the_record_says_how_long() -> None:
     people = [an_attendee(name, **eager()) for name in ("Ana", "Bo", "Cy")]
-    context, _ = await held(with_people(*people), Asker(("Ana", "Bo", "Cy")), max_turns=20, yield_s=3)
+    context, _ = await held(with_people(*people), Asker(("Ana", "Bo", "Cy")), max_turns=10, yield_s=3)
     bids = context.store.steps("k3f9", "bid", Bid)
     for (round, _), bid in bids.items():
         asked = [name for name in context.meeting.names if bids[round, name].address == 1]
@@ -121,8 +117,8 @@ def schedules(draw: Any) -> Meeting:
     """A meeting of up to five, of whom all but two may come late, or leave."""
     people = [an_attendee(f"P{number}", **eager()) for number in range(draw(st.integers(2, 5)))]
     for number, attendee in enumerate(people[2:], start=2):
-        joins = draw(st.none() | st.floats(0.05, 2))
-        leaves = draw(st.none() | st.floats(0.05, 4).map(lambda minutes, after=joins or 0: minutes + after))
+        joins = draw(st.none() | st.floats(0.05, 1))
+        leaves = draw(st.none() | st.floats(0.05, 2).map(lambda minutes, after=joins or 0: minutes + after))
         times = {"joins": joins and at(joins), "leaves": leaves and at(leaves)}
         people[number] = attendee.model_copy(update=times)
     return with_people(*people)
@@ -132,10 +128,10 @@ def is_there(meeting: Meeting, turn: Turn) -> bool:
     return turn.speaker is None or turn.speaker in meeting.present(turn.sim_time_s)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(meeting=schedules(), seed=st.integers(0, 99), order=st.sampled_from(list(ORDERS)))
 async def test_nobody_says_a_word_who_has_not_come_or_has_left(meeting: Meeting, seed: int, order: str) -> None:
-    context = a_context(start=meeting, removal_factor=0, max_turns=12, order=order, seed=seed)
+    context = a_context(start=meeting, removal_factor=0, max_turns=8, order=order, seed=seed)
     await drive(context, InMemorySaver())
     assert all(is_there(meeting, turn) for turn in context.store.turns(context.run))
 
