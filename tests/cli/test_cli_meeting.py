@@ -1,10 +1,5 @@
 """Running a meeting from the command line, from its flags to its last round."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +41,8 @@ def conversation(cli: Cli, run: str) -> Any:
 
 @pytest.mark.parametrize("name", MEETINGS)
 def test_the_shipped_meetings_run(cli: Cli, name: str) -> None:
-    ended = cli("run", name, "--rehearse", "--rounds", "3", "--json").json
-    assert ended == {"run": ended["run"], "status": "finished", "turns": 3}
+    ended = cli("run", name, "--rehearse", "--rounds", "2", "--json").json
+    assert ended == {"run": ended["run"], "status": "finished", "turns": 2}
     people = [attendee.persona.name for attendee in resolve(name, tuple(MECHANISMS)).participants]  # type: ignore[union-attr]
     shown = cli("show", ended["run"], "--json").json
     assert {turn["speaker"] for turn in shown["turns"]} <= {None, *people}
@@ -72,7 +67,7 @@ def test_a_round_of_a_meeting_is_told_with_its_cognition(cli: Cli) -> None:
 
 @pytest.mark.parametrize("order", ["rule_based", "centralised", "random", "designated"])
 def test_another_order_is_one_flag_away(cli: Cli, order: str) -> None:
-    run = cli("run", a_file(), "--rehearse", "--order", order, "--rounds", "4", "--json").json["run"]
+    run = cli("run", a_file(), "--rehearse", "--order", order, "--rounds", "2", "--json").json["run"]
     shown = cli("show", run, "--json").json
     assert shown["order"] == order
     assert all(turn["speaker"] for turn in shown["turns"])
@@ -91,7 +86,7 @@ def test_thoughts_are_told_on_demand(cli: Cli) -> None:
 
 def test_the_same_seed_gives_the_same_meeting(cli: Cli) -> None:
     runs = [
-        cli("run", a_file(), "--rehearse", "--rounds", "6", "--seed", seed, "--json").json["run"] for seed in (1, 1, 2)
+        cli("run", a_file(), "--rehearse", "--rounds", "3", "--seed", seed, "--json").json["run"] for seed in (1, 1, 2)
     ]
     first, again, other = (conversation(cli, run) for run in runs)
     assert first == again
@@ -124,27 +119,6 @@ def test_what_cannot_be_is_refused_before_a_run(cli: Cli, arguments: list[str], 
 )
 def test_a_mistake_in_a_meeting_names_its_line(cli: Cli, more: str, cy: str, words: list[str]) -> None:
     cli("run", a_file(more, cy), "--rehearse").complains(2, *words)
-
-
-def test_a_killed_meeting_goes_on_as_if_nothing_had_been(cli: Cli, tmp_path: Path) -> None:
-    whole = cli("run", a_file(), "--rehearse", "--rounds", "40", "--json").json["run"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tertulia.cli.main", "run", "tea.yaml", "--rehearse", "--rounds", "40", "--json"],
-        cwd=tmp_path,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    run = process.stderr.readline().split()[1]
-    while cli("show", run, "--json").json["turns"][4:] == []:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert 5 <= len(cli("show", run, "--json").json["turns"]) < 40
-    assert cli("resume", run, "--json").json["status"] == "finished"
-    assert conversation(cli, run) == conversation(cli, whole)
 
 
 def test_a_participant_with_a_remote_model_needs_a_surrogate(cli: Cli, tmp_path: Path) -> None:
