@@ -3,6 +3,7 @@
 import random
 import shutil
 from collections.abc import Callable, Sequence
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,8 @@ def _rendered(tokens: Sequence[int], shared: int = 0) -> RenderedPrompt:
 async def _figures(model: CausalLanguageModel, tokens: Sequence[int], shared: int) -> list[object]:
     """Whatever a model is asked about a prompt."""
     prompt = _rendered(tokens, shared)
-    generators = tuple(random.Random(row) for row in range(3))
-    request = GenerationRequest(prompt, (ReplyField("Ana", "speech", max_tokens=12),), generators, 0.8, 0.9)
+    generators = tuple(random.Random(row) for row in range(2))
+    request = GenerationRequest(prompt, (ReplyField("Ana", "speech", max_tokens=5),), generators, 0.8, 0.9)
     replies, scores = await model.generate_scored(request, ScoringOptions())
     return [
         replies,
@@ -59,10 +60,11 @@ async def _figures(model: CausalLanguageModel, tokens: Sequence[int], shared: in
     ]
 
 
-@pytest.mark.parametrize("shared", [0, 50])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("family", FAMILIES)
-async def test_what_was_kept_does_not_show_in_the_digits(family: str, dtype: torch.dtype, shared: int) -> None:
+@pytest.mark.parametrize(
+    ("family", "shared", "dtype"),
+    [(family, *how) for family, how in zip(FAMILIES, cycle(product((0, 50), (torch.float32, torch.bfloat16))))],
+)
+async def test_what_was_kept_does_not_show_in_the_digits(family: str, shared: int, dtype: torch.dtype) -> None:
     model = tiny_language_model(family)
     model.model.to(dtype)
     cold = []
@@ -70,7 +72,7 @@ async def test_what_was_kept_does_not_show_in_the_digits(family: str, dtype: tor
         model.clear_cache()
         cold.append(await _figures(model, prompt, shared))
     model.clear_cache()
-    for number in (1, 0, 3, 2, 4, 1):
+    for number in (1, 0, 3, 2, 4):
         assert await _figures(model, PROMPTS[number], shared) == cold[number]
 
 
@@ -84,14 +86,14 @@ async def test_a_prompt_larger_than_the_budget_is_read_and_not_kept() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_keys_and_values_are_the_same_to_the_bit(family: str, dtype: torch.dtype) -> None:
-    model = tiny_model(family).to(dtype)
-    model.set_attn_implementation(IMPLEMENTATION)
-    kept = KeptChunks(1 << 30)
-    for prompt in (*PROMPTS, *reversed(PROMPTS)):
-        cold, warm = prefill(model, prompt), prefill(model, prompt, 0, kept)
-        assert all(map(torch.equal, (*cold.keys, *cold.values), (*warm.keys, *warm.values)))
+def test_keys_and_values_are_the_same_to_the_bit(family: str) -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        model = tiny_model(family).to(dtype)
+        model.set_attn_implementation(IMPLEMENTATION)
+        kept = KeptChunks(1 << 30)
+        for prompt in (*PROMPTS, PROMPTS[0]):
+            cold, warm = prefill(model, prompt), prefill(model, prompt, 0, kept)
+            assert all(map(torch.equal, (*cold.keys, *cold.values), (*warm.keys, *warm.values))), dtype
 
 
 def _passes_counted(model: CausalLanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -172,7 +174,7 @@ async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
 
     uninterrupted = await driven(path, copy)
     assert any(record.removed for record in uninterrupted)
-    for left in copies:
+    for left in copies[:-1]:  # nothing is left to do after the last turn
         assert await driven(left) == uninterrupted
 
 

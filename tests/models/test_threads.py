@@ -1,4 +1,4 @@
-"""How the threads of torch wait: passively, unless the user has said otherwise; seen in processes of their own."""
+"""How the threads of torch wait: passively, unless the user has said otherwise."""
 
 import os
 import subprocess
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tertulia.models.local.threads import threads_in_force, wait_passively
+
 ROOT = Path(__file__).parents[2]
 
 #: Forgets what this environment says, and imports as a user of Python does.
@@ -14,8 +16,6 @@ BEGINNING = """
 import os, sys
 for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
     os.environ.pop(name, None)
-os.environ.update({environment})
-{before}
 """
 IMPORTED = """
 from tertulia.models.loading import device_and_dtype
@@ -33,42 +33,61 @@ main()
 """
 
 
-def run(code: str, before: str = "", environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    beginning = BEGINNING.format(environment=environment or {}, before=before)
-    shown = {**os.environ, "OMP_DISPLAY_ENV": "verbose"}
-    return subprocess.run([sys.executable, "-c", beginning + code], cwd=ROOT, env=shown, capture_output=True, text=True)
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    shown = {**os.environ, "OMP_DISPLAY_ENV": "verbose", "OMP_NUM_THREADS": "1"}
+    return subprocess.run([sys.executable, "-c", BEGINNING + code], cwd=ROOT, env=shown, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(
-    ("before", "environment", "expected"),
+    ("is_loaded", "environment", "expected"),
     [
-        ("", {}, "passive; PASSIVE"),
-        ("import tertulia", {}, "passive; PASSIVE"),
-        ("", {"OMP_WAIT_POLICY": "ACTIVE"}, "active; ACTIVE"),
-        ("", {"OMP_WAIT_POLICY": "passive"}, "passive; passive"),
-        ("", {"GOMP_SPINCOUNT": "7"}, "GOMP_SPINCOUNT=7; None"),
-        ("", {"KMP_BLOCKTIME": "0"}, "KMP_BLOCKTIME=0; None"),
-        ("import tertulia; os.environ['OMP_WAIT_POLICY'] = 'ACTIVE'", {}, "active; ACTIVE"),
-        ("import torch", {}, "active for a while; None"),
-        ("import torch", {"OMP_WAIT_POLICY": "ACTIVE"}, "active; ACTIVE"),
+        (False, {}, ("passive", "PASSIVE")),
+        (False, {"OMP_WAIT_POLICY": "ACTIVE"}, ("active", "ACTIVE")),
+        (False, {"OMP_WAIT_POLICY": "passive"}, ("passive", "passive")),
+        (False, {"GOMP_SPINCOUNT": "7"}, ("GOMP_SPINCOUNT=7", None)),
+        (False, {"KMP_BLOCKTIME": "0"}, ("KMP_BLOCKTIME=0", None)),
+        (True, {}, ("active for a while", None)),
+        (True, {"OMP_WAIT_POLICY": "ACTIVE"}, ("active", "ACTIVE")),
     ],
 )
 def test_threads_wait_passively_unless_the_user_has_said_how(
-    before: str, environment: dict[str, str], expected: str
+    monkeypatch: pytest.MonkeyPatch, is_loaded: bool, environment: dict[str, str], expected: tuple[str, str | None]
 ) -> None:
-    assert run(IMPORTED, before, environment).stdout.strip() == expected
+    with monkeypatch.context() as patched:
+        for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"):
+            patched.setenv(name, environment.get(name, ""))  # so that what is written there is undone
+            if name not in environment:
+                del os.environ[name]
+        with patched.context() as loading:
+            loading.setitem(sys.modules, "torch", None)
+            if not is_loaded:
+                del sys.modules["torch"]
+            wait_passively()
+        assert (threads_in_force()[1], os.environ.get("OMP_WAIT_POLICY")) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("import tertulia; os.environ['OMP_WAIT_POLICY'] = 'ACTIVE'", "active; ACTIVE"),
+        ("import torch", "active for a while; None"),
+    ],
+)
+def test_what_comes_before_torch_decides(before: str, expected: str) -> None:
+    assert run(f"{before}\n{IMPORTED}").stdout.strip() == expected
 
 
 def test_openmp_itself_has_read_it() -> None:
-    shown = run("import models, torch").stderr
-    if "GOMP_SPINCOUNT" not in shown:
+    done = run(f"import models, torch\n{IMPORTED}")
+    assert done.stdout.strip() == "passive; PASSIVE"
+    if "GOMP_SPINCOUNT" not in done.stderr:
         pytest.skip("torch is not built with libgomp here")
-    assert "OMP_WAIT_POLICY = 'PASSIVE'" in shown
-    assert "GOMP_SPINCOUNT = '0'" in shown
+    assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
+    assert "GOMP_SPINCOUNT = '0'" in done.stderr
 
 
 def test_doctor_says_how_many_threads_there_are_and_how_they_wait() -> None:
-    table = run(DOCTOR, environment={"OMP_NUM_THREADS": "1"}).stdout
+    table = run(f"import tertulia\n{DOCTOR}").stdout
     assert [line.split() for line in table.splitlines() if line.startswith("threads")] == [
         ["threads", "1", "(waiting:", "passive)"]
     ]
