@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.postgres_server import NewStore
 from support.stored import a_candidate, a_case, a_run, a_turn_record, stored_rows
@@ -306,7 +306,8 @@ def trees(draw: st.DrawFn) -> list[tuple[int | None, int, bool, int]]:
 
 
 @given(tree=trees())
-@settings(deadline=None, max_examples=60)
+@example([(None, 1, False, 3), (0, 2, True, 3), (1, 3, True, 2), (1, 4, False, 4), (0, 1, False, 1), (3, 1, True, 1)])
+@settings(deadline=None, max_examples=10)
 def test_any_tree_of_forks_reads_as_it_was_told(
     new_store: NewStore, tree: list[tuple[int | None, int, bool, int]]
 ) -> None:
