@@ -362,7 +362,7 @@ EVERY_WAY = [
 
 @pytest.mark.parametrize("settings", EVERY_WAY, ids=str)
 async def test_a_run_that_failed_anywhere_goes_on_to_the_same_end(settings: dict[str, Any]) -> None:
-    settings = {"removal_factor": 0.6, "max_turns": 3, "inconsistency_threshold": 4, **settings}
+    settings = {"removal_factor": 0.6, "max_turns": 2, "inconsistency_threshold": 4, **settings}
 
     async def driven(store: SqlStore, fails_at: int | None = None) -> list[Any]:
         model = ScriptedModel(endings=repeat(False), fails_at=fails_at)
@@ -379,8 +379,8 @@ async def test_a_run_that_failed_anywhere_goes_on_to_the_same_end(settings: dict
         ]
 
     calls, *whole = await driven(SqlStore.open(":memory:"))
-    assert len(whole) == 3
-    for fails_at in range(1, calls + 1, 3):
+    assert len(whole) == 2
+    for fails_at in range(1, calls + 1, max(1, calls // 5)):
         store = SqlStore.open(":memory:")
         await driven(store, fails_at)
         _, *again = await driven(store)
