@@ -19,6 +19,7 @@ import pytest
 from support.commands import ENDLESS, Cli, rehearse, stop_between_writes, utterances
 from support.tiny import tiny_language_model
 
+from benchmarks.in_process import command
 from tertulia.cli.driving import LiveRun
 from tertulia.driving.events import Event, StepStarted
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
@@ -28,6 +29,7 @@ from tertulia.state.records import Reply
 
 TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
 ROOT = Path(__file__).parents[2]
+LONG = (*ENDLESS[:-1], "24")
 ON_DEMAND = ("--set", "backups=on_demand")
 
 
@@ -38,8 +40,8 @@ def start(folder: Path, *arguments: str, **streams: Any) -> "subprocess.Popen[st
 
 
 def started(folder: Path, turns: int = 5) -> tuple["subprocess.Popen[str]", str]:
-    """Start an endless run; return it, and its id, once it has some turns."""
-    process = start(folder, "run", "tidewell", *ENDLESS, "--json")
+    """Start a long run; return it, and its id, once it has some turns."""
+    process = start(folder, "run", "tidewell", *LONG, "--json")
     assert process.stderr
     word, run = process.stderr.readline().split()
     assert word == "run"
@@ -60,33 +62,35 @@ def test_a_seed_is_a_conversation(cli: Cli) -> None:
     assert utterances(cli, rehearse(cli, "--set", "seed=5")) == other
 
 
-def test_ctrl_c_and_resume(cli: Cli, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What is shown of a long run that nobody stops: all of it, a turn after the stop, and the last."""
+    store = tmp_path_factory.mktemp("undisturbed") / "tertulia.db"
+    assert command("run", "tidewell", *LONG, "--store", store).code == 0
+    shown = [command("show", "@last", *turn, "--json", "--store", store).out for turn in SHOWN]
+    return [json.loads(document) | {"run": ""} for document in shown]
+
+
+SHOWN = ([], ["--turn", "6"], ["--turn", "24"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_stopped_or_killed_resumes_as_if_nothing_had_happened(
+    cli: Cli, tmp_path: Path, undisturbed: list[dict[str, Any]], number: signal.Signals
+) -> None:
     process, run = started(tmp_path)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=20)
-    assert process.returncode == 130, err
-    assert f"to go on: tertulia resume {run}" in err
-    assert "Traceback" not in err
-    ended = json.loads(out)
-    assert (ended["run"], ended["status"]) == (run, "interrupted")
-    assert 5 <= ended["turns"] < 60
-    assert cli("show", run, "--json").json["status"] == "interrupted"
-    _goes_on_as_if_nothing_had_happened(cli, run)
-
-
-def test_kill_and_resume(cli: Cli, tmp_path: Path) -> None:
-    process, run = started(tmp_path)
-    process.kill()
-    process.communicate(timeout=20)
-    _goes_on_as_if_nothing_had_happened(cli, run)
-
-
-def _goes_on_as_if_nothing_had_happened(cli: Cli, run: str) -> None:
-    assert cli("resume", run, "--json").json == {"run": run, "status": "finished", "turns": 60}
-    whole = cli("run", "tidewell", *ENDLESS, "--json").json["run"]
-    for turn in ([], ["--turn", "6"], ["--turn", "60"]):
-        resumed, undisturbed = (cli("show", name, *turn, "--json").json for name in (run, whole))
-        assert resumed | {"run": ""} == undisturbed | {"run": ""}
+    if number == signal.SIGINT:
+        assert process.returncode == 130, err
+        assert f"to go on: tertulia resume {run}" in err
+        assert "Traceback" not in err
+        ended = json.loads(out)
+        assert (ended["run"], ended["status"]) == (run, "interrupted")
+        assert 5 <= ended["turns"] < 24
+        assert cli("show", run, "--json").json["status"] == "interrupted"
+    assert cli("resume", run, "--json").json == {"run": run, "status": "finished", "turns": 24}
+    assert [cli("show", run, *turn, "--json").json | {"run": ""} for turn in SHOWN] == undisturbed
 
 
 def test_a_second_driver_is_refused_and_leaves_the_run_alone(cli: Cli, tmp_path: Path) -> None:
@@ -98,12 +102,12 @@ def test_a_second_driver_is_refused_and_leaves_the_run_alone(cli: Cli, tmp_path:
     finally:
         process.send_signal(signal.SIGCONT)
     out, _ = process.communicate(timeout=30)
-    assert json.loads(out) == {"run": run, "status": "finished", "turns": 60}
+    assert json.loads(out) == {"run": run, "status": "finished", "turns": 24}
 
 
 def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
     reading, terminal = pty.openpty()
-    process = start(tmp_path, "run", "tidewell", *ENDLESS, "--json", stderr=terminal)
+    process = start(tmp_path, "run", "tidewell", *ENDLESS, "--rounds", "3", "--json", stderr=terminal)
     os.close(terminal)
     seen = b""
     with contextlib.suppress(OSError):  # Linux: the other end is closed
@@ -149,7 +153,7 @@ def test_a_model_that_fails_in_mid_turn(
     model.problem = problem
     with monkeypatch.context() as patched:
         patched.setattr("tertulia.models.loading.open_model", lambda *_, **__: model)
-        result = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "4", "--json")
+        result = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "3", "--json")
     result.complains(1, *words)
     ended = json.loads(result.out)
     assert (ended["status"], ended["turns"]) == ("failed", 2)
@@ -158,21 +162,28 @@ def test_a_model_that_fails_in_mid_turn(
     assert row["status"] == "failed"
     assert words[-1] in row["error"]
     assert words[-1] in cli("show", "@last").out
-    assert cli("resume", "@last", "--json").json["turns"] == 4
-    whole = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "4", "--json").json["run"]
+    assert cli("resume", "@last", "--json").json["turns"] == 3
+    whole = cli("run", "tidewell", *ENDLESS, *ON_DEMAND, "--rounds", "3", "--json").json["run"]
     assert utterances(cli, ended["run"]) == utterances(cli, whole)
     assert cli("show", ended["run"]).out.count("stopped by") == 0
 
 
+TALK = ("run", "tidewell", *ENDLESS, "--rounds", "3")
+MEETING = ("run", "mothers_house", "--rounds", "3")
+ALBUM = ("run", "villagers", "--agents", "4", "--rounds", "2")
+TOWN = ("simulate", "tidewell", "--set", "max_turns=3", "--encounters-per-day")
+TOWN_GOES_ON = ("simulate", "--resume", "@last")
+
+
 @pytest.mark.parametrize(
-    ("begins", "goes_on"),
+    ("begins", "goes_on", "problem", "code"),
     [
-        (("run", "tidewell", *ENDLESS, "--rounds", "4"), ("resume", "@last")),
-        (("run", "team_building", "--rounds", "4"), ("resume", "@last")),
-        (("simulate", "tidewell", "--encounters-per-day", "2"), ("simulate", "--resume", "@last")),
+        (TALK, ("resume", "@last"), RuntimeError("no"), 1),
+        (TALK, ("resume", "@last"), KeyboardInterrupt(), 130),
+        (("run", "team_building", "--rounds", "3"), ("resume", "@last"), RuntimeError("no"), 1),
+        (("simulate", "tidewell", "--encounters-per-day", "2"), TOWN_GOES_ON, KeyboardInterrupt(), 130),
     ],
 )
-@pytest.mark.parametrize(("problem", "code"), [(RuntimeError("no"), 1), (KeyboardInterrupt(), 130)])
 def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     cli: Cli,
     tmp_path: Path,
@@ -196,22 +207,13 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     assert stopped == checkpoints(tmp_path)
 
 
-TALK = ("run", "tidewell", *ENDLESS, "--rehearse", "--rounds", "4")
-MEETING = ("run", "mothers_house", "--rehearse", "--rounds", "3")
-ALBUM = ("run", "villagers", "--agents", "4", "--rehearse", "--rounds", "2")
-
-
 @pytest.mark.parametrize(
     ("before", "begins", "turn"),
     [
-        ((), TALK, 1),
-        ((), TALK, 2),
-        ((), MEETING, 1),
-        ((), MEETING, 2),
-        ((), ALBUM, 1),
-        ((), ALBUM, 3),
-        ((TALK,), ("fork", "@last", "--at", "3", "--lambda", "0.9"), 3),
-        ((TALK,), ("fork", "@last", "--at", "3", "--say", "Well."), 4),
+        ((), (*TALK, "--rehearse"), 1),
+        ((), (*MEETING, "--rehearse"), 2),
+        ((), (*ALBUM, "--rehearse"), 3),
+        (((*TALK, "--rehearse"),), ("fork", "@last", "--at", "2", "--say", "Well."), 3),
     ],
 )
 def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
@@ -222,7 +224,7 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
     begins: tuple[str, ...],
     turn: int,
 ) -> None:
-    assert all(cli(*command).code == 0 for command in before)
+    assert all(cli(*earlier).code == 0 for earlier in before)
 
     def stop(event: Event) -> None:
         if isinstance(event, StepStarted) and event.turn == turn:
@@ -230,11 +232,11 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
 
     with monkeypatch.context() as patched:
         patched.setattr(LiveRun, "event", lambda _, event: stop(event))
-        assert [cli(*command).code for command in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
+        assert [cli(*step).code for step in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
     assert cli("resume", "@last").code == 0
     stopped = checkpoints(tmp_path)
     (tmp_path / "tertulia.db").unlink()
-    assert all(cli(*command).code == 0 for command in (*before, begins))
+    assert all(cli(*step).code == 0 for step in (*before, begins))
     assert stopped == checkpoints(tmp_path)
 
 
@@ -242,8 +244,7 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
 def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_at: int
 ) -> None:
-    begins = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2")
-    goes_on = ("simulate", "--resume", "@last")
+    begins, goes_on = (*TOWN, str(stopped_at), "--rehearse"), TOWN_GOES_ON
     begun: list[int] = []
 
     @functools.wraps(next_encounter)
@@ -256,7 +257,7 @@ def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
 
     with monkeypatch.context() as patched:
         patched.setattr("tertulia.graphs.town.next_encounter", stopping)
-        assert [cli(*command).code for command in (begins, goes_on, goes_on)] == [130] * 3
+        assert [cli(*step).code for step in (begins, goes_on, goes_on)] == [130] * 3
     assert cli(*goes_on).code == 0
     stopped = checkpoints(tmp_path)
     (tmp_path / "tertulia.db").unlink()
@@ -275,29 +276,21 @@ SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", 
 PILOT = ("run", "tidewell", "--rehearse", "--rounds", "2", "--diversity", "medium", "--pilot", "3")
 
 
-@pytest.mark.parametrize(
-    ("before", "command", "code"),
-    [
-        ([("run", "tidewell", "--rehearse", "--rounds", "1")], ("runs", "rm", "@last", "--yes"), 0),
-        ([("runs", "rm", "k3f9", "--yes")], ("runs", "rm", "k3f9", "--yes"), 3),
-        ([], SWEEP, 0),
-        ([SWEEP], SWEEP, 0),
-        ([SWEEP], ("lab", "resume", "grid"), 0),
-        ([], PILOT, 0),
-        ([PILOT], PILOT, 0),
-    ],
-    ids=str,
-)
-def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(
-    cli: Cli, tmp_path: Path, before: list[tuple[str, ...]], command: tuple[str, ...], code: int
-) -> None:
+def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(cli: Cli, tmp_path: Path) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "1")
-    for command_before in before:
-        cli(*command_before)
-    for name in ("k3f9", "grid", "pilot-0f"):
-        (tmp_path / f"tertulia.db.{name}.lock").write_text("4194304")  # no process has this number
-    assert cli(*command).code == code
-    assert not list(tmp_path.glob("*.lock"))
+    for done, code in (
+        (("runs", "rm", "@last", "--yes"), 0),
+        (("runs", "rm", "k3f9", "--yes"), 3),
+        (SWEEP, 0),
+        (SWEEP, 0),
+        (("lab", "resume", "grid"), 0),
+        (PILOT, 0),
+        (PILOT, 0),
+    ):
+        for name in ("k3f9", "grid", "pilot-0f"):
+            (tmp_path / f"tertulia.db.{name}.lock").write_text("4194304")  # no process has this number
+        assert cli(*done).code == code, done
+        assert not list(tmp_path.glob("*.lock")), done
 
 
 #: Runs the command line, which gets a signal while it imports a module, before it does anything, or when all is done.
@@ -336,21 +329,25 @@ program()
 
 
 @pytest.mark.parametrize(
-    "when", ["typer", "begin", "changed", "lost", "tertulia.cli.commands.runs", "tertulia.storage.store", "end"]
+    ("when", "number"),
+    [
+        ("typer", signal.SIGHUP),
+        *((when, signal.SIGINT) for when in ("begin", "changed", "lost", "tertulia.storage.store", "end")),
+        ("tertulia.cli.commands.runs", signal.SIGTERM),
+    ],
 )
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_stopped_while_it_is_imported_or_ends_says_nothing(
     tmp_path: Path, when: str, number: signal.Signals
 ) -> None:
-    command = [sys.executable, "-c", SIGNALLED, when, str(int(number)), "runs", "--store", str(tmp_path / "s.db")]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    line = [sys.executable, "-c", SIGNALLED, when, str(int(number)), "runs", "--store", str(tmp_path / "s.db")]
+    result = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (130, "")
 
 
 def test_what_nohup_lets_live_is_not_stopped(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SIGNALLED}"]
+    line = [sys.executable, "-c", f"import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SIGNALLED}"]
     arguments = ["typer", str(int(signal.SIGHUP)), "scenarios", "--json"]
-    result = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run([*line, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -362,15 +359,15 @@ def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def connect_small(file: StoreFile, create: bool) -> None:
         connect(file, create)
         (pages,) = file.rows("PRAGMA page_count")
-        file.database.execute(f"PRAGMA max_page_count = {pages['page_count'] + 150}")
+        file.database.execute(f"PRAGMA max_page_count = {pages['page_count'] + 100}")
 
     with monkeypatch.context() as patched:
         patched.setattr(StoreFile, "_connect", connect_small)
-        result = cli("run", "tidewell", *ENDLESS, "--json")
+        result = cli("run", "tidewell", *LONG, "--json")
     result.complains(1, "disk is full", "tertulia.db", "resume")
     ended = json.loads(result.out)
-    assert (ended["status"], ended["turns"] < 60) == ("failed", True)
-    assert cli("resume", "@last", "--json").json["turns"] == 60
+    assert (ended["status"], ended["turns"] < 24) == ("failed", True)
+    assert cli("resume", "@last", "--json").json["turns"] == 24
 
 
 def test_a_prompt_that_does_not_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

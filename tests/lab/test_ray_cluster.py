@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.stored import a_case, a_run
 from support.two_nodes import kill_a_worker, two_nodes, workers
 
 from tertulia.access.engines import ModelAccess
@@ -27,9 +28,9 @@ EXPERIMENT = Experiment(
     model="rehearsal",
     cases=("tidewell:0", "tidewell:1"),
     settings={"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5}},
-    trials=2,
-    rounds=5,
-    cohort_size=3,
+    trials=1,
+    rounds=3,
+    cohort_size=1,
 )
 
 Spoken = dict[tuple[str, str, int], Any]
@@ -104,7 +105,7 @@ def test_what_was_interrupted_there_goes_on_here_and_shards_lie_at_an_address_me
     executor = InProcessExecutor(store, ModelAccess())
     assert run_experiment(store, checked(EXPERIMENT), executor, lambda event: None).missing == 0
     assert spoken(store) == expected
-    assert len(store.runs()) == 8
+    assert len(store.runs()) == 4
 
 
 def test_a_shard_that_can_not_be_put_to_its_address_is_sent(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_shard_that_can_not_be_put_to_its_address_is_sent(tmp_path: Path) -> N
     assert "can't be" in saved.problem
 
 
-def test_a_newer_shard_is_not_replaced_by_one_that_lies_at_an_address(store: SqlStore, tmp_path: Path) -> None:
+def test_a_newer_shard_is_not_replaced_by_one_that_lies_at_an_address(tmp_path: Path) -> None:
     place = tmp_path / "place"
     folder = ShardFolder(tmp_path / "shards", f"file://{place}")
     folder.make()
@@ -124,10 +125,10 @@ def test_a_newer_shard_is_not_replaced_by_one_that_lies_at_an_address(store: Sql
         pass
     put_shard(tmp_path / "old.db", folder.address or "", "abcdef")
     with SqlStore.open(folder.path / "abcdef.db", create=True) as here:
-        run_experiment(here, checked(EXPERIMENT), InProcessExecutor(here, ModelAccess()), lambda event: None)
+        here.create_run(a_run(), a_case())
     folder.fetch()
     with SqlStore.open(folder.path / "abcdef.db") as here:
-        assert len(here.runs()) == 8
+        assert len(here.runs()) == 1
     assert not list(place.iterdir())
 
 
@@ -150,7 +151,7 @@ def test_a_cluster_without_room_is_not_waited_for_without_end(
         def is_there(self) -> bool:
             return True
 
-    monkeypatch.setattr("tertulia.lab.executors.ray_cluster._PATIENCE_S", 2.0)
+    monkeypatch.setattr("tertulia.lab.executors.ray_cluster._PATIENCE_S", 0.5)
     ray.init(address=address, log_to_driver=False)
     try:
         hogs = [ray.remote(Hog).options(num_cpus=1).remote() for _ in range(2)]
