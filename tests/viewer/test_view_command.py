@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from support.commands import Cli
 from support.requests_to_page import ask, watching
 
 import tertulia
@@ -57,15 +58,6 @@ def viewing(*arguments: str, **environment: str) -> Iterator[tuple[str, "subproc
         process.communicate()
 
 
-def refused(*arguments: str) -> tuple[int, str]:
-    """Return how a viewer ends that must not serve, and what it says; nothing on standard output."""
-    process = started(*arguments, "--no-open")
-    out, problem = process.communicate(timeout=20)
-    assert out == ""
-    assert len(problem.splitlines()) == 1
-    return process.returncode, problem
-
-
 def base(line: str) -> str:
     return f"http://{urlsplit(line).netloc}/"
 
@@ -83,47 +75,36 @@ def test_it_prints_its_address_answers_and_ends_at_once_with_open_streams(store:
         assert process.communicate() == ("", "")
 
 
-def test_the_line_is_json_where_that_is_asked_for(store: Path) -> None:
-    with viewing("--json", "--store", str(store)) as (line, _):
-        assert list(json.loads(line)) == ["schema_version", "url"]
-        assert ask(json.loads(line)["url"], "api/runs").status == 200
-
-
-def test_a_port_in_use_leads_to_the_next_free_one(store: Path) -> None:
+def test_a_port_in_use_leads_to_the_next_free_one_and_the_line_is_json_where_asked_for(store: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with viewing("--port", str(port), "--store", str(store)) as (line, process):
-            found = urlsplit(line).port
+        with viewing("--port", str(port), "--json", "--store", str(store)) as (line, process):
+            assert list(json.loads(line)) == ["schema_version", "url"]
+            found = urlsplit(json.loads(line)["url"]).port
             assert found is not None
             assert port < found < port + 100
+            assert ask(json.loads(line)["url"], "api/runs").status == 200
             process.send_signal(signal.SIGINT)
             assert process.communicate()[1] == f"port {port} is in use; this is port {found}\n"
 
 
-def test_a_port_that_there_is_not_is_a_usage_error(store: Path) -> None:
-    code, problem = refused("--port", "65536", "--store", str(store))
-    assert code == 2
-    assert "65536" in problem
-
-
-def test_an_unknown_run_is_not_found(store: Path) -> None:
-    code, problem = refused("zzzz", "--store", str(store))
-    assert code == 3
-    assert problem.startswith("error: no run 'zzzz' in ")
-
-
-def test_a_damaged_store_and_a_newer_one_are_told_before_anything_is_served(store: Path, tmp_path: Path) -> None:
+def test_what_can_not_be_served_is_told_before_anything_is(cli: Cli, store: Path, tmp_path: Path) -> None:
     damaged, newer = tmp_path / "damaged.db", tmp_path / "newer.db"
     damaged.write_bytes(store.read_bytes()[:5000])
     newer.write_bytes(store.read_bytes())
     with sqlite3.connect(newer) as connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    assert refused("--store", str(damaged))[0] == 1
-    code, problem = refused("--store", str(newer))
-    assert code == 1
-    assert str(SCHEMA_VERSION + 1) in problem
+    for code, words, *arguments in (
+        (2, "65536", "--port", "65536", "--store", store),
+        (3, "no run 'zzzz' in ", "zzzz", "--store", store),
+        (1, "", "--store", damaged),
+        (1, str(SCHEMA_VERSION + 1), "--store", newer),
+    ):
+        result = cli("view", "--no-open", *arguments)
+        result.complains(code, words)
+        assert (result.out, len(result.err.splitlines())) == ("", 1)
 
 
 def test_a_missing_store_is_an_empty_page_until_a_run_makes_it(tmp_path: Path) -> None:
