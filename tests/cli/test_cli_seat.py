@@ -57,18 +57,15 @@ def own(name: str) -> list[str]:
 # --- from a pipe ----------------------------------------------------------------------------------------------------
 
 
-def test_lines_of_a_pipe_are_what_is_said(types: Types) -> None:
-    result = types(*DIALOGUE, text="Good morning.\nI have to go.")
-    assert result.code == 0
-    assert own("Emeka Obiora") == ["Good morning.", "I have to go."]
-    assert "Good morning." in result.out
-    assert "You are Emeka Obiora" in result.err
-    assert "turn 1" in result.err
-
-
-def test_where_the_input_ends_the_run_is_interrupted_and_goes_on(types: Types, cli: Cli) -> None:
-    whole = types(*DIALOGUE, text="Good morning.\nI have to go.\n")
+def test_lines_of_a_pipe_are_what_is_said_and_where_they_end_the_run_is_interrupted_and_goes_on(
+    types: Types, cli: Cli
+) -> None:
+    whole = types(*DIALOGUE, text="Good morning.\nI have to go.")
     first = turns()
+    assert own("Emeka Obiora") == ["Good morning.", "I have to go."]
+    assert "Good morning." in whole.out
+    for told in ("You are Emeka Obiora", "turn 1"):
+        assert told in whole.err
     left = types(*DIALOGUE, text="Good morning.\n")
     (run,) = re.findall(r"to go on: tertulia resume (\w+)", left.err)
     assert (whole.code, left.code) == (0, 130)
@@ -87,9 +84,7 @@ def test_who_types_leave_leaves(types: Types) -> None:
     assert "not said" not in own("Bob")
 
 
-def test_an_empty_line_is_silence_in_a_meeting_and_asked_again_in_a_dialogue(types: Types) -> None:
-    assert types(*MEETING, text="\n" * 4).code == 0
-    assert own("Bob") == []
+def test_an_empty_line_is_asked_again_in_a_dialogue(types: Types) -> None:
     result = types(*DIALOGUE, text="\n  \nWell then.\nYes.\n")
     assert own("Emeka Obiora") == ["Well then.", "Yes."]
     assert result.err.count("nobody else can speak now") == 2
@@ -198,8 +193,9 @@ def test_another_seat_needs_a_fork(types: Types) -> None:
     result.complains(2, "has the seat of Emeka Obiora", "tertulia fork", "--at 3 --seat 'Leila Haddad'")
 
 
-def test_who_has_a_seat_is_told_who_they_are_and_the_run_says_that_they_had_it(types: Types, cli: Cli) -> None:
+def test_who_has_a_seat_is_told_who_they_are_and_an_empty_line_is_silence(types: Types, cli: Cli) -> None:
     result = types(*MEETING, "--json", text="\n" * 4)
+    assert (result.code, own("Bob")) == (0, [])
     *before, you, about, want = result.err.splitlines()[1:5]
     assert before[0].startswith("Five colleagues")
     assert you == "You are Bob, with Alice, Cindy, David, Eva."
@@ -238,6 +234,12 @@ class Terminal:
             if select.select([self._screen], [], [], 0.1)[0]:
                 self.seen += os.read(self._screen, 65_536).decode(errors="replace")
         self.seen = self.seen.split(what, 1)[1]
+
+    def answer(self, question: str, keys: bytes) -> None:
+        """Wait for the question behind these words, and type."""
+        self.wait_for(question)
+        self.wait_for("> ")
+        self.type(keys)
 
     def type(self, keys: bytes) -> None:
         while keys:  # a terminal takes so many at once
@@ -278,11 +280,8 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_at_a_terminal_all_lines_of_a_paste_are_one_answer(terminal: Any) -> None:
     at = terminal(*DIALOGUE)
-    at.wait_for("> ")
-    at.type(b"Good mornink\x7fg, \x1b[Dall\nof you,\nand so")
-    at.wait_for("Leila Haddad:")
-    at.wait_for("> ")
-    at.type(b"and more " * 20_000 + b"\n")
+    at.answer("turn 1,", b"Good mornink\x7fg, \x1b[Dall\nof you,\nand so")
+    at.answer("Leila Haddad:", b"and more " * 2_000 + b"\n")
     at.wait_for("that was long")
     assert at.code() == 0
     first, second = own("Emeka Obiora")
@@ -310,35 +309,19 @@ async def test_a_terminal_is_left_as_it_was_though_a_paste_was_under_way(monkeyp
         assert buffers_lines()
 
 
-@pytest.mark.parametrize("keys", [b"\x04", b"half a line\x03"])
-def test_who_leaves_a_terminal_comes_back_to_the_same_question(terminal: Any, keys: bytes) -> None:
+def test_who_leaves_a_terminal_or_is_killed_comes_back_to_the_same_question(terminal: Any) -> None:
     at = terminal(*DIALOGUE)
-    at.wait_for("> ")
-    at.type(keys)
-    at.wait_for("to go on: tertulia resume")
-    assert at.code() == 130
-    back = terminal("resume", "@last")
-    back.wait_for("turn 1,")
-    back.wait_for("> ")
-    back.type(b"Good morning.\n")
-    back.wait_for("turn 3,")
-    back.wait_for("> ")
-    back.type(b"Yes.\n")
-    assert back.code() == 0
-    assert own("Emeka Obiora") == ["Good morning.", "Yes."]
-
-
-def test_what_was_typed_is_not_asked_for_again_after_a_kill(terminal: Any) -> None:
-    at = terminal(*DIALOGUE)
-    at.wait_for("> ")
-    at.type(b"Good morning.\n")
+    for keys in (b"\x04", b"half a line\x03"):
+        at.answer("turn 1,", keys)
+        at.wait_for("to go on: tertulia resume")
+        assert at.code() == 130
+        at = terminal("resume", "@last")
+    at.answer("turn 1,", b"Good morning.\n")
     at.wait_for("turn 3,")
     at.wait_for("> ")
     os.kill(at.pid, signal.SIGKILL)
     at.code()
-    back = terminal("resume", "@last")
-    back.wait_for("turn 3,")
-    back.wait_for("> ")
-    back.type(b"Yes.\n")
-    assert back.code() == 0
+    at = terminal("resume", "@last")
+    at.answer("turn 3,", b"Yes.\n")
+    assert at.code() == 0
     assert own("Emeka Obiora") == ["Good morning.", "Yes."]

@@ -1,6 +1,5 @@
 """Stores that are merged: every row of a run arrives once, in whatever order, and what differs is refused by name."""
 
-import itertools
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,18 +22,18 @@ from tertulia.storage.tables import Table
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Stores with dialogues and forks, one that goes on from the first, and a town, a meeting, an album chat."""
+    """Stores with dialogues and forks, one that goes on from the first; a town, a meeting, an album chat."""
     folder = tmp_path_factory.mktemp("stores")
     paths = {name: folder / f"{name}.db" for name in ("mine", "hers", "town", "meeting", "album")}
 
     def rehearse(name: str, scenario: str, rounds: int, **more: object) -> str:
         return run(scenario, rehearse=True, rounds=rounds, store=paths[name], progress=False, **more).id  # type: ignore[arg-type]
 
-    first = run("tidewell", rehearse=True, rounds=4, seed=1, label="pilot", store=paths["mine"], progress=False)
-    rehearse("mine", "tidewell", 3, seed=2)
+    first = run("tidewell", rehearse=True, rounds=3, seed=1, label="pilot", store=paths["mine"], progress=False)
+    rehearse("mine", "tidewell", 1, seed=2)
     fork = first.fork(at=3, removal_factor=0.3)
     copied(paths["mine"], paths["hers"])
-    rehearse("hers", "tidewell", 2, seed=3)
+    rehearse("hers", "tidewell", 1, seed=3)
     from tertulia import open_store
 
     open_store(paths["hers"]).run(fork.id).fork(at=2, seed=9)
@@ -44,6 +43,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         access = ModelAccess()
         plan = plan_simulation("tidewell", {}, days=1, encounters_per_day=2, model="rehearsal")
         drive_simulation(store, *begin_simulation(store, plan, access), lambda event: None)
+        store.experiments.save_calibration("digest", "sim", {"points": [1]})
     return paths
 
 
@@ -63,7 +63,7 @@ def write_run(path: Path, run: str = "k3f9", turns: int = 3, **changes: object) 
 # --- whole stores ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["mine", "hers", "town", "meeting", "album"])
+@pytest.mark.parametrize("name", ["hers", "town", "meeting", "album"])
 def test_a_merged_store_holds_what_its_source_held(stores: dict[str, Path], name: str, into: Path) -> None:
     (found,) = merged(into, stores[name])
     assert_same(stores[name], into)
@@ -78,7 +78,7 @@ def test_the_order_of_sources_does_not_matter(stores: dict[str, Path], tmp_path:
     sources = [stores[name] for name in ("mine", "hers", "town", "meeting")]
     first = tmp_path / "first.db"
     merged(first, *sources)
-    for number, order in enumerate(itertools.islice(itertools.permutations(sources), 5, None, 6)):
+    for number, order in enumerate((sources[::-1], sources[1:] + sources[:1])):
         found = tmp_path / f"{number}.db"
         merged(found, *order, order[0])
         assert_same(first, found)
@@ -208,21 +208,18 @@ def test_another_run_of_the_same_id_is_refused_with_its_forks(tmp_path: Path, in
         assert store.run("k3f9").seed == 7
 
 
+PROMPT = "(SELECT prompt FROM turns WHERE run = 'bad2' AND turn = 2)"
+
+
 @pytest.mark.parametrize(
     ("statement", "cause"),
     [
         ("UPDATE contents SET text = 'Other words.' WHERE text = 'Line 2.'", "does not match its hash"),
         ("UPDATE turns SET sim_time_s = 9 WHERE run = 'bad2' AND turn = 2", "does not match its checksum"),
         ("DELETE FROM turns WHERE run = 'bad2' AND turn = 2", "has a gap in its turns"),
-        (
-            "DELETE FROM prompts WHERE hash = (SELECT prompt FROM turns WHERE run = 'bad2' AND turn = 2)",
-            "prompt is miss",
-        ),
+        (f"DELETE FROM prompts WHERE hash = {PROMPT}", "prompt is miss"),
         ("UPDATE units SET block = 'secret' WHERE unit LIKE 'current%'", "does not match its hash"),
-        (
-            "UPDATE prompts SET unit_ids = '[' WHERE hash = (SELECT prompt FROM turns WHERE run = 'bad2' AND turn = 1)",
-            "",
-        ),
+        (f"UPDATE prompts SET unit_ids = '[' WHERE hash = {PROMPT}", ""),
         ("DELETE FROM contents WHERE text = 'Line 2.'", "a text is missing"),
     ],
 )
@@ -389,14 +386,6 @@ def test_annotations_are_merged_and_other_answers_refused(tmp_path: Path, into: 
         Annotations(store.file).save("k3f9", [an_annotation(prompt, "angry")])
     (found,) = merged(into, source)
     assert found.refused.keys() == {"annotation inventory of k3f9"}
-
-
-def test_calibrations_are_merged(tmp_path: Path, into: Path) -> None:
-    source = tmp_path / "source.db"
-    with SqlStore.open(source, create=True) as store:
-        store.experiments.save_calibration("digest", "sim", {"points": [1]})
-    merged(into, source)
-    assert_same(source, into)
 
 
 def test_a_merge_into_what_can_not_be_written_is_no_fault_of_the_source(tmp_path: Path, into: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.group_stored import ROUNDS, a_group_run, a_meeting, write_meeting
 from support.long_meeting import write_group_round
@@ -91,7 +91,10 @@ calls = st.builds(
 visits = st.builds(Visit, node=names, agent=st.just("") | names, before=json_data, update=st.none() | json_data)
 traces = st.builds(Trace, visits=st.lists(visits, max_size=3).map(tuple), after=json_data)
 
+few = settings(max_examples=20, deadline=None)
 
+
+@few
 @given(record=steps, agent=st.just("") | names, node=names)
 def test_steps_come_back(new_store: NewStore, record: Record, agent: str, node: str) -> None:
     with new_store() as store:
@@ -103,6 +106,7 @@ def test_steps_come_back(new_store: NewStore, record: Record, agent: str, node: 
         assert store.steps("k3f9", node, type(record)) == {(2, agent): record}
 
 
+@few
 @given(made=st.lists(calls, max_size=4, unique_by=lambda call: (call.round, call.agent, call.node, call.attempt)))
 def test_calls_come_back_in_the_order_in_which_they_were_stored(new_store: NewStore, made: list[Call]) -> None:
     with new_store() as store:
@@ -116,6 +120,7 @@ def test_calls_come_back_in_the_order_in_which_they_were_stored(new_store: NewSt
             assert store.calls("k3f9", round) == [call for call in made if call.round == round]
 
 
+@few
 @given(trace=traces)
 def test_traces_come_back(new_store: NewStore, trace: Trace) -> None:
     with new_store() as store:
@@ -178,7 +183,7 @@ def test_a_whole_meeting_comes_back(store: Store) -> None:
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_step_replaces_the_one_of_its_key_only(store_with_runs: SqlStore) -> None:
+def test_a_step_replaces_the_one_of_its_key_only_and_rounds_are_sorted(store_with_runs: SqlStore) -> None:
     keys = [("k3f9", 1, "Ana", "goal"), ("k3f9", 2, "Ana", "goal"), ("k3f9", 1, "", "goal"), ("k3f9", 1, "Ana", "time")]
     keys.append(("m2aa", 1, "Ana", "goal"))
     for key in keys:
@@ -189,12 +194,9 @@ def test_a_step_replaces_the_one_of_its_key_only(store_with_runs: SqlStore) -> N
     assert store_with_runs.step("k3f9", 3, "Ana", "goal", Finding) is None
     assert list(store_with_runs.steps("k3f9", "goal", Finding)) == [(1, ""), (1, "Ana"), (2, "Ana")]
     assert store_with_runs.steps("k3f9", "nothing", Finding) == {}
-
-
-def test_rounds_are_in_the_order_of_numbers(store_with_runs: SqlStore) -> None:
-    for round in (10, 9, 100, 2):
+    for round in (10, 9, 100):
         store_with_runs.save_step("k3f9", round, "Ana", "goal", Finding())
-    assert [round for round, _ in store_with_runs.steps("k3f9", "goal", Finding)] == [2, 9, 10, 100]
+    assert [round for round, _ in store_with_runs.steps("k3f9", "goal", Finding)] == [1, 1, 2, 9, 10, 100]
 
 
 def test_a_call_replaces_the_one_of_its_key_only(store_with_runs: SqlStore) -> None:
@@ -254,17 +256,18 @@ def test_a_finding_holds_json_only(value: object) -> None:
 
 
 def test_a_round_of_five_is_small_and_every_round_alike(path: Path) -> None:
-    sizes = [0]
+    sizes = []
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_group_run("k3f9"), a_meeting())
-        for round in range(1, 61):
-            write_group_round(store, "k3f9", round)
-            if round % 10 == 0:
+        for round in range(31):
+            if round:
+                write_group_round(store, "k3f9", round)
+            if round % 5 == 0:
                 store.file.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 sizes.append(path.stat().st_size)
-        assert len(store.calls("k3f9")) == 60 * 15
+        assert len(store.calls("k3f9")) == 30 * 15
     added = [after - before for before, after in itertools.pairwise(sizes)]
-    assert sizes[-1] / 60 < 60 * 1024
+    assert (sizes[-1] - sizes[0]) / 30 < 60 * 1024
     assert added[-1] <= 1.1 * added[2]
     assert sum(added[3:]) <= 1.1 * sum(added[:3])
 

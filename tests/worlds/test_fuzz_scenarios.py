@@ -22,7 +22,7 @@ from tertulia.worlds.catalog import MEETINGS, extensions_of, list_cases, resolve
 from tertulia.worlds.scenario_file import scenario_schema
 
 fuzzed = settings(
-    max_examples=2000 if settings.default.max_examples >= 2000 else 40,
+    max_examples=2000 if settings.default.max_examples >= 2000 else 12,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
