@@ -1,5 +1,6 @@
 """A store in a Postgres database: opened and refused, driven by one, written by ten, and a server that goes away."""
 
+import json
 import os
 import re
 import signal
@@ -10,12 +11,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import Cli
 from support.postgres_server import NO_POSTGRES, PASSWORD, PostgresServer, running_server
 from support.stored import a_call, a_case, a_run, stored_rows, write_turn, write_turns
 
+from benchmarks.in_process import command
 from tertulia.state.errors import StorageError, UsageError
 from tertulia.storage import frames
 from tertulia.storage.addresses import ServerAddress
@@ -151,6 +153,7 @@ def test_any_text_is_encoded_and_decoded(text: str) -> None:
     assert "\0" not in encoded(text)
 
 
+@settings(max_examples=2000 if settings.default.max_examples >= 2000 else 20)
 @given(text=st.text('\uffff\x00\ud83d\ude00\U0001f600\\"u0d8', max_size=12))
 def test_views_read_json_that_postgres_would_refuse(server_stores: object, text: str) -> None:
     with server_stores.new() as store:  # type: ignore[attr-defined]
@@ -178,16 +181,17 @@ QUERIES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_search_finds_what_it_finds_in_a_file(server_store: SqlStore, file_store: SqlStore, query: str) -> None:
-    found = []
+def test_search_finds_what_it_finds_in_a_file(server_store: SqlStore, file_store: SqlStore) -> None:
     for store in (server_store, file_store):
         store.create_run(a_run(), a_case())
         with store.transaction():
             for turn, text in enumerate(SAID, start=1):
                 store.save_passage("k3f9", turn, "Ana", "utterance", text)
-        found.append([passage.turn for passage in search(store.file, query)])
-    assert found[0] == found[1]
+    for query in QUERIES:
+        on_server, in_file = (
+            [passage.turn for passage in search(store.file, query)] for store in (server_store, file_store)
+        )
+        assert on_server == in_file, query
 
 
 # --- writers and drivers ----------------------------------------------------------------------------------------------
@@ -203,18 +207,18 @@ for turn in range(1, 4):
 """
 
 
-def test_ten_processes_may_make_the_store_and_write_at_once(address: ServerAddress) -> None:
-    runs = [f"run{number}" for number in range(10)]
+def test_several_processes_may_make_the_store_and_write_at_once(address: ServerAddress) -> None:
+    runs = [f"run{number}" for number in range(4)]
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
     processes = [subprocess.Popen([sys.executable, "-c", WRITER, address.url, run], env=environment) for run in runs]
-    assert [process.wait(120) for process in processes] == [0] * 10
+    assert [process.wait(120) for process in processes] == [0] * 4
     with SqlStore.open(address) as store, SqlStore.open(":memory:") as alone:
         assert {run.run: run.turns for run in store.runs()} == dict.fromkeys(runs, 3)
-        alone.create_run(a_run("run7"), a_case())
+        alone.create_run(a_run("run3"), a_case())
         for turn in (1, 2, 3):
-            write_turn(alone, "run7", turn)
-            assert store.turn_record("run7", turn) == alone.turn_record("run7", turn)
-            assert store.candidates("run7", turn) == alone.candidates("run7", turn)
+            write_turn(alone, "run3", turn)
+            assert store.turn_record("run3", turn) == alone.turn_record("run3", turn)
+            assert store.candidates("run3", turn) == alone.candidates("run3", turn)
         for table in ("contents", "units", "prompts"):  # each once, whoever came first
             assert store.file.rows(f"SELECT count(*) AS n FROM {table}") == alone.file.rows(
                 f"SELECT count(*) AS n FROM {table}"
@@ -273,27 +277,30 @@ def test_a_watch_sees_what_others_write(address: ServerAddress, server_store: Sq
 # --- conversations ----------------------------------------------------------------------------------------------------
 
 
-def shown(cli: Cli, store: str, *command: str) -> str:
+def shown(cli: Cli, store: str, *arguments: str) -> str:
     """What a command prints, without ids of runs and times."""
-    document = str(cli(*command, "--store", store, "--json").json)
+    document = str(cli(*arguments, "--store", store, "--json").json)
     return re.sub(r"'(run|created|parent)': ('[^']*'|\{[^}]*\})", "", document)
 
 
-@pytest.mark.parametrize("scenario", ["tidewell", "team_building", "villagers"])
+ALBUM = ("villagers", "--agents", "4")
+
+
+@pytest.mark.parametrize("scenario", [("tidewell",), ("team_building",), ALBUM])
 def test_a_conversation_is_the_same_in_either_database(
-    cli: Cli, tmp_path: Path, address: ServerAddress, scenario: str
+    cli: Cli, tmp_path: Path, address: ServerAddress, scenario: tuple[str, ...]
 ) -> None:
     stores = (str(tmp_path / "file.db"), address.url)
     for store in stores:
-        cli("run", scenario, "--rehearse", "--seed", "3", "--rounds", "3", "--lambda", "0.5", "--store", store)
+        cli("run", *scenario, "--rehearse", "--seed", "3", "--rounds", "2", "--lambda", "0.5", "--store", store)
         cli("fork", "@last", "--at", "2", "--store", store)
         cli("search", "the", "--store", store)
-    for command in (
+    for asked in (
         ("show", "@last"),
         ("show", "@last", "--turn", "2"),
-        ("stats", "@last") if scenario == "team_building" else ("show", "@last", "--turn", "1"),
+        ("stats", "@last") if scenario == ("team_building",) else ("show", "@last", "--turn", "1"),
     ):
-        first, second = (shown(cli, store, *command) for store in stores)
+        first, second = (shown(cli, store, *asked) for store in stores)
         assert first == second
     for reader in (frames.turns, frames.units, frames.calls, frames.agent_rounds, frames.parts):
         first, second = (reader(store, "@last").drop(columns=["run", "seconds"], errors="ignore") for store in stores)
@@ -301,7 +308,7 @@ def test_a_conversation_is_the_same_in_either_database(
 
 
 def test_a_run_is_removed_with_all_that_is_its_alone(cli: Cli, address: ServerAddress) -> None:
-    run = cli("run", "villagers", "--rehearse", "--rounds", "2", "--store", address.url, "--json").json["run"]
+    run = cli("run", *ALBUM, "--rehearse", "--rounds", "2", "--store", address.url, "--json").json["run"]
     other = cli("run", "tidewell", "--rehearse", "--rounds", "2", "--store", address.url, "--json").json["run"]
     assert cli("gc", "--yes", "--store", address.url).code == 0
     for name in (run, other):
@@ -314,7 +321,7 @@ def test_a_run_is_removed_with_all_that_is_its_alone(cli: Cli, address: ServerAd
 def test_days_pass_in_a_server(cli: Cli, tmp_path: Path, address: ServerAddress) -> None:
     days = []
     for store in (str(tmp_path / "file.db"), address.url):
-        cli("simulate", "tidewell", "--rehearse", "--days", "1", "--encounters-per-day", "2", "--store", store)
+        cli("simulate", "tidewell", "--rehearse", "--days", "1", "--encounters-per-day", "1", "--store", store)
         listed = cli("days", "@last", "--json", "--store", store).json
         days.append(re.sub(f"{listed['simulation']}|'seconds': [0-9.e-]+|'created': '[^']*'", "", str(listed)))
     assert days[0] == days[1]
@@ -324,14 +331,23 @@ def test_days_pass_in_a_server(cli: Cli, tmp_path: Path, address: ServerAddress)
 
 
 def run_slowly(store: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tertulia.cli.main", *arguments, "--store", store]
+    line = [sys.executable, "-m", "tertulia.cli.main", *arguments, "--store", store]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin", "HOME": str(folder), "TERTULIA_CONFIG": str(folder)},
     )  # fmt: skip
 
 
-MEETING = ("run", "team_building", "--rehearse", "--seed", "5", "--rounds", "8")
+MEETING = ("run", "team_building", "--rehearse", "--seed", "5", "--rounds", "5")
+
+
+def started(store: str, folder: Path) -> "subprocess.Popen[str]":
+    """Begin the meeting; return its process once two turns are told."""
+    process = run_slowly(store, folder, *MEETING)
+    assert process.stdout is not None
+    while not process.stdout.readline().strip().startswith("2"):
+        assert process.poll() is None
+    return process
 
 
 def turns_of(cli: Cli, store: str) -> list[object]:
@@ -339,31 +355,34 @@ def turns_of(cli: Cli, store: str) -> list[object]:
     return turns
 
 
-def test_a_run_that_is_killed_resumes_as_if_nothing_had_been(cli: Cli, tmp_path: Path, address: ServerAddress) -> None:
-    whole = str(tmp_path / "whole.db")
-    cli(*MEETING, "--store", whole)
-    process = run_slowly(address.url, tmp_path, *MEETING)
-    assert process.stdout is not None
-    while not process.stdout.readline().strip().startswith("3"):
-        assert process.poll() is None
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    """The turns of the meeting where nothing disturbs it."""
+    store = tmp_path_factory.mktemp("whole") / "whole.db"
+    assert command(*MEETING, "--store", store).code == 0
+    turns: list[object] = json.loads(command("show", "@last", "--json", "--store", store).out)["turns"]
+    return turns
+
+
+def test_a_run_that_is_killed_resumes_as_if_nothing_had_been(
+    cli: Cli, tmp_path: Path, address: ServerAddress, whole: list[object]
+) -> None:
+    process = started(address.url, tmp_path)
     process.kill()
     process.communicate()
     assert cli("resume", "@last", "--store", address.url).code == 0
-    assert turns_of(cli, address.url) == turns_of(cli, whole)
+    assert turns_of(cli, address.url) == whole
 
 
 @pytest.mark.postgres
-def test_a_server_that_dies_in_mid_run_is_told_and_the_run_resumes(cli: Cli, tmp_path: Path) -> None:
-    whole = str(tmp_path / "whole.db")
-    cli(*MEETING, "--store", whole)
+def test_a_server_that_dies_in_mid_run_is_told_and_the_run_resumes(
+    cli: Cli, tmp_path: Path, whole: list[object]
+) -> None:
     with running_server() as server:
         if server is None:
             pytest.skip(NO_POSTGRES)
         store = server.url()
-        process = run_slowly(store, tmp_path, *MEETING)
-        assert process.stdout is not None
-        while not process.stdout.readline().strip().startswith("3"):
-            assert process.poll() is None
+        process = started(store, tmp_path)
         server.stop(signal.SIGQUIT)
         _, errors = process.communicate()
         assert process.returncode == 1
@@ -373,7 +392,7 @@ def test_a_server_that_dies_in_mid_run_is_told_and_the_run_resumes(cli: Cli, tmp
         cli("runs", "--store", store).complains(1, "can't be opened", "see that the server runs")
         server.start()
         assert cli("resume", "@last", "--store", store).code == 0
-        assert turns_of(cli, store) == turns_of(cli, whole)
+        assert turns_of(cli, store) == whole
 
 
 # --- one file to send -------------------------------------------------------------------------------------------------
@@ -383,9 +402,9 @@ def test_runs_go_from_a_file_to_a_server_and_into_a_file_again(
     cli: Cli, tmp_path: Path, address: ServerAddress
 ) -> None:
     first, second = tmp_path / "first.db", tmp_path / "second.db"
-    run = cli("run", "team_building", "--rehearse", "--rounds", "3", "--store", str(first), "--json").json["run"]
+    run = cli("run", "team_building", "--rehearse", "--rounds", "2", "--store", str(first), "--json").json["run"]
     cli("fork", run, "--at", "2", "--store", str(first))
-    cli("run", "villagers", "--rehearse", "--rounds", "2", "--store", str(first))
+    cli("run", *ALBUM, "--rehearse", "--rounds", "2", "--store", str(first))
     with SqlStore.open(first) as store:
         store.set_status(run, "interrupted")
     stores = [SqlStore.open(first), SqlStore.open(address, create=True), SqlStore.open(second, create=True)]
