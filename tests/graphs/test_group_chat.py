@@ -1,5 +1,6 @@
 """Meetings from their opening to their end: who is there, who speaks, under every order, and who they are."""
 
+import asyncio
 import random
 from collections import Counter
 from dataclasses import replace
@@ -14,17 +15,24 @@ from support.scripted import ScriptedModel
 from tertulia.driving.conversation import drive
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.state.cognition import Assessment, Bid, Character, Floor, Perception
+from tertulia.state.context import Context
 from tertulia.state.language_model import RenderedPrompt
 from tertulia.state.meeting import BIG_FIVE, WillingnessWeights
-from tertulia.state.records import Utterance
+from tertulia.state.records import Turn, Utterance
 from tertulia.storage.sqlite.checkpoints import open_checkpoints
 
 # --- rounds ---------------------------------------------------------------------------------------------------------
 
 
-async def test_every_round_is_one_turn_by_somebody_who_is_there_or_a_silence() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.75)
-    assert [turn.turn for turn in turns] == [turn.round for turn in turns] == list(range(1, 31))
+@pytest.fixture(scope="module")
+def meeting() -> tuple[Context, list[Turn]]:
+    """A meeting in which some speak, some are not heard, and all are silent now and then."""
+    return asyncio.run(held(max_turns=16, willingness_threshold=0.75))
+
+
+def test_every_round_is_one_turn_by_somebody_who_is_there_or_a_silence(meeting: tuple[Context, list[Turn]]) -> None:
+    context, turns = meeting
+    assert [turn.turn for turn in turns] == [turn.round for turn in turns] == list(range(1, 17))
     spoken = [turn for turn in turns if turn.speaker is not None]
     silences = [turn for turn in turns if turn.speaker is None]
     assert spoken
@@ -34,8 +42,8 @@ async def test_every_round_is_one_turn_by_somebody_who_is_there_or_a_silence() -
     assert not any(turn.text or turn.ended for turn in silences)
 
 
-async def test_the_clock_counts_thinking_speaking_and_silence() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.75)
+def test_the_clock_counts_thinking_speaking_and_silence(meeting: tuple[Context, list[Turn]]) -> None:
+    context, turns = meeting
     floors = context.store.steps("k3f9", "floor", Floor)
     now = 0.0
     for turn in turns:
@@ -50,8 +58,8 @@ async def test_the_clock_counts_thinking_speaking_and_silence() -> None:
             now += waited + len(turn.text.split()) / 150 * 60
 
 
-async def test_the_winner_is_the_fastest_of_the_willing_in_every_round() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.75)
+def test_the_winner_is_the_fastest_of_the_willing_in_every_round(meeting: tuple[Context, list[Turn]]) -> None:
+    context, turns = meeting
     bids = context.store.steps("k3f9", "bid", Bid)
     for turn in turns:
         in_round = {agent: bid for (round, agent), bid in bids.items() if round == turn.round}
@@ -63,7 +71,7 @@ async def test_the_winner_is_the_fastest_of_the_willing_in_every_round() -> None
 
 
 async def test_who_was_willing_and_not_heard_is_faster_next_time() -> None:
-    context, _ = await held(max_turns=30)
+    context, _ = await held(max_turns=8)
     bids = context.store.steps("k3f9", "bid", Bid)
     factors = set()
     for (round, agent), bid in bids.items():
@@ -74,8 +82,8 @@ async def test_who_was_willing_and_not_heard_is_faster_next_time() -> None:
     assert factors == {0.7, 1.0}
 
 
-async def test_a_silence_is_perceived_like_a_message() -> None:
-    context, turns = await held(max_turns=30, willingness_threshold=0.75)
+def test_a_silence_is_perceived_like_a_message(meeting: tuple[Context, list[Turn]]) -> None:
+    context, turns = meeting
     perceived = context.store.steps("k3f9", "perceive", Perception)
     silent = next(turn.turn for turn in turns[:-1] if turn.speaker is None)
     assert all(perceived[silent + 1, name].turn == silent for name in context.meeting.names)
@@ -93,19 +101,19 @@ async def test_the_opening_is_perceived_by_all() -> None:
 
 async def test_who_leaves_is_not_heard_again_and_who_comes_late_not_before() -> None:
     meeting = with_people(
-        an_attendee("Ana", **eager(leaves=at(1))),
+        an_attendee("Ana", **eager(leaves=at(0.5))),
         an_attendee("Bo", **eager()),
-        an_attendee("Cy", **eager(joins=at(2))),
+        an_attendee("Cy", **eager(joins=at(0.75))),
         an_attendee("Dee", **eager()),
     )
     for order in ORDERS:
-        context, turns = await held(meeting, order=order, max_turns=40, max_minutes=6)
+        context, turns = await held(meeting, order=order, max_turns=20, max_minutes=1.5)
         thought = {(round, agent) for round, agent in context.store.steps("k3f9", "assess", Assessment)}
         begins = [0.0, *(t.sim_time_s + len(t.text.split()) / 2.5 + (10 if t.speaker is None else 0) for t in turns)]
         for turn, begin in zip(turns, begins, strict=False):
             there = {agent for round, agent in thought if round == turn.round}
-            assert ("Ana" in there) == (begin < 60), order
-            assert ("Cy" in there) == (begin >= 120), order
+            assert ("Ana" in there) == (begin < 30), order
+            assert ("Cy" in there) == (begin >= 45), order
             assert turn.speaker is None or turn.speaker in there
         assert {turn.speaker for turn in turns} >= {"Bo", "Cy"}
 
@@ -136,23 +144,23 @@ async def test_the_clock_ends_a_meeting(limits: dict[str, Any], longest_s: float
 
 @pytest.mark.parametrize("count", [2, 25])
 async def test_few_and_many_can_meet(count: int) -> None:
-    context, turns = await held(a_meeting_of(count), max_turns=4)
-    assert len(turns) == 4
-    assert len(context.store.steps("k3f9", "bid", Bid)) == 4 * count
+    context, turns = await held(a_meeting_of(count), max_turns=2)
+    assert len(turns) == 2
+    assert len(context.store.steps("k3f9", "bid", Bid)) == 2 * count
 
 
 async def test_where_all_are_silent_the_clock_ends_it() -> None:
     people = [an_attendee(name, propensity=0.0, silence_discomfort=0.0) for name in ("Ana", "Bo", "Cy")]
-    _, turns = await held(with_people(*people), willingness_threshold=1, max_turns=100, max_minutes=5)
-    assert [(turn.speaker, turn.sim_time_s) for turn in turns] == [(None, 10.0 * round) for round in range(30)]
+    _, turns = await held(with_people(*people), willingness_threshold=1, max_turns=100, max_minutes=2)
+    assert [(turn.speaker, turn.sim_time_s) for turn in turns] == [(None, 10.0 * round) for round in range(12)]
 
 
 async def test_one_who_never_wants_to_speak_is_there_and_silent() -> None:
     mute = WillingnessWeights(topic=0, goal=1, emotion=0, personality=0)
     meeting = with_people(an_attendee("Ana", **eager()), an_attendee("Bo", **eager()), an_attendee("Cy", weights=mute))
-    context, turns = await held(meeting, max_turns=20)
+    context, turns = await held(meeting, max_turns=8)
     assert {turn.speaker for turn in turns} == {"Ana", "Bo"}
-    assert len([1 for _, agent in context.store.steps("k3f9", "assess", Assessment) if agent == "Cy"]) == 20
+    assert len([1 for _, agent in context.store.steps("k3f9", "assess", Assessment) if agent == "Cy"]) == 8
 
 
 # --- orders ---------------------------------------------------------------------------------------------------------
@@ -163,18 +171,15 @@ async def test_by_rule_everybody_speaks_in_turn() -> None:
     assert [turn.speaker for turn in turns] == ["Bo", "Cy", "Dee", "Ana", "Bo", "Cy"]  # Ana opened
 
 
-@pytest.mark.parametrize("order", ["random", "centralised", "designated"])
-async def test_nobody_follows_themselves(order: str) -> None:
-    _, turns = await held(order=order, max_turns=30)
+@pytest.mark.parametrize(("order", "rounds"), [("random", 40), ("centralised", 12), ("designated", 12)])
+async def test_nobody_follows_themselves_and_all_are_drawn(order: str, rounds: int) -> None:
+    _, turns = await held(order=order, max_turns=rounds, max_minutes=200)
     speakers = [turn.speaker for turn in turns]
     assert speakers[0] != "Ana"
     assert all(speaker != follower for speaker, follower in pairwise(speakers))
     assert len(set(speakers)) == 4
-
-
-async def test_at_random_everybody_is_drawn_evenly() -> None:
-    _, turns = await held(order="random", max_turns=100, max_minutes=200)
-    assert all(count >= 12 for count in Counter(turn.speaker for turn in turns).values())
+    if order == "random":
+        assert all(count >= 5 for count in Counter(speakers).values()), "they are drawn evenly"
 
 
 class Naming(ScriptedModel):
@@ -229,7 +234,7 @@ async def test_orders_share_cast_seed_and_first_thoughts() -> None:
 async def test_traits_that_are_not_given_are_drawn_by_the_seed() -> None:
     meeting = with_people(an_attendee("Ana", big_five=("introverted",)), an_attendee("Bo", big_five=()))
     drawn = []
-    for seed in range(8):
+    for seed in range(5):
         context, _ = await held(meeting, seed=seed, max_turns=1)
         characters = context.store.steps("k3f9", "prepare", Character)
         assert characters[0, "Ana"].big_five[0] == "introverted"
@@ -238,7 +243,7 @@ async def test_traits_that_are_not_given_are_drawn_by_the_seed() -> None:
                 True
             ] * 5
         drawn.append(characters[0, "Bo"].big_five)
-    assert len(set(drawn)) > 3
+    assert len(set(drawn)) > 2
 
 
 async def test_what_the_scenario_does_not_say_the_model_writes() -> None:
