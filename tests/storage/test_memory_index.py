@@ -154,22 +154,10 @@ def test_chats_idle_things_what_is_passed_over_and_what_comes_again() -> None:
 # --- in the store ---------------------------------------------------------------------------------------------------
 
 
-def a_simulation(embedder: str = "themes") -> Simulation:
-    return Simulation.model_validate(
-        {
-            "simulation": "town",
-            "status": "running",
-            "town": "pier",
-            "model": "m",
-            "embedder": embedder,
-            "rehearsed": False,
-            "seed": 1,
-            "days": 1,
-            "encounters_per_day": 2,
-            "parameters": {},
-            "created": NOW,
-        }
-    )
+def a_simulation() -> Simulation:
+    names = {"simulation": "town", "status": "running", "town": "pier", "model": "m", "embedder": "themes"}
+    figures = {"rehearsed": False, "seed": 1, "days": 1, "encounters_per_day": 2, "parameters": {}, "created": NOW}
+    return Simulation.model_validate({**names, **figures})
 
 
 def stored(memories: Sequence[Remembered]) -> SqlStore:
