@@ -25,7 +25,7 @@ from tertulia.lab.experiments.setpoint import (
 )
 from tertulia.metrics.diversity import distinct_n
 from tertulia.planning.starting import context_of
-from tertulia.state.errors import ModelError, SettingError, StorageError
+from tertulia.state.errors import ModelError, StorageError
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import Setpoint
 from tertulia.storage.store import SqlStore
@@ -189,6 +189,7 @@ def test_what_is_calibrated_is_told_apart_and_what_does_not_matter_is_not(store:
     ]
     assert {key(**changes) for changes in same} == {key()}
     assert len({key(**changes) for changes in others} | {key()}) == len(others) + 1
+    assert steering_settings(a_setpoint(), "low")["diversity"] == pytest.approx(0.575)
 
 
 def test_the_pilot_has_the_settings_of_the_conversation() -> None:
@@ -231,32 +232,19 @@ def test_a_conversation_is_steered_to_the_level_that_is_asked_for(cli: Cli, tmp_
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "words"),
+    ("asked", "words"),
     [
-        (["--diversity", "0.95"], 2, "λ reaches 0.500 to 0.800"),
-        (["--diversity", "much"], 2, "low, medium, high"),
-        (["--diversity", "0.6", "--lambda", "0.5"], 2, "leave one of the two out"),
-        (["--diversity", "0.6", "--set", "pruning=first"], 2, "leave one of the two out"),
-        (["--diversity", "0.6", "--diversity-metric", "dist9"], 2, "dist1, dist2, dist3, sim"),
-        (["--diversity", "0.6", "--pilot", "2"], 2, "at least 3"),
+        ("tidewell --diversity 0.95", "λ reaches 0.500 to 0.800"),
+        ("tidewell --diversity much", "low, medium, high"),
+        ("tidewell --diversity 0.6 --lambda 0.5", "leave one of the two out"),
+        ("tidewell --diversity 0.6 --set pruning=first", "leave one of the two out"),
+        ("tidewell --diversity 0.6 --diversity-metric dist9", "dist1, dist2, dist3, sim"),
+        ("tidewell --diversity 0.6 --pilot 2", "at least 3"),
+        ("villagers --diversity low", "album chat"),
     ],
-    ids=str,
 )
-def test_what_cannot_be_asked_for_is_refused(
-    cli: Cli, tmp_path: Path, options: list[str], code: int, words: str
-) -> None:
-    file = tmp_path / "steered.db"
-    with_calibration(file)
-    cli("run", "tidewell", "--rehearse", "--rounds", "4", "--store", str(file), *options).complains(code, words)
+def test_what_cannot_be_asked_for_is_refused(cli: Cli, tmp_path: Path, asked: str, words: str) -> None:
+    with_calibration(file := tmp_path / "steered.db")
+    cli("run", *asked.split(), "--rehearse", "--rounds", "4", "--store", str(file)).complains(2, words)
     with SqlStore.open(file) as opened:
         assert not opened.runs()
-
-
-def test_album_chats_are_not_steered(cli: Cli) -> None:
-    cli("run", "villagers", "--rehearse", "--diversity", "low").complains(2, "album chat")
-
-
-def test_asking_in_vain_names_the_range(store: SqlStore) -> None:
-    with pytest.raises(SettingError, match="λ reaches"):
-        steering_settings(a_setpoint(), 0.9)
-    assert steering_settings(a_setpoint(), "low")["diversity"] == pytest.approx(0.575)
