@@ -1,14 +1,148 @@
-"""A row of a turn whose key was altered behind the store's back is missed."""
+"""A row that was lost, or whose key was altered, behind the store's back is missed."""
 
+import json
+import shutil
 import sqlite3
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from support.commands import Cli
 
+from benchmarks import in_process
 from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
+
+Command = tuple[str, ...]
+
+#: Gives the id of a run.
+Begun = Callable[..., str]
+
+DIALOGUE = ("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--set", "ending=off", "--json")
+MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json")
+SEARCHED = (DIALOGUE, MEETING, ("search", "the"))
+ALBUM = ("run", "villagers", "--agents", "4", "--rehearse", "--rounds", "2", "--json")
+FORK = ("fork", "@last", "--at", "2")
+TOWN = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+TWO_DAYS = (*TOWN, "--encounters-per-day", "2", "--days", "2")
+SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", "--rounds", "2")
+REPLAY, COST = ("replay", "@last", "--speed", "0"), ("show", "@last", "--cost")
+CHOOSING = (("lab", "list"), ("runs", "--status", "finished"), ("runs", "--scenario", "tidewell"))
+FIGURES = ("/turns", "/figures")
+BID = "round = 2 AND node = 'bid' AND agent = 'Bob'"
+LAST_UNIT = "SELECT max(id) FROM units WHERE removable"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Path, str]]:
+    """Make a store by commands, once for all tests; give it, and the id of the last run that a command told."""
+
+    @cache
+    def make(*commands: Command) -> tuple[Path, str]:
+        store, run = tmp_path_factory.mktemp("whole") / "tertulia.db", ""
+        for given in commands:
+            result = in_process.command(*given, "--store", store)
+            assert result.code == 0, result.err
+            run = json.loads(result.out)["run"] if "--json" in given else run
+        return store, run
+
+    return make
+
+
+@pytest.fixture
+def begun(made: Callable[..., tuple[Path, str]], tmp_path: Path) -> Begun:
+    """Copy the store that some commands make to where the tests are; give the id of its last run."""
+
+    def copy(*commands: Command) -> str:
+        store, run = made(*commands)
+        shutil.copy(store, tmp_path / "tertulia.db")
+        return run
+
+    return copy
+
+
+@pytest.fixture
+def altered(begun: Begun, tmp_path: Path) -> Begun:
+    """Copy a store and alter its rows by SQL, at least one; give the id of its last run."""
+
+    def alter(lost: str, *commands: Command) -> str:
+        run = begun(*commands)
+        with sqlite3.connect(tmp_path / "tertulia.db") as connection:
+            assert connection.execute(lost).rowcount >= 1
+        return run
+
+    return alter
+
+
+LOST: list[tuple[tuple[Command, ...], str, str, tuple[Command, ...]]] = [
+    # a run has what its turns were made of, and figures are not taken of what is left
+    ((MEETING,), "DELETE FROM turns WHERE turn = 3", "", (("stats", "@last"), ("timeline", "@last"))),
+    ((MEETING,), f"UPDATE steps SET agent = 'Zoe' WHERE {BID}", "", (("stats", "@last"), ("timeline", "@last"))),
+    ((MEETING,), f"DELETE FROM steps WHERE {BID}", "", (("stats", "@last"), ("timeline", "@last"))),
+    # what holds the others
+    ((SWEEP,), "DELETE FROM experiments", "of which there are trials, is missing", (("lab", "list"),)),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM runs WHERE id = 1", "the record of run ", (("runs",),)),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM runs", "the record of run ", (("search", "the"),)),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM lineage", "lineage", (("days", "@last"), ("runs",))),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM lineage WHERE depth = 0", "lineage", (("days", "@last"), ("stats", "@last"))),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM lineage WHERE depth = 1", "incomplete", (("stats", "@last"), REPLAY)),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM simulations", "the record of simulation ", (("days",), ("runs",))),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM turns", "", (("runs",), ("runs", "--json"))),
+    ((TOWN, DIALOGUE, FORK), "DELETE FROM turns WHERE turn = 1", "", (("timeline", "@last"), ("show", "@last"))),
+    ((TOWN, DIALOGUE, FORK), "UPDATE runs SET run = 'zzzz' WHERE id = 1", "", (("search", "the"), ("runs",))),
+    # memories
+    ((TOWN,), r"DELETE FROM memories WHERE memory LIKE 'day\_%' ESCAPE '\'", "", (("days", "@last"),)),
+    ((TOWN,), "DELETE FROM memories WHERE kind = 'event'", "", (("days", "@last"),)),
+    ((TOWN,), "DELETE FROM memories WHERE number = 7", "", (("days", "@last"),)),
+    ((TOWN,), "UPDATE memories SET memory = 'node_7' WHERE memory = 'day_1_1_summary'", "", (("days", "@last"),)),
+    # runs are not chosen by what was altered
+    ((SWEEP,), "UPDATE runs SET status = 'failed' WHERE id = 1", "", CHOOSING),
+    ((SWEEP,), "UPDATE runs SET trial_case = 'tidewell:2' WHERE experiment IS NOT NULL", "", CHOOSING),
+    ((SWEEP,), "UPDATE runs SET experiment = NULL, setting = NULL, trial_case = NULL, trial = NULL", "", CHOOSING),
+    # what calls took
+    ((TOWN,), "DELETE FROM calls WHERE round = 2 AND attempt = 0", "", (("days", "@last"), COST)),
+    ((TOWN,), "UPDATE calls SET prompt_tokens = prompt_tokens + 1 WHERE round = 1", "", (("days", "@last"), COST)),
+    # what is searched
+    (SEARCHED, "DELETE FROM passages WHERE kind = 'utterance' AND turn = 2", "", (("search", "the"),)),
+    (SEARCHED, "DELETE FROM passages WHERE kind = 'thought'", "", (("search", "the"),)),
+    (SEARCHED, "DELETE FROM passages WHERE kind = 'memory' AND id = 7", "", (("search", "the"),)),
+    (SEARCHED, "DELETE FROM passages_fts_idx", "", (("search", "the"),)),
+]
+
+
+@pytest.mark.parametrize(("begins", "lost", "words", "commands"), LOST)
+def test_what_is_lost_is_told(
+    cli: Cli, altered: Begun, begins: tuple[Command, ...], lost: str, words: str, commands: tuple[Command, ...]
+) -> None:
+    altered(lost, *begins)
+    for command in commands:
+        cli(*command).complains(1, "tertulia.db is damaged", words)
+
+
+READ: list[tuple[tuple[Command, ...], str, str, tuple[str, ...]]] = [
+    ((DIALOGUE,), "UPDATE turns SET turn = 9 WHERE turn = 3", "checksum", ("",)),
+    ((DIALOGUE,), "DELETE FROM turns", "is missing", ("",)),
+    ((DIALOGUE,), "DELETE FROM turns WHERE turn = 3", "is missing", ("",)),
+    ((DIALOGUE, FORK), "UPDATE lineage SET depth = 2 WHERE depth = 1", "damaged", ("",)),
+    ((DIALOGUE,), "UPDATE units SET removable = 1 - removable WHERE kind = 'item'", "damaged", FIGURES),
+    ((DIALOGUE,), f"UPDATE units SET kind = 'text', removable = 0 WHERE id = ({LAST_UNIT})", "damaged", FIGURES),
+    ((DIALOGUE,), "DELETE FROM units WHERE kind = 'item'", "damaged", FIGURES),
+    ((DIALOGUE,), "DELETE FROM prompts", "damaged", FIGURES),
+    ((DIALOGUE,), "DELETE FROM unit_scores WHERE turn = 2 AND removed > 0", "not whole", ("/turns",)),
+]
+
+
+@pytest.mark.parametrize(("begins", "lost", "words", "pages"), READ)
+def test_no_document_is_made_of_what_is_left(
+    altered: Begun, tmp_path: Path, begins: tuple[Command, ...], lost: str, words: str, pages: tuple[str, ...]
+) -> None:
+    run = altered(lost, *begins)
+    with SqlStore.open(tmp_path / "tertulia.db") as store:
+        for page in pages:
+            with pytest.raises(StorageError, match=words):
+                document_at(store, f"runs/{run}{page}")
 
 
 @pytest.mark.parametrize(
@@ -20,33 +154,15 @@ from tertulia.viewer.documents.by_path import document_at
         "DELETE FROM unit_scores WHERE turn = 2 AND position = 3",
     ],
 )
-def test_a_row_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> None:
-    run = cli("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(lost).rowcount == 1
+def test_a_row_that_is_lost_is_told(cli: Cli, altered: Begun, lost: str) -> None:
+    run = altered(lost, MEETING)
     cli("show", run, "--turn", "2").complains(1, "tertulia.db is damaged", "turn 2", "rows in")
     cli("export", run, "--jsonl", "run.jsonl").complains(1, "damaged")
     assert cli("show", run, "--turn", "1").code == 0
 
 
-@pytest.mark.parametrize(
-    "lost",
-    [
-        "UPDATE steps SET agent = 'Zoe' WHERE round = 2 AND node = 'bid' AND agent = 'Bob'",
-        "DELETE FROM steps WHERE round = 2 AND node = 'bid' AND agent = 'Bob'",
-        "DELETE FROM turns WHERE turn = 3",
-    ],
-)
-def test_figures_are_not_taken_of_what_is_left(cli: Cli, tmp_path: Path, lost: str) -> None:
-    run = cli("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(lost).rowcount == 1
-    for command in ("stats", "timeline"):
-        cli(command, run).complains(1, "tertulia.db is damaged")
-
-
-def test_a_trace_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
+def test_a_trace_that_is_lost_is_told(cli: Cli, begun: Begun, tmp_path: Path) -> None:
+    run = begun(DIALOGUE)
     for lost, turn in (("turn = 2", 2), ("turn > 0", 3)):
         with sqlite3.connect(tmp_path / "tertulia.db") as connection:
             connection.execute(f"DELETE FROM traces WHERE {lost}")
@@ -54,20 +170,19 @@ def test_a_trace_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "begins",
+    ("begins", "lost", "missing"),
     [
-        ("run", "tidewell", "--rounds", "4", "--set", "ending=off"),
-        ("run", "team_building", "--rounds", "4", "--lambda", "0.5"),
-        ("run", "villagers", "--rounds", "2"),
+        (DIALOGUE, "turn = 1", 1),
+        (DIALOGUE, "turn = {last}", None),
+        (MEETING, "turn = 2", 2),
+        (ALBUM, "turn > 0", 1),
+        (ALBUM, "turn > 2", 3),
     ],
 )
-@pytest.mark.parametrize(
-    ("lost", "missing"), [("turn = 1", 1), ("turn = 2", 2), ("turn = {last}", None), ("turn > 0", 1), ("turn > 2", 3)]
-)
 def test_a_trace_that_is_lost_is_told_on_merging(
-    cli: Cli, tmp_path: Path, begins: tuple[str, ...], lost: str, missing: int | None
+    cli: Cli, begun: Begun, tmp_path: Path, begins: tuple[str, ...], lost: str, missing: int | None
 ) -> None:
-    run = cli(*begins, "--rehearse", "--json").json["run"]
+    run = begun(begins)
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         (last,) = connection.execute("SELECT max(turn) FROM turns").fetchone()
         connection.execute(f"DELETE FROM traces WHERE {lost.format(last=last)}")
@@ -85,9 +200,9 @@ def test_a_trace_that_is_lost_is_told_on_merging(
     ],
 )
 def test_an_encounter_that_is_lost_with_its_conversation_is_told(
-    cli: Cli, tmp_path: Path, lost: str, missing: str
+    cli: Cli, begun: Begun, tmp_path: Path, lost: str, missing: str
 ) -> None:
-    cli("simulate", "tidewell", "--rehearse", "--days", "2", "--encounters-per-day", "2", "--set", "max_turns=2")
+    begun(TWO_DAYS)
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         runs = [run for (run,) in connection.execute(f"SELECT run FROM encounters WHERE {lost}")]
         for table in ("encounters", "runs", "lineage", "traces"):
@@ -96,187 +211,26 @@ def test_an_encounter_that_is_lost_with_its_conversation_is_told(
     cli("days", "@last", "--encounters").complains(1, "tertulia.db is damaged", missing)
 
 
-def test_an_experiment_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
-    assert cli("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", "--rounds", "2").code == 0
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute("DELETE FROM experiments").rowcount == 1
-    cli("lab", "list").complains(1, "tertulia.db is damaged", "of which there are trials, is missing")
-
-
-def test_an_encounter_that_is_lost_is_told(cli: Cli, tmp_path: Path) -> None:
-    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "2")
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute("DELETE FROM encounters WHERE number = 1").rowcount == 1
+def test_an_encounter_that_is_lost_is_told(cli: Cli, altered: Begun) -> None:
+    altered("DELETE FROM encounters WHERE number = 1", TWO_DAYS)
     for command in (("runs",), ("days", "@last", "--encounters")):
         cli(*command).complains(1, "the encounter of conversation ", "-1-1 is missing")
 
 
-@pytest.mark.parametrize(
-    ("lost", "words", "commands"),
-    [
-        ("DELETE FROM runs WHERE id = 1", "the record of run ", [("runs",)]),
-        ("DELETE FROM runs", "the record of run ", [("search", "the")]),
-        ("DELETE FROM lineage", "lineage", [("days", "@last"), ("runs",)]),
-        ("DELETE FROM lineage WHERE depth = 0", "lineage", [("days", "@last"), ("stats", "@last")]),
-        ("DELETE FROM simulations", "the record of simulation ", [("days",), ("runs",)]),
-        (
-            "DELETE FROM lineage WHERE depth = 1",
-            "incomplete",
-            [("stats", "@last"), ("replay", "@last", "--speed", "0")],
-        ),
-        ("DELETE FROM turns", "", [("runs",), ("runs", "--json")]),
-        ("DELETE FROM turns WHERE turn = 1", "", [("stats", "@last"), ("timeline", "@last"), ("show", "@last")]),
-        ("UPDATE runs SET run = 'zzzz' WHERE id = 1", "", [("search", "the"), ("runs",)]),
-    ],
-)
-def test_what_holds_the_others_is_missed(
-    cli: Cli, tmp_path: Path, lost: str, words: str, commands: list[tuple[str, ...]]
-) -> None:
-    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
-    cli("fork", run, "--at", "2")
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(lost).rowcount >= 1
-    for command in commands:
-        cli(*command).complains(1, "tertulia.db is damaged", words)
-
-
-@pytest.mark.parametrize(
-    "lost",
-    [
-        "DELETE FROM memories WHERE memory LIKE 'day\\_%' ESCAPE '\\'",
-        "DELETE FROM memories WHERE kind = 'event'",
-        "DELETE FROM memories WHERE number = 7",
-        "UPDATE memories SET memory = 'day_2_1_thought' WHERE memory = 'day_1_1_thought'",
-        "UPDATE memories SET memory = 'node_7' WHERE memory = 'day_1_1_summary'",
-    ],
-)
-def test_a_memory_that_is_lost_is_told(cli: Cli, tmp_path: Path, lost: str) -> None:
-    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(lost).rowcount >= 1
-    cli("days", "@last").complains(1, "tertulia.db is damaged")
-
-
-def test_whoever_met_somebody_remembers_it(cli: Cli, tmp_path: Path) -> None:
-    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+def test_whoever_met_somebody_remembers_it(cli: Cli, begun: Begun, tmp_path: Path) -> None:
+    begun(TOWN)
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         (name,) = connection.execute("SELECT initiator FROM encounters").fetchone()
         assert connection.execute("DELETE FROM memories WHERE agent = ?", (name,)).rowcount > 100
     cli("days", "@last", "--agent", name).complains(1, "tertulia.db is damaged", f"memories of {name}", "are missing")
 
 
-def test_a_memory_that_is_lost_from_before_is_told_of_who_had_it(cli: Cli, tmp_path: Path) -> None:
-    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+def test_a_memory_that_is_lost_from_before_is_told_of_who_had_it(cli: Cli, begun: Begun, tmp_path: Path) -> None:
+    begun(TOWN)
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         (name,) = connection.execute("SELECT agent FROM memories WHERE number = 7").fetchone()
         connection.execute("DELETE FROM memories WHERE number = 7 AND agent = ?", (name,))
     cli("days", "@last", "--agent", name).complains(1, "tertulia.db is damaged", f"memories of {name}", "are missing")
-
-
-def test_turns_are_not_counted_by_a_number_that_was_altered(cli: Cli, tmp_path: Path) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute("UPDATE turns SET turn = 9 WHERE turn = 3").rowcount == 1
-    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="checksum"):
-        document_at(store, f"runs/{run}")
-
-
-@pytest.mark.parametrize("lost", ["DELETE FROM turns", "DELETE FROM turns WHERE turn = 3"])
-def test_a_last_turn_that_is_lost_is_told_of_the_run(cli: Cli, tmp_path: Path, lost: str) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(lost).rowcount >= 1
-    cli("show", run, "--node", "all").complains(1, "tertulia.db is damaged", f"turn 3 of run {run} is missing")
-    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="is missing"):
-        document_at(store, f"runs/{run}")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE units SET removable = 1 - removable WHERE kind = 'item'",
-        "UPDATE units SET kind = 'text', removable = 0 WHERE id = (SELECT max(id) FROM units WHERE removable)",
-        "DELETE FROM units WHERE kind = 'item'",
-        "DELETE FROM prompts",
-    ],
-)
-def test_units_that_were_altered_are_not_counted(cli: Cli, tmp_path: Path, change: str) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(change).rowcount >= 1
-    with SqlStore.open(tmp_path / "tertulia.db") as store:
-        for page in ("turns", "figures"):
-            with pytest.raises(StorageError, match="damaged"):
-                document_at(store, f"runs/{run}/{page}")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE runs SET status = 'failed' WHERE id = 1",
-        "UPDATE runs SET trial_case = 'tidewell:2' WHERE experiment IS NOT NULL",
-        "UPDATE runs SET experiment = NULL, setting = NULL, trial_case = NULL, trial = NULL WHERE id = 1",
-    ],
-)
-def test_runs_are_not_chosen_by_what_was_altered(cli: Cli, tmp_path: Path, change: str) -> None:
-    assert cli("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", "--rounds", "2").code == 0
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(change).rowcount >= 1
-    for command in (("lab", "list"), ("runs", "--status", "finished"), ("runs", "--scenario", "tidewell")):
-        cli(*command).complains(1, "tertulia.db is damaged")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "DELETE FROM calls WHERE round = 2 AND attempt = 0",
-        "DELETE FROM calls WHERE round > 0",
-        "UPDATE calls SET prompt_tokens = prompt_tokens + 1 WHERE round = 1",
-    ],
-)
-def test_what_calls_took_is_not_taken_of_those_that_are_left(cli: Cli, tmp_path: Path, change: str) -> None:
-    cli("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
-    run = cli("runs", "--json").json["runs"][0]["run"]
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(change).rowcount >= 1
-    for command in (("days", "@last"), ("show", run, "--cost")):
-        cli(*command).complains(1, "tertulia.db is damaged")
-
-
-def test_scores_that_are_lost_are_not_counted(cli: Cli, tmp_path: Path) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json").json["run"]
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute("DELETE FROM unit_scores WHERE turn = 2 AND removed > 0").rowcount >= 1
-    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="not whole"):
-        document_at(store, f"runs/{run}/turns")
-
-
-def test_a_fork_whose_lineage_was_altered_is_told_of_its_parent(cli: Cli, tmp_path: Path) -> None:
-    run = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off", "--json").json["run"]
-    cli("fork", run, "--at", "2")
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute("UPDATE lineage SET depth = 2 WHERE depth = 1").rowcount == 1
-    with SqlStore.open(tmp_path / "tertulia.db") as store, pytest.raises(StorageError, match="damaged"):
-        document_at(store, f"runs/{run}")
-
-
-@pytest.mark.parametrize(
-    "lost",
-    [
-        "passages WHERE kind = 'utterance' AND turn = 2",
-        "passages WHERE kind = 'thought'",
-        "passages WHERE kind = 'memory' AND id = 7",
-        "passages_fts_idx",
-    ],
-)
-def test_what_is_not_searched_any_more_is_told(cli: Cli, tmp_path: Path, lost: str) -> None:
-    cli("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "ending=off")
-    cli("run", "team_building", "--rehearse", "--rounds", "2")
-    assert cli("search", "the").code == 0
-    with sqlite3.connect(tmp_path / "tertulia.db") as connection:
-        assert connection.execute(f"DELETE FROM {lost}").rowcount >= 1
-    cli("search", "the").complains(1, "tertulia.db is damaged")
 
 
 def test_a_run_whose_record_is_lost_is_told_on_merging(cli: Cli, tmp_path: Path) -> None:
@@ -288,3 +242,9 @@ def test_a_run_whose_record_is_lost_is_told_on_merging(cli: Cli, tmp_path: Path)
     assert merged.code == 1
     assert f"refused: {run}: its record is missing" in merged.err + merged.out
     assert len(cli("runs", "--json", "--store", "all.db").json["runs"]) == 1
+
+
+@pytest.mark.parametrize("lost", ["DELETE FROM turns", "DELETE FROM turns WHERE turn = 3"])
+def test_a_last_turn_that_is_lost_is_told_of_the_run(cli: Cli, altered: Begun, lost: str) -> None:
+    run = altered(lost, DIALOGUE)
+    cli("show", run, "--node", "all").complains(1, "tertulia.db is damaged", f"turn 3 of run {run} is missing")
