@@ -1,27 +1,31 @@
 """Disturb it anywhere: what `make soak` and `make nightly` do, a few times; and that they see what they look for."""
 
+import asyncio
 import json
 import random
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from support.commands import all_commands
 from support.meeting_case import a_quay, held
+from support.merged import copied
 
 from benchmarks.damage import damaged_stores
 from benchmarks.disturbing import Disturbance, Way
 from benchmarks.leavings import Left
 from benchmarks.matrix import Cell, cells, disturb_kind, why_not
 from benchmarks.power_loss import files_after_cut, power_cuts
-from benchmarks.questions import NOT_ASKED
+from benchmarks.questions import IMPORTS, NOT_ASKED
 from benchmarks.store_checks import differences, faults
 from benchmarks.store_content import content
 from benchmarks.store_content import differences as differing_rows
 from benchmarks.subjects import AS_ANOTHER, READS, subjects
 from benchmarks.write_recorder import Event
+from benchmarks.zygote import READING, REHEARSED, Zygote
 from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.records import Reply
 from tertulia.storage.store import SqlStore
@@ -29,23 +33,42 @@ from tertulia.storage.store import SqlStore
 RUN = "k3f9"
 
 
-#: What `make nightly` disturbs too, and takes too long here.
-_SLOW = {
-    "embedded model",
-    "report",
-    "setpoint",
-    "tune",
-    "sweep with workers",
-    "sweep by a server",
-    "remote model",
-    "meeting of nine",
+#: The cell that each kind is tried in here, by its last subject; `make nightly` tries all cells of all.
+_TRIED = {
+    (_KILLED := Cell(Disturbance.KILL, Way.RESUME)): (
+        "album chat",
+        "calibration",
+        "extension",
+        "meeting of five",
+        "town",
+    ),
+    Cell(Disturbance.KILL, Way.AGAIN): ("annotations", "gc", "migration", "runs rm"),
+    Cell(Disturbance.INTERRUPT, Way.ELSEWHERE): ("dialogue", "fork", "sweep"),
+    Cell(Disturbance.DISK, Way.AGAIN): ("experiment", "merge"),
 }
+#: What takes too long here.
+_SLOW = {"embedded model", "meeting of nine", "remote model", "report", "setpoint", "tune"}
+_SLOW |= {"sweep by a server", "sweep with workers"}
+
+
+@pytest.fixture(scope="module")
+def forking() -> Iterator[Zygote]:
+    """A process that has imported what all of these commands need; in `make nightly`, each kind has its own."""
+    with Zygote(*REHEARSED, *READING, *IMPORTS) as zygote:
+        yield zygote
+
+
+@pytest.fixture
+def zygote(forking: Zygote, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("matrix", "damage", "power_loss"):
+        monkeypatch.setattr(f"benchmarks.{module}.Zygote", lambda *_: nullcontext(forking))
 
 
 def test_every_command_stands_in_the_matrix() -> None:
     covered = {subject.command for kinds in subjects().values() for subject in kinds}
     assert covered | READS | set(AS_ANOTHER) == set(all_commands())
     assert not covered & READS
+    assert set(subjects()) == _SLOW.union(*_TRIED.values())
     assert set(AS_ANOTHER.values()) <= covered
 
 
@@ -56,19 +79,29 @@ def test_a_cell_that_makes_no_sense_says_why() -> None:
         assert len(cells(subject)) + len([reason for reason in reasons if reason]) == len(reasons)
 
 
-@pytest.mark.parametrize("kind", sorted(set(subjects()) - _SLOW))
-def test_what_is_disturbed_goes_on_to_the_same(kind: str, tmp_path: Path) -> None:
-    chosen = {Cell(Disturbance.KILL, Way.RESUME), Cell(Disturbance.KILL, Way.AGAIN)}
-    chosen |= {Cell(Disturbance.INTERRUPT, Way.ELSEWHERE), Cell(Disturbance.DISK, Way.AGAIN)}
+def test_what_processes_are_to_import_is_there() -> None:
+    """The process that forks them imports it first."""
+    named = {module for kinds in subjects().values() for subject in kinds for module in subject.imports}
+    ours = {module for module in named if module.startswith(("benchmarks.", "tertulia."))}
+    assert not {module for module in ours if find_spec(module) is None}
+
+
+@pytest.mark.usefixtures("zygote")
+@pytest.mark.parametrize(("cell", "kind"), [(cell, kind) for cell in _TRIED for kind in _TRIED[cell]], ids=str)
+def test_what_is_disturbed_goes_on_to_the_same(
+    cell: Cell, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.matrix.subjects", lambda *of: {kind: subjects(*of)[kind][-1:]})
     left: list[Left] = []
-    tally = disturb_kind(kind, 2, seed=1, folder=tmp_path / "kept", only=chosen.__contains__, found=left.append)
+    tally = disturb_kind(kind, 1, seed=1, folder=tmp_path / "kept", only=cell.__eq__, found=left.append)
     assert tally.problems == []
-    assert tally.tried == tally.passed == len(left) >= 2
+    assert tally.tried == tally.passed == len(left) == 1
 
 
+@pytest.mark.usefixtures("zygote")
 def test_power_cuts(tmp_path: Path) -> None:
-    tally = power_cuts(5, seed=1, folder=tmp_path)
-    assert (tally.tried, tally.passed, tally.problems) == (5, 5, [])
+    tally = power_cuts(4, seed=1, folder=tmp_path)
+    assert (tally.tried, tally.passed, tally.problems) == (4, 4, [])
 
 
 def test_what_a_power_cut_leaves() -> None:
@@ -82,9 +115,10 @@ def test_what_a_power_cut_leaves() -> None:
     assert torn == {b"x" * 512 + rest for rest in (b"", b"y" * 512, b"y" * 1024, bytes(512) + b"y" * 512)}
 
 
+@pytest.mark.usefixtures("zygote")
 def test_damaged_stores(tmp_path: Path) -> None:
-    tally = damaged_stores(3, "rows deleted", seed=1, folder=tmp_path / "stores")
-    assert (tally.tried, tally.passed, tally.problems) == (3, 3, [])
+    tally = damaged_stores(2, "rows deleted", seed=1, folder=tmp_path / "stores", asked=6)
+    assert (tally.tried, tally.passed, tally.problems) == (2, 2, [])
     asked = [question for question, _ in json.loads((tmp_path / "stores" / "answers.json").read_text())]
     commands = {" ".join(question[: 2 if question[0] == "lab" else 1]) for question in asked}
     assert commands >= READS - NOT_ASKED | {"runs", "gc", "inventory", "behaviour", "merged", "document"}
@@ -101,10 +135,6 @@ def a_word_more(store: SqlStore) -> None:
 def another_step(store: SqlStore) -> None:
     (_, agent), said = min(store.steps(RUN, "assess", Assessment).items())
     store.save_step(RUN, 1, agent, "assess", said.model_copy(update={"emotion_strength": 0.123}))
-
-
-def a_step_too_many(store: SqlStore) -> None:
-    store.save_step(RUN, 2, "Ana", "one_of_her_own", Finding())
 
 
 def another_reply(store: SqlStore) -> None:
@@ -128,12 +158,28 @@ def a_turn_less(store: SqlStore) -> None:
         store.file.write(f"DELETE FROM {table} WHERE turn = 5")
 
 
-def a_text_of_nobody(store: SqlStore) -> None:
-    store.save_text("Nobody has said this.")
+@pytest.fixture(scope="module")
+def meetings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two stores with the same meeting, held in each."""
+    folder = tmp_path_factory.mktemp("meetings")
+    paths = folder / "first.db", folder / "second.db"
+    for path in paths:
+        with SqlStore.open(path, create=True) as store:
+            asyncio.run(held(a_quay(), store=store))
+    return paths
 
 
-def still_running(store: SqlStore) -> None:
-    store.set_status(RUN, "interrupted")
+@pytest.fixture
+def pair(meetings: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
+    """Two stores with the same meeting, and the second may be changed."""
+    return meetings[0], copied(meetings[1], tmp_path / "second.db")
+
+
+def test_in_what_is_the_same_nothing_differs(meetings: tuple[Path, Path]) -> None:
+    with SqlStore.open(meetings[0]) as first, SqlStore.open(meetings[1]) as second:
+        assert differences((first, RUN), (second, RUN)) == []
+        assert faults(second) == []
+    assert differing_rows(*map(content, meetings)) == []
 
 
 @pytest.mark.parametrize(
@@ -141,30 +187,28 @@ def still_running(store: SqlStore) -> None:
     [
         (a_word_more, ["candidates of turn 3", "text"]),
         (another_step, ["step (1, 'Ana', 'assess'), emotion_strength: ", "0.123"]),
-        (a_step_too_many, ["step (2, 'Ana', 'one_of_her_own'): None undisturbed"]),
+        (
+            lambda store: store.save_step(RUN, 2, "Ana", "one_of_her_own", Finding()),
+            ["step (2, 'Ana', 'one_of_her_own'): None undisturbed"],
+        ),
         (another_reply, ["call", "replies", "'no'"]),
         (the_same_call_again, ["call: the order is another"]),
         (another_state, ["trace of turn 2, after, sim_time_s", "1.5"]),
         (a_turn_less, ["run record, turns: 5 undisturbed, 4 killed"]),
-        (a_text_of_nobody, ["text", "None undisturbed"]),
-        (still_running, ["run record, status", "'interrupted'"]),
+        (lambda store: store.save_text("Nobody has said this."), ["text", "None undisturbed"]),
+        (lambda store: store.set_status(RUN, "interrupted"), ["run record, status", "'interrupted'"]),
     ],
 )
-async def test_what_differs_is_named(change: Callable[[SqlStore], None], named: list[str]) -> None:
-    with SqlStore.open(":memory:") as first, SqlStore.open(":memory:") as second:
-        for store in (first, second):
-            await held(a_quay(), store=store)
-        assert differences((first, RUN), (second, RUN)) == []
-        assert faults(second) == []
+def test_what_differs_is_named(change: Callable[[SqlStore], None], named: list[str], pair: tuple[Path, Path]) -> None:
+    with SqlStore.open(pair[0]) as first, SqlStore.open(pair[1]) as second:
         change(second)
         found = "\n".join(differences((first, RUN), (second, RUN)))
         for words in named:
             assert words in found
 
 
-async def test_a_call_that_was_made_twice_is_counted() -> None:
-    with SqlStore.open(":memory:") as store:
-        await held(a_quay(), store=store)
+def test_a_call_that_was_made_twice_is_counted(pair: tuple[Path, Path]) -> None:
+    with SqlStore.open(pair[1]) as store:
         the_same_call_again(store)
         assert faults(store) == ["1 calls were journalled twice"]
 
@@ -182,21 +226,16 @@ LOST = (
 
 
 @pytest.mark.parametrize(("change", "named"), LOST)
-async def test_what_sql_finds_is_compared(tmp_path: Path, change: str, named: str) -> None:
-    paths = [tmp_path / "first.db", tmp_path / "second.db"]
-    for path in paths:
-        with SqlStore.open(path, create=True) as store:
-            await held(a_quay(), store=store)
-    expected = content(paths[0])
-    assert differing_rows(expected, content(paths[1])) == []
-    with closing(sqlite3.connect(paths[1])) as connection:
+def test_what_sql_finds_is_compared(pair: tuple[Path, Path], change: str, named: str) -> None:
+    with closing(sqlite3.connect(pair[1])) as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute(change)
         connection.commit()
-    found = differing_rows(expected, content(paths[1]))
+    found = differing_rows(*map(content, pair))
     assert any(line.startswith(named) for line in found), found
 
 
+@pytest.mark.usefixtures("zygote")
 def test_a_disturbance_that_loses_a_row_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def look_and_lose(store: Path) -> Left:
         with closing(sqlite3.connect(store)) as connection, connection:
@@ -204,8 +243,7 @@ def test_a_disturbance_that_loses_a_row_is_found(tmp_path: Path, monkeypatch: py
         return Left("lost", 0)
 
     monkeypatch.setattr("benchmarks.disturbing.look_at", look_and_lose)
-    killed = Cell(Disturbance.KILL, Way.RESUME)
-    tally = disturb_kind("dialogue", 2, seed=1, folder=tmp_path / "kept", only=killed.__eq__)
+    tally = disturb_kind("dialogue", 1, seed=1, folder=tmp_path / "kept", only=_KILLED.__eq__)
     assert tally.passed < tally.tried
     assert any("passages" in problem for problem in tally.problems)
     assert list((tmp_path / "kept").iterdir()), "nothing is kept to look at"

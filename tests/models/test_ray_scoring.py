@@ -31,10 +31,11 @@ PROMPT = Prompt(
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """Ray on this machine, whose workers find the tests' helpers."""
-    paths = {"PYTHONPATH": os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")])}
-    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": paths})
-    yield
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:  # of Ray too, so that its first workers are those of the actors
+        patch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")]))
+        ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)
+        yield
+        ray.shutdown()
 
 
 def asked(model: LanguageModel | RayScorers) -> tuple[RenderedPrompt, list[list[int]]]:
