@@ -22,7 +22,7 @@ _SETTLED = """async (reading) => {
     const next = () => new Promise((done) => setTimeout(done, 25));
     let last = null;
     for (let same = 0, waited = 0; same < 4; waited++) {
-        if (waited > 200) throw new Error(`the view does not come to rest: ${last.slice(0, 200)}`);
+        if (waited > 800) throw new Error(`the view does not come to rest: ${last.slice(0, 200)}`);
         const now = text();
         same = now === last && !now.includes(reading) ? same + 1 : 0;
         last = now;
