@@ -5,7 +5,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.forked import Forked
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Event, Noted, RunEnded, TurnFinished
@@ -29,14 +29,12 @@ from tertulia.state.errors import ModelError, StorageError, UsageError
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore
 
-ROOT = Path(__file__).parents[2]
-
 EXPERIMENT = {
     "name": "grid",
     "model": "rehearsal",
     "cases": ("tidewell:0", "tidewell:1"),
     "settings": {"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5}},
-    "trials": 2,
+    "trials": 1,
     "rounds": 3,
     "cohort_size": 3,
 }
@@ -113,7 +111,7 @@ def test_processes_hold_the_same_conversations(store: SqlStore, expected: dict[A
     events: list[Event] = []
     assert run(store, events.append).missing == 0
     assert spoken(store) == expected
-    assert sum(isinstance(event, RunEnded) for event in events) == 8
+    assert sum(isinstance(event, RunEnded) for event in events) == 4
     assert not list(Path(store.path).parent.glob("*.shards"))
     assert not children()
     assert {run.run for run in store.runs()} == {event.run for event in events if isinstance(event, RunEnded)}
@@ -123,11 +121,12 @@ def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) 
     notes: list[Event] = []
     deadly = killing_node(tmp_path, once=True)
     settings = {"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5, "nodes.decide_ending": "killing"}}
-    assert run(store, notes.append, [deadly], settings=settings).missing == 0
+    changes = {"settings": settings, "cases": ("tidewell:0",), "trials": 2, "cohort_size": 2}
+    assert run(store, notes.append, [deadly], **changes).missing == 0
     told = [note.text for note in notes if isinstance(note, Noted)]
     assert [("SIGKILL" in text, "goes on with another one" in text) for text in told] == [(True, True)]
     with SqlStore.open(tmp_path / "here.db", create=True) as here:  # it kills nobody any more
-        experiment = checked(Experiment.model_validate(EXPERIMENT | {"settings": settings}), [deadly])
+        experiment = checked(Experiment.model_validate(EXPERIMENT | changes), [deadly])
         executor = InProcessExecutor(here, ModelAccess(), Additions([deadly]))
         run_experiment(here, experiment, executor, lambda event: None)
         assert spoken(store) == spoken(here)
@@ -136,7 +135,7 @@ def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) 
 def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(store: SqlStore, tmp_path: Path) -> None:
     ends: list[Event] = []
     settings = {"Full": {"lambda": 0.0}, "Deadly": {"nodes.decide_ending": "killing"}}
-    changes = {"settings": settings, "cohort_size": 2, "cases": ("tidewell:0",)}
+    changes = {"settings": settings, "cohort_size": 2, "cases": ("tidewell:0",), "trials": 2}
     after = run(store, ends.append, [killing_node(tmp_path, once=False)], **changes)
     assert {(record.trial.setting, record.status) for record in store.runs() if record.trial} == {
         ("Full", "finished"),
@@ -153,17 +152,17 @@ def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expect
     def interrupt(event: Event) -> None:
         if isinstance(event, TurnFinished):
             turns.append(1)
-            if len(turns) == 4:
+            if len(turns) == 3:
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run(store, interrupt)
     assert not children()
     assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
-    assert sum(record.turns for record in store.runs()) >= 4
+    assert sum(record.turns for record in store.runs()) >= 3
     assert go_on_here(store).missing == 0
     assert spoken(store) == expected
-    assert len(store.runs()) == 8
+    assert len(store.runs()) == 4
 
 
 def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
@@ -335,31 +334,27 @@ def test_places_that_are_none(cli: Cli) -> None:
     cli(*command, "--shards", "s3://bucket/x").complains(2, "s3://bucket/x", "need a folder")
 
 
-def sweep_command(path: Path) -> list[str]:
-    command = [sys.executable, "-m", "tertulia.cli.main", "sweep", "tidewell", "--lambda", "0,0.7", "--trials", "3"]
-    command += ["--rounds", "3", "--rehearse", "--name", "grid", "--side-by-side", "3", "--workers", "2", "--json"]
-    return [*command, "--store", str(path)]
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_a_command_that_is_stopped_is_gone_on_with(tmp_path: Path, number: signal.Signals) -> None:
-    command = sweep_command(tmp_path / "store.db")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as sweep:
-        while sweep.poll() is None and not list(tmp_path.glob("store.db.shards/*/*.db")):
+def test_a_command_that_is_stopped_is_gone_on_with(cli: Cli, tmp_path: Path) -> None:
+    """Killed, asked to end, interrupted, and then left alone, one after the other."""
+    out, err = tmp_path / "out.txt", tmp_path / "err.txt"
+    command = ["sweep", "tidewell", "--lambda", "0,0.7", "--trials", "6", "--rounds", "3", "--rehearse"]
+    command += ["--name", "grid", "--side-by-side", "2", "--json", "--store", str(tmp_path / "store.db")]
+    out.touch()
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+        left = set(tmp_path.glob("store.db.shards/*/*.db"))
+        sweep = Forked([*command, "--workers", "2"], err, stdout=out)
+        while sweep.poll() is None and not {*tmp_path.glob("store.db.shards/*/*.db")} - left:
             time.sleep(0.01)
-        time.sleep(0.3)
-        sweep.send_signal(number)
-        out, err = sweep.communicate()
-    if number != signal.SIGKILL:
-        assert sweep.returncode == 130, err
-        assert json.loads(out)["status"] == "interrupted"
-        assert "to go on: tertulia sweep" in err
-        assert not list(tmp_path.glob("*.shards"))
-    if number == signal.SIGTERM:  # of this, the beginning alone is of its own
-        return
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
-    assert json.loads(done.stdout)["runs"] == 6
+        os.kill(sweep.pid, number)
+        code = sweep.wait()
+        if number != signal.SIGKILL:
+            assert code == 130, err.read_text()
+            assert json.loads(out.read_text())["status"] == "interrupted"
+            assert "to go on: tertulia sweep" in err.read_text()
+            assert not list(tmp_path.glob("*.shards"))
+            out.write_text("")
+            err.write_text("")
+    assert cli(*command, "--workers", "1").json["runs"] == 12
     with SqlStore.open(tmp_path / "store.db") as opened:
-        assert len(opened.runs()) == 6
-        assert {record.status for record in opened.runs()} == {"finished"}
+        assert [record.status for record in opened.runs()] == ["finished"] * 12
     assert not list(tmp_path.glob("*.shards"))
