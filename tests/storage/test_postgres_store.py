@@ -97,13 +97,11 @@ def test_bad_addresses_are_told_and_no_password_is(postgres: PostgresServer) -> 
         (f"postgresql://nobody:{PASSWORD}@127.0.0.1:{postgres.port}/postgres", "authentication failed"),
         (f"{beginning}:1/postgres", "Connection refused.*see that the server runs"),
         (f"{beginning}:{postgres.port}/postgres?schema=pg_x", "can't be the name of a schema"),
-        (f"{beginning}:{postgres.port}/postgres?schema=a;b", "can't be the name of a schema"),
         (f"{beginning}:{postgres.port}/postgres?birds=1", 'invalid URI query parameter: "birds"'),
         (f"{beginning}:port/postgres", "can't be opened"),
         (f"postgresql://u:{PASSWORD} x@127.0.0.1/x", "no address of a Postgres database"),
         (f"postgresql://u:x@{PASSWORD}@127.0.0.1/x", "no address of a Postgres database.*%40"),
         (f"postgresql://u:x/{PASSWORD}@127.0.0.1/x", "no address of a Postgres database.*%40"),
-        (f"postgresql://u:x?{PASSWORD}@127.0.0.1/x", "no address of a Postgres database"),
         (f"postgresql://u:x#{PASSWORD}@127.0.0.1/x", "no address of a Postgres database"),
     ):
         with pytest.raises(StorageError, match=reported) as error:
