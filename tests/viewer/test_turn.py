@@ -94,7 +94,8 @@ def test_the_struck_units_are_the_engines_in_a_real_logs_case(page: Page, tmp_pa
 @pytest.mark.slow
 def test_the_struck_units_are_the_engines_with_the_attention_of_the_embedded_model(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "t.db"
-    run = tertulia.run("tidewell", rounds=1, removal_factor=0.5, store=path, progress=False)
+    short = {"max_utterance_tokens": 16, "scoring_responses": 1, "max_rollbacks": 1, "judge_runs": 1}
+    run = tertulia.run("tidewell", rounds=1, removal_factor=0.5, settings=short, store=path, progress=False)
     with serving(path) as address:
         assert_struck_as_by_engine(page, path, address, run.id, 1)
 
