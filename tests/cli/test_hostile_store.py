@@ -93,15 +93,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-#: Every column of text in every table, with the values that are put there.
+#: Every column of text in every table, with its kind.
 COLUMNS = [
-    (
-        table.name,
-        column.name,
-        ("all texts", DOCUMENTS[len(column.name) % 5], DOCUMENTS[(len(column.name) + 2) % 5])
-        if column.kind == "json"
-        else ((HOSTILE, "all texts") if table.name == "contents" else (HOSTILE,)),
-    )
+    (table.name, column.name, column.kind)
     for table in TABLES.values()
     for column in table.declared
     if column.kind in ("text", "json", "moment", "integer")
@@ -110,13 +104,13 @@ COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "values"), COLUMNS, ids=[f"{table}-{column}" for table, column, _ in COLUMNS]
-)
+@pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
 def test_a_crafted_column_is_shown_harmlessly_or_told(
-    whole: Path, tmp_path: Path, table: str, column: str, values: tuple[str, ...]
+    whole: Path, tmp_path: Path, table: str, column: str, kind: str
 ) -> None:
-    path = tmp_path / "crafted.db"
+    at, path = len(column), tmp_path / "crafted.db"
+    documents = ("all texts", DOCUMENTS[at % 5], DOCUMENTS[(at + 2) % 5])
+    values = documents if kind == "json" else (HOSTILE, "all texts") if table == "contents" else (HOSTILE,)
     with SqlStore.open(whole) as store:
         _, meeting, dialogue = (run.run for run in store.runs())
     reading: list[tuple[str, ...]] = [("runs",), ("days", "@last", "--encounters"), ("search", "the")]

@@ -11,7 +11,6 @@ from support.album_stored import EXCHANGES, an_album_run, write_album_run
 from support.commands import Cli, rehearse
 
 from tertulia.lab.albums.album import compare_albums, page, table
-from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 
 
@@ -58,24 +57,15 @@ def test_both_settings_stand_beside_each_other_with_their_difference(cli: Cli, s
     assert [document[side]["setting"] for side in ("low", "high")] == ["low", "high"]
     rounds = [row["round"] for row in document["rounds"] if (row["call"], row["figure"]) == ("answer", "sim")]
     assert rounds == [1, 2]
-
-
-def test_what_was_asked_in_an_earlier_round_counts_in_a_later_one(cli: Cli, store: SqlStore) -> None:
-    document = cli("lab", "album", "aaaa", "bbbb", "--json").json
     asked = [row["low"]["value"] for row in document["rounds"] if row["figure"] == "asked_before"]
     assert asked == [0.0, 0.5]  # Ben asks in the second round what Ada asked in the first
 
 
-def test_the_page_and_the_tables_say_the_same(cli: Cli, store: SqlStore) -> None:
+def test_the_page_and_the_tables_say_the_same_and_are_not_overwritten_unasked(cli: Cli, store: SqlStore) -> None:
     result = cli("lab", "album", "aaaa", "bbbb", "--out", "found")
     folder = Path("found")
-    assert sorted(file.name for file in folder.iterdir()) == [
-        "album.md",
-        "exchanges.svg",
-        "figures.csv",
-        "rounds.csv",
-        "texts.svg",
-    ]
+    written = {"album.md", "exchanges.svg", "figures.csv", "rounds.csv", "texts.svg"}
+    assert {file.name for file in folder.iterdir()} == written
     assert result.err.count("wrote found/") == 5
     text = (folder / "album.md").read_text()
     assert "| | low (aaaa) | high (bbbb) | difference | n |" in text
@@ -88,24 +78,22 @@ def test_the_page_and_the_tables_say_the_same(cli: Cli, store: SqlStore) -> None
     assert float(length["difference"]) == 5.0
     of_rounds = list(csv.DictReader((folder / "rounds.csv").open()))
     assert {row["round"] for row in of_rounds} == {"1", "2"}
-    plot = (folder / "texts.svg").read_text()
-    assert "<svg" in plot
+    assert "<svg" in (folder / "texts.svg").read_text()
+    _check_overwriting(cli, folder)
 
 
-def test_the_same_runs_make_the_same_files(cli: Cli, store: SqlStore) -> None:
-    cli("lab", "album", "aaaa", "bbbb", "--out", "first")
-    cli("lab", "album", "aaaa", "bbbb", "--out", "second")
-    for file in Path("first").iterdir():
-        assert file.read_bytes() == (Path("second") / file.name).read_bytes(), file.name
-
-
-def test_nothing_is_overwritten_unasked(cli: Cli, store: SqlStore) -> None:
-    Path("found").mkdir()
-    (Path("found") / "figures.csv").write_text("mine")
-    cli("lab", "album", "aaaa", "bbbb", "--out", "found").complains(2, "figures.csv exists already", "--force")
-    assert (Path("found") / "figures.csv").read_text() == "mine"
-    assert cli("lab", "album", "aaaa", "bbbb", "--out", "found", "--force").code == 0
-    cli("lab", "album", "aaaa", "bbbb", "--out", "found/figures.csv").complains(2, "this is a file; give a folder")
+def _check_overwriting(cli: Cli, folder: Path) -> None:
+    """Nothing is overwritten unasked; when asked, the same runs make the same files."""
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    for name in before:
+        (folder / name).unlink()
+    command = ("lab", "album", "aaaa", "bbbb", "--out")
+    (folder / "figures.csv").write_text("mine")
+    cli(*command, "found").complains(2, "figures.csv exists already", "--force")
+    assert (folder / "figures.csv").read_text() == "mine"
+    assert cli(*command, "found", "--force").code == 0
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    cli(*command, "found/figures.csv").complains(2, "this is a file; give a folder")
 
 
 def test_without_matplotlib_the_command_that_installs_it_is_named_before_anything_is_run(
@@ -154,11 +142,6 @@ def test_tables_leave_unknown_figures_empty(store: SqlStore) -> None:
     (sim,) = (row for row in rows if (row["call"], row["figure"]) == ("plan", "sim"))
     assert (sim["high"], sim["difference"]) == ("", "")
     assert "| – |" in "\n".join(page(compared))
-
-
-def test_a_dialogue_is_refused_from_python_too(cli: Cli, store: SqlStore) -> None:
-    with pytest.raises(UsageError, match="no album chat"):
-        compare_albums(store, rehearse(cli), "bbbb", Lengths(), "lengths")
 
 
 def test_both_settings_are_run_and_compared(cli: Cli, store: SqlStore) -> None:
