@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from support.commands import Cli
 
 import tertulia
-from tertulia.state.errors import StorageError
+from tertulia.models.rehearsal import RehearsalModel
+from tertulia.state.errors import ModelError, StorageError
 from tertulia.storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "5", "--seed", "3", "--json")
@@ -187,10 +189,6 @@ def test_a_fork_whose_words_can_not_be_stored_is_not_begun(
 
 
 def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
-    from tertulia.models.rehearsal import RehearsalModel
-
     parent = cli(*DIALOGUE, "--set", "judge=likelihood").json["run"]
     other = RehearsalModel("other")
     other.traits = replace(other.traits, layout="chat_turns", no_repeat_ngram=4)
@@ -240,9 +238,6 @@ def test_a_silence_has_no_words_to_rewrite(cli: Cli) -> None:
 
 
 def test_an_interrupted_fork_goes_on(cli: Cli, meeting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tertulia.models.rehearsal import RehearsalModel
-    from tertulia.state.errors import ModelError
-
     for arguments in (
         ("--at", "4", "--set", "seed=5"),
         ("--at", "3", "--say", "Stop."),

@@ -14,7 +14,7 @@ from benchmarks.willingness import Behaviour, observe
 from tertulia.driving.conversation import drive
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.meeting.willingness import reach_of
+from tertulia.nodes.meeting.willingness import moved, need_to_speak, reach_of
 from tertulia.state.cognition import Bid, Floor
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.meeting import Goal, Meeting, WillingnessWeights
@@ -185,8 +185,6 @@ def test_reach_says_who_never_can_who_can_when_asked_and_after_how_many_rounds()
 
 
 def test_the_rounds_that_reach_names_are_those_after_which_the_bid_is_willing() -> None:
-    from tertulia.nodes.meeting.willingness import moved, need_to_speak
-
     meeting = a_quay(participants=(an_attendee("Dee", propensity=0.1, goals=()), an_attendee("Bo")))
     parameters = a_context(start=meeting, removal_factor=0).parameters
     dee, _ = reach_of(meeting, parameters)

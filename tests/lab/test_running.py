@@ -102,12 +102,10 @@ def an_experiment(**changes: Any) -> Experiment:
     return checked(Experiment(**{**given, **changes}))
 
 
-def run(
-    store: SqlStore, experiment: Experiment, monkeypatch: pytest.MonkeyPatch, model: RehearsalModel | None = None
-) -> tuple[Progress, list[Event]]:
+def run(store: SqlStore, experiment: Experiment, model: RehearsalModel | None = None) -> tuple[Progress, list[Event]]:
     """Run what is missing of an experiment with a model of the test's."""
     events: list[Event] = []
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         if model is not None:
             engines = Engines(model, {}, ModelAccess().embedder(REHEARSAL))
             patch.setattr("tertulia.lab.experiments.cohorts.open_engines", lambda *_: engines)
@@ -120,9 +118,9 @@ def spoken(results: Results) -> dict[tuple[str, str, int], Any]:
     return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
 
 
-def test_every_trial_is_run_once_and_knows_its_place(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_trial_is_run_once_and_knows_its_place(store: SqlStore) -> None:
     model, experiment = Batched(), an_experiment(rounds=1)
-    after, _ = run(store, experiment, monkeypatch, model)
+    after, _ = run(store, experiment, model)
     assert (after.missing, len(after.runs)) == (0, 8)
     for (_, _, number), record in after.runs.items():
         assert record.trial is not None
@@ -131,27 +129,25 @@ def test_every_trial_is_run_once_and_knows_its_place(store: SqlStore, monkeypatc
     cohorts = Counter(record.trial.cohort for record in after.runs.values() if record.trial)
     assert cohorts == {1: 4, 2: 4}
     assert max(size.total() for size in model.sizes) == 4
-    again, events = run(store, experiment, monkeypatch, model)
+    again, events = run(store, experiment, model)
     assert (again.missing, events) == (0, [])
 
 
-def test_a_cohort_that_another_has_overtaken_keeps_its_number(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cohort_that_another_has_overtaken_keeps_its_number(store: SqlStore) -> None:
     experiment = an_experiment(rounds=1)
     store.experiments.save("grid", experiment.model_dump(mode="json"))
     second = progress_of(store, experiment).tasks()[1:2]
     InProcessExecutor(store, ModelAccess()).drive(second, lambda event: None)
-    after, _ = run(store, experiment, monkeypatch)
+    after, _ = run(store, experiment)
     trials = [after.runs[place].trial for place in experiment.places()]
     assert [trial.cohort for trial in trials if trial] == [1] * 4 + [2] * 4
 
 
-def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(store: SqlStore) -> None:
     model = Batched()
     settings = {"APP": {"lambda": 0.6, "judge": "likelihood", "inconsistency_threshold": 0.0, "ending": "continuation"}}
     experiment = an_experiment(settings=settings, cases=("tidewell",), trials=4, rounds=3)
-    run(store, experiment, monkeypatch, model)
+    run(store, experiment, model)
     assert all(len(size) == 1 for size in model.sizes), "a batch is of one kind: those furthest behind go first"
     scored = [size["ScoredGeneration"] for size in model.sizes if "ScoredGeneration" in size]
     assert scored[0] == 4
@@ -159,44 +155,40 @@ def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(
         assert max(size[kind] for size in model.sizes) == 4, kind
 
 
-def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(tmp_path: Path) -> None:
     experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
     whole = Batched()
     with SqlStore.open(tmp_path / "whole.db", create=True) as store:
-        run(store, experiment, monkeypatch, whole)
+        run(store, experiment, whole)
         expected = spoken(read_results(store, "grid"))
     assert len(whole.sizes) > 8
     for at in (1, len(whole.sizes) // 2, len(whole.sizes)):
         with SqlStore.open(tmp_path / f"{at}.db", create=True) as store:
             with pytest.raises(KeyboardInterrupt):
-                run(store, experiment, monkeypatch, Batched(stopped_at=at))
+                run(store, experiment, Batched(stopped_at=at))
             assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
-            after, _ = run(store, experiment, monkeypatch, Batched())
+            after, _ = run(store, experiment, Batched())
             assert after.missing == 0
             assert spoken(read_results(store, "grid")) == expected, at
 
 
-def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(tmp_path: Path) -> None:
     experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
     expected: dict[tuple[str, str, int], Any] = {}
     for stopped_at in (None, 5):
         with SqlStore.open(tmp_path / f"{stopped_at}.db", create=True) as store:
             with suppress(KeyboardInterrupt):
-                run(store, experiment, monkeypatch, Batched(stopped_at))
+                run(store, experiment, Batched(stopped_at))
             part = experiment.model_copy(update={"settings": {"Full": experiment.settings["Full"]}})
-            run(store, part, monkeypatch, Batched())
+            run(store, part, Batched())
             found = spoken(read_results(store, "grid"))
         expected = expected or found
         assert found == expected
 
 
-def test_a_trial_that_fails_stops_no_other_and_is_tried_again(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_fails_stops_no_other_and_is_tried_again(store: SqlStore) -> None:
     experiment = an_experiment()
-    after, events = run(store, experiment, monkeypatch, Batched(failing="Marisol Quispe"))
+    after, events = run(store, experiment, Batched(failing="Marisol Quispe"))
     failed = after.with_status("failed")
     assert {record.trial.case for record in failed if record.trial} == {"tidewell:0"}
     assert len(failed) == 4
@@ -209,63 +201,58 @@ def test_a_trial_that_fails_stops_no_other_and_is_tried_again(store: SqlStore, m
         progress.note(event)
     assert "4 failed" in progress.text
     assert sum(isinstance(event, RunEnded) for event in events) == 8
-    again, _ = run(store, experiment, monkeypatch, Batched())
+    again, _ = run(store, experiment, Batched())
     assert again.missing == 0
 
 
-def test_what_is_asked_for_again_may_grow(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, _ = run(store, an_experiment(trials=1, rounds=1, settings={"Full": {"lambda": 0.0}}), monkeypatch)
+def test_what_is_asked_for_again_may_grow(store: SqlStore) -> None:
+    small, _ = run(store, an_experiment(trials=1, rounds=1, settings={"Full": {"lambda": 0.0}}))
     before = {record.run for record in small.runs.values()}
-    after, _ = run(store, an_experiment(trials=2, rounds=1), monkeypatch)
+    after, _ = run(store, an_experiment(trials=2, rounds=1))
     assert (len(after.runs), after.missing) == (8, 0)
     assert before < {record.run for record in after.runs.values()}
     # What is asked for is a part of what there is.
-    fewer, events = run(store, an_experiment(trials=1, rounds=1), monkeypatch)
+    fewer, events = run(store, an_experiment(trials=1, rounds=1))
     assert (fewer.missing, events) == (0, [])
 
 
-def test_conversations_that_another_experiment_has_are_not_had_again(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(store, an_experiment(rounds=1), monkeypatch)
+def test_conversations_that_another_experiment_has_are_not_had_again(store: SqlStore) -> None:
+    run(store, an_experiment(rounds=1))
     settings = {"Baseline": {"lambda": 0.0}, "Half": {"lambda": 0.5}}
     experiment = an_experiment(name="other", settings=settings, trials=3, rounds=1)
-    after, events = run(store, experiment, monkeypatch)
+    after, events = run(store, experiment)
     assert (after.missing, len(after.runs)) == (0, 12)
     assert sum(isinstance(event, RunEnded) for event in events) == 8  # 2 × 2 of the 12 are there
     results = read_results(store, experiment)
     assert len(results.of("Baseline")["tidewell"]) == 3
     # Another seed, or another limit, is another conversation.
-    another = an_experiment(name="third", settings=settings, seed=2, trials=1, rounds=1)
-    _, events = run(store, another, monkeypatch)
+    _, events = run(store, an_experiment(name="third", settings=settings, seed=2, trials=1, rounds=1))
     assert sum(isinstance(event, RunEnded) for event in events) == 4
 
 
-def test_another_experiment_of_the_same_name_is_refused(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(store, an_experiment(trials=1, rounds=1), monkeypatch)
+def test_another_experiment_of_the_same_name_is_refused(store: SqlStore) -> None:
+    run(store, an_experiment(trials=1, rounds=1))
     for changes, words in (
         ({"rounds": 4}, "rounds was 1, and is 4"),
         ({"seed": 5}, "seed was 1, and is 5"),
         ({"settings": {"Full": {"lambda": 0.1}}}, "setting 'Full' was"),
     ):
         with pytest.raises(UsageError, match="take another name") as refused:
-            run(store, an_experiment(**{"trials": 1, "rounds": 1, **changes}), monkeypatch)
+            run(store, an_experiment(**{"trials": 1, "rounds": 1, **changes}))
         assert words in str(refused.value)
         assert len(store.runs()) == 4
 
 
-def test_a_scenario_file_that_was_written_anew_is_another_case(
-    store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scenario_file_that_was_written_anew_is_another_case(store: SqlStore, tmp_path: Path) -> None:
     path = tmp_path / "duo.yaml"
     people = "participants: [{name: Mara, memories: [%s.]}, {name: Piotr, memories: [The ferry is late.]}]"
     head = "name: pier\ntime: 2026-05-06 09:30:00\n"
     path.write_text(head + people % "Mara sells fish")
-    run(store, an_experiment(cases=(str(path),), trials=1, rounds=1), monkeypatch)
+    run(store, an_experiment(cases=(str(path),), trials=1, rounds=1))
     path.write_text(head + people % "Mara sells eels")
     with pytest.raises(UsageError, match="has changed since"):
-        run(store, an_experiment(cases=(str(path),), trials=2, rounds=1), monkeypatch)
-    after, events = run(store, an_experiment(name="anew", cases=(str(path),), trials=1, rounds=1), monkeypatch)
+        run(store, an_experiment(cases=(str(path),), trials=2, rounds=1))
+    after, events = run(store, an_experiment(name="anew", cases=(str(path),), trials=1, rounds=1))
     assert (after.missing, sum(isinstance(event, RunEnded) for event in events)) == (0, 2)
 
 

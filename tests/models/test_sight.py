@@ -39,13 +39,18 @@ SPEECH = (ReplyField("Ana", "speech", max_tokens=8),)
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], CausalLanguageModel]:
+    """Open a family, once, with the pictures of this file."""
+
     @cache
-    def open_family(family: str) -> CausalLanguageModel:
+    def loaded(family: str) -> CausalLanguageModel:
         folder = save_seeing(family, tmp_path_factory.mktemp("seeing"))
         model = open_model(str(folder), cache=folder, precision="float32")
         assert isinstance(model, CausalLanguageModel)
-        model.use_pictures(PICTURES.__getitem__)
         return model
+
+    def open_family(family: str) -> CausalLanguageModel:
+        loaded(family).use_pictures(PICTURES.__getitem__)
+        return loaded(family)
 
     return open_family
 
@@ -223,13 +228,10 @@ def test_what_is_no_picture_is_said(opened: Callable[[str], CausalLanguageModel]
         "eps": b"%!PS-Adobe-3.0 EPSF-3.0",
     }
     model.use_pictures(wrong.__getitem__)
-    try:
-        for name in wrong:
-            with pytest.raises(ModelError, match=r"a picture (can't be read|has 9000)") as raised:
-                model.tokenizer.encode_picture(name)  # type: ignore[attr-defined]
-            assert "\n" not in str(raised.value)
-    finally:
-        model.use_pictures(PICTURES.__getitem__)
+    for name in wrong:
+        with pytest.raises(ModelError, match=r"a picture (can't be read|has 9000)") as raised:
+            model.tokenizer.encode_picture(name)  # type: ignore[attr-defined]
+        assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("mode", ["P", "LA", "RGBA", "I;16", "CMYK", "1"])
@@ -239,10 +241,7 @@ def test_pictures_of_any_mode_and_of_one_pixel_are_seen(
     model, file = opened("llava"), io.BytesIO()
     Image.new(mode, (1, 1)).save(file, "JPEG" if mode == "CMYK" else "PNG")
     model.use_pictures({mode: file.getvalue()}.__getitem__)
-    try:
-        assert len(model.tokenizer.encode_picture(mode)) == 16  # type: ignore[attr-defined]
-    finally:
-        model.use_pictures(PICTURES.__getitem__)
+    assert len(model.tokenizer.encode_picture(mode)) == 16  # type: ignore[attr-defined]
 
 
 def test_a_kernel_that_the_configuration_of_a_part_names_is_not_fetched(tmp_path: Path) -> None:
@@ -299,11 +298,8 @@ def test_a_template_may_want_texts_alone(tmp_path: Path, content: str) -> None:
 def test_a_picture_that_the_processor_refuses_is_said(opened: Callable[[str], CausalLanguageModel]) -> None:
     model = opened("qwen2_vl, positions in three dimensions")
     model.use_pictures({"line": a_picture(1, 900, 2)}.__getitem__)
-    try:
-        with pytest.raises(ModelError, match=r"its processor can't read a picture \(absolute aspect ratio"):
-            model.tokenizer.encode_picture("line")  # type: ignore[attr-defined]
-    finally:
-        model.use_pictures(PICTURES.__getitem__)
+    with pytest.raises(ModelError, match=r"its processor can't read a picture \(absolute aspect ratio"):
+        model.tokenizer.encode_picture("line")  # type: ignore[attr-defined]
 
 
 async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Callable[[str], CausalLanguageModel]) -> None:

@@ -209,12 +209,9 @@ def test_a_store_of_version_6_becomes_what_one_of_version_5_does(path: Path, tmp
 OPEN = "import sys; from tertulia.storage.store import SqlStore; print(len(SqlStore.open(sys.argv[1]).runs()))"
 
 
-def opened_elsewhere(path: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen([sys.executable, "-c", OPEN, str(path)], stdout=subprocess.PIPE, text=True)
-
-
 def test_several_processes_may_migrate_it_at_once(path: Path) -> None:
-    processes = [opened_elsewhere(path) for _ in range(2)]
+    command = [sys.executable, "-c", OPEN, str(path)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate(timeout=120)[0] for process in processes] == [f"{len(RUNS)}\n"] * 2
 
 
