@@ -27,6 +27,8 @@ from tertulia.nodes.town.encounter import next_encounter
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Reply
 
+Command = tuple[str, ...]
+
 TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
 ROOT = Path(__file__).parents[2]
 LONG = (*ENDLESS[:-1], "24")
@@ -185,13 +187,7 @@ TOWN_GOES_ON = ("simulate", "--resume", "@last")
     ],
 )
 def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
-    cli: Cli,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    begins: tuple[str, ...],
-    goes_on: tuple[str, ...],
-    problem: BaseException,
-    code: int,
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, begins: Command, goes_on: Command, problem: BaseException, code: int
 ) -> None:
     model = Failing()
     model.problem = problem
@@ -199,12 +195,9 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
         patched.setattr("tertulia.models.loading.open_model", lambda *_, **__: model)
         assert cli(*begins, *ON_DEMAND).code == code
         assert cli(*goes_on).code == code
-    assert bool(checkpoints(tmp_path)["writes"]) == (code == 1)
+    assert bool(checkpoints()["writes"]) == (code == 1)
     assert cli(*goes_on).code == 0
-    stopped = checkpoints(tmp_path)
-    (tmp_path / "tertulia.db").unlink()
-    assert cli(*begins, *ON_DEMAND, "--rehearse").code == 0
-    assert stopped == checkpoints(tmp_path)
+    _leave_the_same(cli, (*begins, *ON_DEMAND, "--rehearse"))
 
 
 @pytest.mark.parametrize(
@@ -217,12 +210,7 @@ def test_a_stopped_turn_leaves_no_checkpoint_that_an_undisturbed_run_has_not(
     ],
 )
 def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
-    cli: Cli,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    before: tuple[tuple[str, ...], ...],
-    begins: tuple[str, ...],
-    turn: int,
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, before: tuple[Command, ...], begins: Command, turn: int
 ) -> None:
     assert all(cli(*earlier).code == 0 for earlier in before)
 
@@ -234,15 +222,12 @@ def test_nor_does_a_turn_that_is_stopped_again_in_its_first_step(
         patched.setattr(LiveRun, "event", lambda _, event: stop(event))
         assert [cli(*step).code for step in (begins, ("resume", "@last"), ("resume", "@last"))] == [130] * 3
     assert cli("resume", "@last").code == 0
-    stopped = checkpoints(tmp_path)
-    (tmp_path / "tertulia.db").unlink()
-    assert all(cli(*step).code == 0 for step in (*before, begins))
-    assert stopped == checkpoints(tmp_path)
+    _leave_the_same(cli, *before, begins)
 
 
 @pytest.mark.parametrize("stopped_at", [1, 2])
 def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped_at: int
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, stopped_at: int
 ) -> None:
     begins, goes_on = (*TOWN, str(stopped_at), "--rehearse"), TOWN_GOES_ON
     begun: list[int] = []
@@ -259,15 +244,20 @@ def test_nor_does_a_town_that_is_stopped_again_as_an_encounter_begins(
         patched.setattr("tertulia.graphs.town.next_encounter", stopping)
         assert [cli(*step).code for step in (begins, goes_on, goes_on)] == [130] * 3
     assert cli(*goes_on).code == 0
-    stopped = checkpoints(tmp_path)
-    (tmp_path / "tertulia.db").unlink()
-    assert cli(*begins).code == 0
-    assert stopped == checkpoints(tmp_path)
+    _leave_the_same(cli, begins)
 
 
-def checkpoints(folder: Path) -> dict[str, list[Any]]:
+def _leave_the_same(cli: Cli, *undisturbed: Command) -> None:
+    """Assert that commands that nobody stops leave, in a store of their own, the same checkpoints as there are."""
+    stopped = checkpoints()
+    Path("tertulia.db").unlink()
+    assert all(cli(*each).code == 0 for each in undisturbed)
+    assert stopped == checkpoints()
+
+
+def checkpoints() -> dict[str, list[Any]]:
     """Return how many checkpoints each thread has in each namespace, in the order of threads, and what tasks wrote."""
-    with contextlib.closing(sqlite3.connect(folder / "tertulia.db")) as connection:
+    with contextlib.closing(sqlite3.connect("tertulia.db")) as connection:
         counted = "SELECT checkpoint_ns, count(*) FROM {} GROUP BY thread_id, checkpoint_ns ORDER BY min(rowid)"
         return {table: list(connection.execute(counted.format(table))) for table in ("checkpoints", "writes")}
 
@@ -379,14 +369,7 @@ def test_a_prompt_that_does_not_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
 
 def test_output_that_can_not_be_written(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [*TERTULIA, "runs", "--json"],
-            cwd=tmp_path,
-            env=environment,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+        process = start(tmp_path, "runs", "--json", stdout=full)
+    _, errors = process.communicate()
+    assert process.returncode == 1
+    assert "Traceback" not in errors

@@ -69,6 +69,19 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def address(hostile: Path) -> Iterator[str]:
+    with serving(hostile) as served:
+        yield served
+
+
+@pytest.fixture
+def served(address: str, guarded: Guarded) -> Guarded:
+    """A guarded page to which the store is served."""
+    guarded.origin = address
+    return guarded
+
+
 VIEWS = (
     "#/runs",
     *(f"#/runs/d1a1?turn={len(ATTACKS)}&pane={pane}" for pane in PANES),
@@ -85,13 +98,13 @@ VIEWS = (
 )  # fmt: skip
 
 
-def test_nothing_acts_in_the_served_page(hostile: Path, guarded: Guarded) -> None:
-    with serving(hostile) as guarded.origin:
-        for width in (1280, 360):
-            guarded.page.set_viewport_size({"width": width, "height": 800})
-            for view in VIEWS:
-                text_at(guarded.page, f"{guarded.origin}{view}")
-                assert guarded.page.evaluate(_TRACES) == _NONE, (width, view)
+def test_nothing_acts_in_the_served_page(served: Guarded) -> None:
+    for view in VIEWS:
+        text_at(served.page, f"{served.origin}{view}")
+        for width in (360, 1280):
+            served.page.set_viewport_size({"width": width, "height": 800})
+            text_of(served.page)
+            assert served.page.evaluate(_TRACES) == _NONE, (width, view)
 
 
 def test_nothing_acts_in_an_exported_file(hostile: Path, guarded: Guarded, tmp_path: Path) -> None:
@@ -105,20 +118,17 @@ def test_nothing_acts_in_an_exported_file(hostile: Path, guarded: Guarded, tmp_p
             assert guarded.page.evaluate(_TRACES) == _NONE, view
 
 
-def test_attacks_are_shown_as_they_were_written(hostile: Path, guarded: Guarded) -> None:
-    with serving(hostile) as guarded.origin:
-        for turn in (1, 2, 5, 8):
-            text = text_at(guarded.page, f"{guarded.origin}#/runs/d1a1?turn={turn}")
-            assert ATTACKS[turn - 1] in text
-            assert NAMES[turn % 2] in text
+def test_attacks_are_shown_as_they_were_written(served: Guarded) -> None:
+    for turn in (1, 2, 5, 8):
+        text = text_at(served.page, f"{served.origin}#/runs/d1a1?turn={turn}")
+        assert ATTACKS[turn - 1] in text
+        assert NAMES[turn % 2] in text
 
 
-def test_a_line_of_a_million_letters_is_not_drawn_whole(hostile: Path, guarded: Guarded) -> None:
-    with serving(hostile) as guarded.origin:
-        text = text_at(guarded.page, f"{guarded.origin}#/runs/d1a1?turn={len(ATTACKS) + 1}")
-        assert LONG[:100] in text
-        assert len(text) < len(LONG) / 4
-        guarded.page.get_by_role("link", name="Figures").click()
-        guarded.page.get_by_role("link", name="Figures", exact=True).and_(
-            guarded.page.locator("[aria-current=page]")
-        ).wait_for()
+def test_a_line_of_a_million_letters_is_not_drawn_whole(served: Guarded) -> None:
+    text = text_at(served.page, f"{served.origin}#/runs/d1a1?turn={len(ATTACKS) + 1}")
+    assert LONG[:100] in text
+    assert len(text) < len(LONG) / 4
+    served.page.get_by_role("link", name="Figures").click()
+    figures = served.page.get_by_role("link", name="Figures", exact=True)
+    figures.and_(served.page.locator("[aria-current=page]")).wait_for()
