@@ -174,9 +174,8 @@ def test_a_whole_meeting_comes_back(store: Store) -> None:
     assert store.run("m33t").turns == ROUNDS
     bids = store.steps("m33t", "bid", Bid)
     assert list(bids) == sorted(bids)
-    assert [agent for (round, agent), bid in bids.items() if bid.won and round <= ROUNDS] == [
-        turn.speaker for turn in store.turns("m33t") if turn.speaker is not None
-    ]
+    won = [agent for (round, agent), bid in bids.items() if bid.won and round <= ROUNDS]
+    assert won == [turn.speaker for turn in store.turns("m33t") if turn.speaker is not None]
     assert all(store.prompt(call.prompt).units for call in store.calls("m33t"))
 
 

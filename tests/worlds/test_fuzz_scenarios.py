@@ -22,7 +22,7 @@ from tertulia.worlds.catalog import MEETINGS, extensions_of, list_cases, resolve
 from tertulia.worlds.scenario_file import scenario_schema
 
 fuzzed = settings(
-    max_examples=2000 if settings.default.max_examples >= 2000 else 12,
+    max_examples=2000 if settings.default.max_examples >= 2000 else 20,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -72,6 +72,7 @@ VALUES = (
     "no_such_model",
 )  # fmt: skip
 VALUE = re.compile(r"(?<=[:\-\[,]) [^:,\[\]{}\n]+")
+INSERTED = (b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[2J", b"\xc2\x9b", b"\t", b":", b"\n", b'"')
 ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "utf-8-sig", "latin-1", "cp037", "utf-7")
 
 keys = st.text(max_size=5) | st.sampled_from(FIELDS)
@@ -89,28 +90,20 @@ def damage_bytes(content: bytes, drawn: random.Random) -> bytes:
         first = drawn.randrange(len(content) + 1)
         last = min(len(content), first + drawn.choice((1, 1, 4, 60, 4000)))
         piece = content[first:last]
+        pieces = (
+            bytes(byte ^ 1 << drawn.randrange(8) for byte in piece[:1]) + piece[1:],
+            drawn.randbytes(drawn.choice((1, 3, 50))) + piece,
+            b"",
+            piece * drawn.choice((2, 2, 50)),
+            drawn.choice(INSERTED) + piece,
+        )
         how = drawn.randrange(7)
-        if how == 0:
-            piece = bytes(byte ^ 1 << drawn.randrange(8) for byte in piece[:1]) + piece[1:]
-        elif how == 1:
-            piece = drawn.randbytes(drawn.choice((1, 3, 50))) + piece
-        elif how == 2:
-            piece = b""
-        elif how == 3:
-            piece *= drawn.choice((2, 2, 50))
-        elif how == 4:
-            piece = (
-                drawn.choice((b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[2J", b"\xc2\x9b", b"\t", b":", b"\n", b'"'))
-                + piece
-            )
+        if how < len(pieces):
+            content = content[:first] + pieces[how] + content[last:]
         elif how == 5:
-            content, last = content[:first], first
-            piece = b""
+            content = content[:first]
         elif drawn.random() < 0.2:
-            text = content.decode("utf-8", "replace")
-            content, piece = text.encode(drawn.choice(ENCODINGS), "replace"), b""
-            first = last = len(content)
-        content = content[:first] + piece + content[last:]
+            content = content.decode("utf-8", "replace").encode(drawn.choice(ENCODINGS), "replace")
     return content
 
 
