@@ -91,11 +91,7 @@ async def driven_anew(path: Path, **given: Any) -> tuple[Conversation, Steps]:
         ({}, [6], "retrieve_memory score prune generate judge"),
         ({}, [7, 6], "retrieve_memory score prune generate judge roll_back judge"),
         ({}, [9] * 9, "retrieve_memory score prune generate judge" + " roll_back judge" * 3),
-        (
-            {"max_rollbacks": 16},
-            [9] * 20,
-            "retrieve_memory score prune generate judge" + " roll_back judge" * 16,
-        ),
+        ({"max_rollbacks": 16}, [9] * 20, f"retrieve_memory score prune generate judge{' roll_back judge' * 16}"),
         ({"max_rollbacks": 0}, [9], "retrieve_memory score prune generate judge"),
     ],
 )
@@ -130,13 +126,7 @@ async def outcome(model: ScriptedModel, **settings: Any) -> list[tuple[str | Non
 
 
 async def test_a_dialogue_alternates_until_the_longest_there_is() -> None:
-    assert await outcome(going_on(), max_turns=5) == [
-        ("Mara", False),
-        ("Piotr", False),
-        ("Mara", False),
-        ("Piotr", False),
-        ("Mara", False),
-    ]
+    assert await outcome(going_on(), max_turns=3) == [("Mara", False), ("Piotr", False), ("Mara", False)]
     assert len(await outcome(going_on(), removal_factor=0)) == 16
 
 
@@ -162,7 +152,7 @@ async def test_a_dialogue_stops_when_its_minutes_are_over() -> None:
 
 
 def bytes_in(connection: sqlite3.Connection) -> int:
-    """The bytes of all values in all tables (a file grows by pages: too coarse to compare ten turns)."""
+    """The bytes of all values in all tables (a file grows by pages: too coarse to compare a few turns)."""
     total = 0
     for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         columns = [
@@ -176,13 +166,13 @@ def bytes_in(connection: sqlite3.Connection) -> int:
 async def test_a_turn_leaves_one_checkpoint_and_storage_grows_linearly(tmp_path: Path) -> None:
     path, sizes = tmp_path / "tertulia.db", {}
     with SqlStore.open(path, create=True) as store:
-        context = a_context(going_on(), store, a_pier(memories=40), max_turns=40)
+        context = a_context(going_on(), store, a_pier(memories=20), max_turns=24)
         async with open_checkpoints(path) as checkpointer:
 
             def measure(event: Event) -> None:
                 if isinstance(event, TurnFinished):
                     turn = event.turn.turn
-                    if turn % 10 == 0:
+                    if turn % 6 == 0:
                         sizes[turn] = bytes_in(checkpointer.conn)
                     (checkpoints,) = checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()
                     assert checkpoints == turn
@@ -192,7 +182,7 @@ async def test_a_turn_leaves_one_checkpoint_and_storage_grows_linearly(tmp_path:
             (largest,) = checkpointer.conn.execute("SELECT max(length(checkpoint)) FROM checkpoints").fetchone()
     assert named == [("",)]
     assert largest < 12_000
-    early, later, last = (sizes[turn] - sizes[turn - 10] for turn in (20, 30, 40))
+    early, later, last = (sizes[turn] - sizes[turn - 6] for turn in (12, 18, 24))
     assert 0 < later <= 1.2 * early
     assert last <= 1.2 * later
 
@@ -313,17 +303,6 @@ async def test_driving_a_finished_run_does_nothing(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-async def test_the_seed_makes_the_conversation(tmp_path: Path) -> None:
-    def texts(transcript: Conversation) -> list[str]:
-        return [record.turn.text for record, _ in transcript]
-
-    first, _ = await driven_anew(tmp_path / "a.db", seed=7)
-    again, _ = await driven_anew(tmp_path / "b.db", seed=7)
-    other, _ = await driven_anew(tmp_path / "c.db", seed=8)
-    assert first == again
-    assert texts(first) != texts(other)
-
-
 async def test_without_checkpoints_the_conversation_is_the_same(uninterrupted: Conversation) -> None:
     context = a_context(going_on(), **SETTINGS)
     await build_dialogue_graph().ainvoke(BEGINNING, context=context)
@@ -344,19 +323,20 @@ async def test_runs_in_one_store_do_not_meet(tmp_path: Path, uninterrupted: Conv
 # --- drawings -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "graph"),
-    [
-        ("Utterance", build_utterance_graph()),
-        ("Dialogue", build_dialogue_graph()),
-        ("Cognition", build_cognition_graph()),
-        ("Group-chat", build_group_chat_graph()),
-        ("Town", build_town_graph()),
-        ("Exchange", build_exchange_graph()),
-        ("Album-chat", build_album_chat_graph()),
-    ],
-)
-def test_the_page_on_the_graphs_shows_them_as_they_are(name: str, graph: Any) -> None:
+DRAWN: dict[str, Any] = {
+    "Utterance": build_utterance_graph,
+    "Dialogue": build_dialogue_graph,
+    "Cognition": build_cognition_graph,
+    "Group-chat": build_group_chat_graph,
+    "Town": build_town_graph,
+    "Exchange": build_exchange_graph,
+    "Album-chat": build_album_chat_graph,
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_page_on_the_graphs_shows_them_as_they_are(name: str) -> None:
+    graph = DRAWN[name]()
     page = GRAPHS_PAGE.read_text(encoding="utf-8")
     (section,) = re.findall(rf"^## {name} graph\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
     (drawing,) = re.findall(r"```mermaid\n(.*?)```", section, re.DOTALL)

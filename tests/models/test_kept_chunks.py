@@ -145,16 +145,8 @@ async def test_a_run_killed_after_any_turn_goes_on_as_if_all_had_been_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 256)  # the prompts have thousands of tokens here
-    settings = {
-        "removal_factor": 0.5,
-        "max_turns": 3,
-        "judge": "likelihood",
-        "inconsistency_threshold": 9.0,
-        "max_utterance_tokens": 16,
-        "scoring_responses": 1,
-        "drafts": 2,
-        "context_strength": 1.0,
-    }
+    settings = {"removal_factor": 0.5, "max_turns": 3, "judge": "likelihood", "inconsistency_threshold": 9.0}
+    settings |= {"max_utterance_tokens": 16, "scoring_responses": 1, "drafts": 2, "context_strength": 1.0}
     path, copies = tmp_path / "tertulia.db", []
 
     def copy(event: Event) -> None:
@@ -190,27 +182,24 @@ def _texts(kept: KeptChunks) -> set[str]:
     return {"".join(map(chr, tokens)) for _, tokens in kept}
 
 
+def _kept(room: int, *prompts: str) -> set[str]:
+    """What of prompts is kept, one after the other, where there is room for so many chunks of a token."""
+    kept = KeptChunks(room * _chunk(1).size)
+    for prompt in prompts:
+        kept.keep({key: _chunk(1) for key in _keys(prompt)})
+    return _texts(kept)
+
+
 def test_the_beginning_of_a_prompt_is_kept_longest() -> None:
-    kept = KeptChunks(3 * _chunk(1).size)
-    kept.keep({key: _chunk(1) for key in _keys("abcde")})
-    assert _texts(kept) == {"a", "ab", "abc"}
+    assert _kept(3, "abcde") == {"a", "ab", "abc"}
 
 
 def test_what_was_found_again_outlives_what_was_not() -> None:
-    kept = KeptChunks(4 * _chunk(1).size)
-    kept.keep({key: _chunk(1) for key in _keys("ab")})
-    kept.keep({key: _chunk(1) for key in _keys("ax")})
-    for other in "cdefgh":
-        kept.keep({key: _chunk(1) for key in _keys(other * 2)})
-    assert _texts(kept) == {"a", "h", "hh", "g"}
+    assert _kept(4, "ab", "ax", *(other * 2 for other in "cdefgh")) == {"a", "h", "hh", "g"}
 
 
 def test_what_was_found_again_leaves_room_for_what_is_new() -> None:
-    kept = KeptChunks(4 * _chunk(1).size)
-    for _ in range(2):
-        kept.keep({key: _chunk(1) for key in _keys("abcd")})
-    kept.keep({key: _chunk(1) for key in _keys("x")})
-    assert _texts(kept) == {"a", "ab", "abc", "x"}
+    assert _kept(4, "abcd", "abcd", "x") == {"a", "ab", "abc", "x"}
 
 
 def test_a_chunk_larger_than_the_budget_is_not_kept() -> None:

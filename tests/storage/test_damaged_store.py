@@ -13,7 +13,8 @@ from hypothesis import settings
 from support.scripted import ScriptedModel
 from support.stored import STEPS
 
-from benchmarks.in_process import CommandResult, command
+from benchmarks.in_process import CommandResult, command, write_files
+from benchmarks.replies import DUO, TRIO
 from tertulia.state.errors import StorageError, TertuliaError
 from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore
@@ -22,32 +23,13 @@ from tertulia.storage.store import SqlStore
 FLIPS = 60 if settings.default.max_examples < 2000 else 5000
 PAGE = 4096
 
-DUO = """
-name: pier
-time: 2026-05-06 09:30:00
-participants:
-  - {name: Mara, memories: [Mara sells fish., The ferry is late., The lantern broke in March.]}
-  - {name: Piotr, memories: [Piotr keeps the lighthouse., Mara has a spare lamp.]}
-"""
-TRIO = """
-kind: group_chat
-name: The quay
-description: Three boat owners talk about the broken crane.
-time: 2026-05-06 15:00:00
-participants:
-  - {name: Mara, goals: [get the crane mended], memories: [The crane broke in May.]}
-  - {name: Piotr, descriptions: [Piotr sleeps long.]}
-  - {name: Zoe, descriptions: [Zoe hates silence.]}
-"""
-
 
 class Sound:
     """A whole store: a dialogue, a fork of it, and a meeting that stopped in its third round."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "sound.db"
-        (folder / "duo.yaml").write_text(DUO)
-        (folder / "trio.yaml").write_text(TRIO)
+        write_files(folder, duo=DUO, trio=TRIO)
         how = ("--rehearse", "--json", "--store", self.path)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)  # names and ids are the same in every test, so that every byte has its place
@@ -216,7 +198,7 @@ def test_flipped_bits_in_what_is_searched_are_told(sound: Sound, path: Path) -> 
     drawn = random.Random(2)
     places = [sound.content.find(text) for text in (b"memoryMara sells", b"thoughtIt", b"utterance")]
     for place in places:
-        for at in range(place, place + 12):
+        for at in range(place, place + 12, 2):
             path.write_bytes(flipped(sound.content, at, drawn))
             reported, silent = read_again(path, passages, before)
             assert reported or not silent, silent
