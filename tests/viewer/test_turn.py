@@ -1,7 +1,7 @@
 """How a turn came about, in the page: what λ removes is what the engine removes, candidates, states, cost."""
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -273,21 +273,15 @@ def test_the_state_stands_before_and_after_every_step(page: Page, served: Served
     buttons.nth(place - 1).press("ArrowRight")
     expect(page).to_have_url(f"{served.address}#/runs/{served.meeting}?turn=1&pane=states&node={place + 1}")
     row = page.get_by_role("row", name="speaker")
-    expect(row.get_by_role("cell")).to_have_text(_cells(visits[place], "speaker"))
-
-
-def _cells(visit: Mapping[str, Mapping[str, str]], key: str) -> list[str]:
-    return [visit["before"].get(key, "–"), visit["after"][key]]
+    before, after = (visits[place][when] for when in ("before", "after"))
+    expect(row.get_by_role("cell")).to_have_text([before.get("speaker", "–"), after["speaker"]])
 
 
 def test_the_cost_of_a_turn_is_that_of_its_calls(page: Page, served: Served) -> None:
     with SqlStore.open(served.path) as store:
         calls = store.calls(served.meeting, 1)
     open_turn(page, served.address, served.meeting, 1, "&pane=cost")
-    figures = [
-        len(calls),
-        sum(call.prompt_tokens or 0 for call in calls),
-        sum(call.reply_tokens or 0 for call in calls),
-    ]
+    asked, replied = ((call.prompt_tokens for call in calls), (call.reply_tokens for call in calls))
+    figures = [len(calls), *(sum(count or 0 for count in counts) for counts in (asked, replied))]
     # A rehearsal's seconds say nothing, and are not shown.
     expect(page.locator(".making tfoot .number")).to_have_text([*(f"{figure:,}" for figure in figures), "–"])
