@@ -44,12 +44,9 @@ def drive_shown(
     """Open the models of a run and drive it to its end, each turn printed as it comes.
 
     Args:
-        store: The open store.
-        model: The name of everybody's model.
         opened: Opens the models and returns the run's context.
         as_json: Whether only how it ended is printed, as JSON.
         thoughts: Whether what each agent thought, and the race, is printed under each turn.
-        with_code: The names of models whose own Python code is executed.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.

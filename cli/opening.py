@@ -17,9 +17,6 @@ def open_language_model(
     """Return the language model of that name, in the precision of the parameters.
 
     Args:
-        name: The name.
-        parameters: For their precision.
-        with_code: The names of models whose own Python code is executed.
         is_named: Whether the command names the model, not a store.
 
     Raises:

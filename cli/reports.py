@@ -85,7 +85,6 @@ def report_command(name: str, about: str) -> Callable[..., None]:
 
     Args:
         name: The report's name; `ALL` for all.
-        about: What its help says.
     """
 
     def command(
@@ -147,9 +146,6 @@ def _make(
     """Run what is missing, then write a report, and return what was found; `None` after a dry run.
 
     Args:
-        wanted: What it is made with.
-        report: What is asked.
-        experiment: What is run.
         where: Where trials run; `None` to run nothing.
         dry_run: Whether only what it would take is printed.
     """
@@ -230,9 +226,6 @@ def write_report(
     """Measure an experiment, write its report, print what it says, and return what was found.
 
     Args:
-        wanted: What it is made with.
-        store: Where the experiment lies.
-        report: What is asked.
         experiment: What of it is asked for.
         spent: What running it took, if this command has.
     """

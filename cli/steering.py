@@ -56,8 +56,6 @@ class Wanted:
     """What is asked for.
 
     Attributes:
-        asked: The level.
-        metric: The metric of it.
         trials: The pilot's conversations at each λ.
     """
 
@@ -106,13 +104,7 @@ def steered(
     """Return the settings of a conversation that is steered to a level; where needed, the pilot is run first.
 
     Args:
-        store: The open store.
-        scenario: What is run.
-        chosen: Its parameters by name.
-        wanted: The level, its metric, and the pilot.
-        model: Everybody's model.
         additions: Nodes and mechanisms of the user's own.
-        with_code: The names of models whose own Python code is executed.
         setpoint: The calibration, where there is one already.
 
     Raises:

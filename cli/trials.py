@@ -35,13 +35,10 @@ def run_trials(
     """Run the trials that are missing, and return how far the experiment is then, and how many are new.
 
     Args:
-        store: The open store.
         experiment: Checked.
         way_on: The command that goes on with it.
         named: The models that the command names.
         extensions: Files with nodes and mechanisms that the command names.
-        with_code: The names of models whose own Python code is executed.
-        where: Where they run.
         as_json: Whether how it ended is printed as JSON where it is interrupted.
 
     Raises:

@@ -19,7 +19,6 @@ def open_browser(address: str, is_secret: bool, failed: Callable[[], None]) -> N
     """Open an address in a browser.
 
     Args:
-        address: The address.
         is_secret: Whether other users of the machine may not see it. The arguments of processes are seen by all, so
             that the browser is sent there by a file that only this user can read.
         failed: Called in another thread where no browser can be opened.

@@ -44,7 +44,7 @@ def html_of_run(store: SqlStore, run: str) -> Iterator[str]:
 
     Args:
         store: The open store.
-        run: Its id, the beginning of one, or `@last`.
+        run: An id, the beginning of one, or `@last`.
 
     Raises:
         NotFoundError: There is no such run.

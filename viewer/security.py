@@ -36,7 +36,6 @@ class Guards:
         """Wrap an application.
 
         Args:
-            app: The application.
             token: What every request must have; `None` where none is needed.
         """
         self._app, self._token = app, token

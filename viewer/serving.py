@@ -88,7 +88,6 @@ class PageServer(uvicorn.Server):
         """Prepare the server.
 
         Args:
-            app: Made by `viewer.server.build_app`.
             answers: Called as soon as requests are answered.
         """
         super().__init__(

@@ -31,7 +31,6 @@ class Command:
     Attributes:
         number: It is the so-many-th.
         words: Its arguments, `fork` or `resume` first.
-        process: Its process.
         messages: What it prints to standard error. A file, not a pipe: the run does not depend on who reads it.
     """
 
@@ -69,7 +68,6 @@ class Starter:
         """Note what is started.
 
         Args:
-            store: The store.
             command: The program, and its arguments before `fork` and `resume`.
         """
         self._store, self._command = store, command

@@ -25,10 +25,7 @@ def ask(
     """Return the answers of a model about a run; the model is loaded only where some are missing.
 
     Args:
-        store: The open store.
-        run: The run.
         model: The name of the model; the run's own if `None`.
-        requests: What is asked.
 
     Raises:
         typer.Exit: It was interrupted; what was answered is kept.

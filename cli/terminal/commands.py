@@ -102,7 +102,6 @@ def explain(error: UsageError, help: str | None, given: Mapping[str, Any]) -> No
 
     Args:
         error: The error; its message is changed. One about a file that was given has no example.
-        help: The help of the command.
         given: The values of its parameters, by name.
     """
     message = as_typed(error, given) if isinstance(error, SettingError) else str(error)

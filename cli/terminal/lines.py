@@ -19,9 +19,7 @@ def print_turn(
     A terminal breaks long lines behind the clock; in a pipe a turn is one line.
 
     Args:
-        console: Where to.
         turn: The turn; 0 is how a meeting opened.
-        start: What the run started from.
         silence_s: Length of a recorded silence; not printed where it is not known.
         before: The turn before; without it nobody has come or left.
     """

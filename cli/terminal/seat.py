@@ -27,7 +27,6 @@ class Seat:
         """Take the seat.
 
         Args:
-            start: What the run starts from.
             turns_are_shown: Whether they see every turn anyway; else the last ones are printed with each question.
         """
         self._start, self._turns_are_shown = start, turns_are_shown

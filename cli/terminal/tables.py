@@ -30,7 +30,6 @@ def print_columns(
     """Print a long table to standard output, each row on one line: a hundred times as fast as rich's tables.
 
     Args:
-        headings: Of the columns.
         rows: Texts of any origin.
         right: Headings of the columns that are aligned to the right.
         drop: Headings of columns that a terminal too narrow for all does not show, in this order; empty ones go first.
@@ -74,9 +73,7 @@ def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], 
     """Print a table; columns that do not fit stand in a table below, behind the first column again.
 
     Args:
-        console: Where to.
         headings: Of the columns; one may have several lines.
-        rows: The rows.
         right: Headings of the columns of figures: aligned to the right, and never broken.
     """
     columns = [[Text(heading), *(_text(row.cells[index]) for row in rows)] for index, heading in enumerate(headings)]

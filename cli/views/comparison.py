@@ -36,8 +36,6 @@ def print_comparison(console: Console, compared: RunComparison, figures: dict[st
     """Print how two runs differ; where one turn was compared, every difference path by path.
 
     Args:
-        console: Where to.
-        compared: The comparison.
         figures: How varied the conversations are; empty for none.
     """
     _print_heading(console, compared)

@@ -21,8 +21,6 @@ def print_cost(
     """Print what calls took: a table by agent, one by step, and where it says more one by model.
 
     Args:
-        console: Where to.
-        calls: The calls.
         timed: Whether their time means anything.
         prices: Of the models of which they are known.
     """

@@ -13,14 +13,7 @@ from tertulia.state.text import count, in_words, number, percent
 def print_participation(
     console: Console, start: Start, figures: Participation, published: Participation | None = None
 ) -> None:
-    """Print how everybody took part, with the published figures below those of the run.
-
-    Args:
-        console: Where to.
-        start: What the run started from.
-        figures: Those of the run.
-        published: Those of the paper.
-    """
+    """Print how everybody took part, with the published figures below those of the run."""
     _print_people(console, figures)
     if isinstance(start, Meeting):
         _print_cognition(console, figures, published)

@@ -154,8 +154,6 @@ class ModelAccess:
         """Open a model under the name that the run has for it.
 
         Args:
-            recorded: The name.
-            parameters: Of the run.
             noted: What it was made of when the run started; `None` for one that begins, or that has no adapters.
 
         Raises:
@@ -256,7 +254,6 @@ class Engines:
     """The models of a run.
 
     Attributes:
-        model: Everybody's.
         participant_models: Models that participants have to themselves, by participant.
         embedder: For retrieval, perception and willingness.
         roles: Models that take a role for everybody, by role.

@@ -53,7 +53,6 @@ def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | 
     torch comes first and by itself, so that pip picks the build for this machine.
 
     Args:
-        missing: Distributions.
         needed: Their requirements (see `needed_packages`).
     """
     lines = [needed[name] for name in missing]
@@ -71,8 +70,6 @@ def installation_document(cache: Path, store: StoreAddress, key_of: Callable[[st
     """Return what is installed, the device and precision that models get, and what installs what is missing, as JSON.
 
     Args:
-        cache: Where converted models are kept.
-        store: The store that commands open.
         key_of: Returns the key in an environment variable; the document says only whether there is one.
 
     Raises:

@@ -39,7 +39,6 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
     """Refuse models that, as their names show, can't do what is asked of them, before anything is loaded.
 
     Args:
-        name: The name of everybody's model.
         start: What the run starts from, whose participants may have models to themselves.
         parameters: Of the run; they may name models for roles.
 
@@ -73,7 +72,6 @@ def require_likelihoods(parameters: Parameters, judge: str | None, speaker: str 
     """Refuse parameters that ask of a model that shows only text how likely a text is.
 
     Args:
-        parameters: Of the run.
         judge, speaker, thinker: The names of the models that judge, speak and think, where they show only text.
     """
     for setting, asked, model, instead in (

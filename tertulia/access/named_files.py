@@ -57,7 +57,6 @@ def files_named(
     """Yield the files that an experiment reads.
 
     Args:
-        cases: Its scenarios.
         settings: Its settings: parameters by the setting's name.
         folder: The folder that relative paths start from.
     """
@@ -76,10 +75,8 @@ def require_files(files: Iterable[NamedFile], named_by: str, folder: Path | None
     """Refuse files that only a file names, and the user does not; asks the user, if they can be asked.
 
     Args:
-        files: What would be read.
         named_by: What names it, for the message.
         folder: The folder of what names it, in which relative paths may lead; `None` where it has none.
-        trust: What the user trusts.
 
     Raises:
         TrustError: One is not trusted, and the user, if they can be asked, said no.
@@ -106,8 +103,6 @@ def readable(cases: Iterable[str], store: StoreAddress | str, trust: Trust) -> t
 
     Args:
         cases: What the store names.
-        store: The store.
-        trust: What the user trusts.
     """
     known, allowed, refused = KnownTrust(trust.read()), set[str](), list[str]()
     for case in filter(is_log, cases):

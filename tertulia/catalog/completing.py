@@ -60,7 +60,6 @@ def stored(path: StoreAddress, query: str, last: str | None = None) -> Iterator[
     """Yield what a query finds in a store, the newest first, nothing where it can't be read; and `@last`.
 
     Args:
-        path: The store.
         query: Of a value, and of what is printed beside it.
         last: What `@last` means, if it may be given.
     """

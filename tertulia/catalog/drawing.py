@@ -20,8 +20,6 @@ class Drawing:
     """A graph as Mermaid text.
 
     Attributes:
-        graph: Its name.
-        mermaid: The text.
         nodes: The nodes that were chosen, with the place and the source of each.
     """
 
@@ -78,10 +76,7 @@ def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xra
     """Return the Mermaid text; where a node was chosen its name stands under that of its place.
 
     Args:
-        name: Of the graph.
-        order: Who speaks next in a group.
         chosen: The functions of the nodes that were chosen, by place.
-        named: Their names, by place.
         xray: Whether graphs inside it are drawn too.
     """
     from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph

@@ -19,7 +19,6 @@ class NodeCatalog:
 
     Attributes:
         places: In the order in which the graphs go through them, each with its nodes.
-        mechanisms: The mechanisms.
         problems: Why installed extensions can't be loaded.
     """
 

@@ -31,7 +31,6 @@ def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> No
     """Drive runs side by side, each to its end, in this thread; those that have ended already take no part.
 
     Args:
-        store: The open store.
         runs: All runs of the cohort that have not ended, in its order; they share models by identity.
         emit: Takes the events of all runs: `RunStarted` first and `RunEnded` last of each.
 

@@ -58,7 +58,6 @@ async def drive(
 
     Args:
         context: The run; its id names the thread of checkpoints.
-        checkpointer: Where they are.
         emit: Takes `StepStarted` for each step as it begins, `TurnFinished` once a turn is stored, and `Noted`.
         ask: Asks the person who has the seat, where the run has one, and returns what they answer; `None` from it: they
             leave. Meanwhile the others think.

@@ -21,7 +21,6 @@ def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None
     """Drive a run to its end in this thread, in an event loop of its own.
 
     Args:
-        store: The open store.
         context: Of the run (`tertulia.planning.starting.begin`, `reopen`).
         emit: Takes the events, `RunStarted` first and `RunEnded` last.
         ask: Asks the person who has the seat, where the run has one.

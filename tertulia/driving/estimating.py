@@ -15,7 +15,6 @@ class Estimate:
     """The turns and the calls of a rehearsed plan.
 
     Attributes:
-        turns: How many turns it had.
         calls: The calls of models, in order; their tokens are the stand-in's.
     """
 

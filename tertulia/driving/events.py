@@ -36,8 +36,6 @@ class RunStarted:
     """A run is driven from now on: a new one, or one that goes on.
 
     Attributes:
-        run: Its record.
-        start: What it starts from.
         turns: The turns that it has already.
     """
 
@@ -51,7 +49,6 @@ class StepStarted:
     """A node of the graph is executed.
 
     Attributes:
-        run: The run's id.
         turn: The turn that it belongs to.
         step: The node's name.
         agent: Whose cognition it is part of; empty for nobody's.
@@ -65,12 +62,7 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class TurnFinished:
-    """A turn is stored; a silence is one too.
-
-    Attributes:
-        run: The run's id.
-        turn: The turn.
-    """
+    """A turn is stored; a silence is one too."""
 
     run: str
     turn: Turn
@@ -91,14 +83,7 @@ class Noted:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """A run is no longer driven; how it ended is in the store.
-
-    Attributes:
-        run: The run's id.
-        status: How it ended.
-        turns: How many turns it has.
-        error: What it failed with.
-    """
+    """A run is no longer driven; how it ended is in the store."""
 
     run: str
     status: RunStatus
@@ -126,7 +111,6 @@ class EncounterFinished:
 
     Attributes:
         encounter: Who met, when and where; the run that is their conversation.
-        turns: How many turns that has.
     """
 
     encounter: Encounter
@@ -138,12 +122,8 @@ class SimulationEnded:
     """Days of a town are no longer driven; how they ended is in the store.
 
     Attributes:
-        simulation: The simulation's id.
-        status: How it ended.
         days: How many days have conversations.
         encounters: How many conversations were begun.
-        turns: How many turns they have together.
-        error: What it failed with.
     """
 
     simulation: str

@@ -11,7 +11,6 @@ def note_platform(context: Context, emit: Emit) -> None:
     """Store where a run is computed from here on, if that is not known yet, and say what is other than before.
 
     Args:
-        context: The run.
         emit: Takes `Noted` where it goes on somewhere else: the conversation may then be another one.
     """
     store, run = context.store, context.run

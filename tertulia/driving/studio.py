@@ -72,8 +72,6 @@ def conversation_graph(
     Args:
         kind: A dialogue of two, a meeting, or an album chat.
         config: LangGraph's; `Settings` are read from its `configurable`.
-        store_path: The store.
-        access: What opening models needs.
 
     Raises:
         TertuliaError: A setting is not acceptable.

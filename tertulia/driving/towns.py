@@ -46,10 +46,7 @@ class SimulationPlan:
         name: The town, as it was asked for.
         town: The town, and the memories that its residents begin with.
         parameters: Of every conversation; `auto` settings are still open.
-        days: How many days pass.
         encounters_per_day: How many encounters are drawn for a day; `None` where the town's log has them.
-        model: The name of everybody's model.
-        seed: Of all draws.
         named: Names of models that the user gives.
     """
 
@@ -78,11 +75,8 @@ def plan_simulation(
     Args:
         town: A shipped town, or `ga:FOLDER`.
         settings: Parameters of every conversation, by name.
-        days: How many days pass.
         encounters_per_day: How many encounters are drawn for a day; `None` for the default.
         from_log: Whether people meet when the town's log says so.
-        model: The name of everybody's model.
-        seed: Of all draws.
 
     Raises:
         TertuliaError: There is no such town, or it can't be simulated like that.
@@ -165,9 +159,6 @@ def drive_simulation(store: "SqlStore", simulation: Simulation, engines: Engines
     """Let the days of a town pass to the last; whatever stops them, what they left is kept.
 
     Args:
-        store: The open store.
-        simulation: The simulation.
-        engines: Its models.
         emit: Takes the events, `SimulationStarted` first and `SimulationEnded` last.
 
     Raises:
@@ -261,7 +252,6 @@ async def drive_town(
 
     Args:
         context: The simulation; its id names the thread of checkpoints.
-        checkpointer: Where they are.
         on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
     """
     from tertulia.driving.conversation import forget_behind, states_of

@@ -45,7 +45,6 @@ def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path,
     A file has all runs, but SDialog's has a single one: several go into a folder, each into `RUN.json`.
 
     Args:
-        format: The format.
         runs: The runs, each once.
         out: The file, or for SDialog's dialogues a folder that exists; `-` for standard output.
 
@@ -65,9 +64,7 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
     """Yield the lines of a file of runs.
 
     Args:
-        store: Where the runs are stored.
         runs: The runs; of SDialog's format one.
-        format: The format.
 
     Raises:
         UsageError: Nobody speaks in a run, and the format is one of dialogues.

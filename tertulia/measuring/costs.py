@@ -43,9 +43,6 @@ class CostTable:
 
     Attributes:
         agents: By agent; the empty name is the whole group's.
-        steps: By node.
-        models: By model.
-        total: In all.
     """
 
     agents: Mapping[str, Cost]
@@ -58,8 +55,6 @@ def calls_paid(store: Store, run: RunRecord, turn: int | None = None, agent: str
     """Return the calls that a run itself has made; those before a fork were its parent's.
 
     Args:
-        store: Where the run is stored.
-        run: The run.
         turn: The only turn whose calls are wanted: also one before the fork.
         agent: The only agent whose calls are wanted.
     """
@@ -87,7 +82,6 @@ def cost_document(calls: Sequence[Call], timed: bool = True, prices: Prices = _N
     """Return what calls took as JSON: a row per agent and step, one per model with its price, and the sum.
 
     Args:
-        calls: The calls.
         timed: Whether their time means anything.
         prices: Of the models of which they are known.
     """

@@ -22,8 +22,6 @@ class Measurement:
     """The figures of dialogues, by case.
 
     Attributes:
-        cases: The dialogues.
-        embedder: The name of what embedded them.
         diversity: Similarity, dist-N and length.
         variety: dist-N at equal length, Vendi score, repetition, and how many dialogues the embedder truncates.
         by_index: Diversity at each index; `None` where it was not asked for.
@@ -80,8 +78,6 @@ async def measure_cases(
     """Return the figures of dialogues.
 
     Args:
-        cases: The dialogues.
-        embedder: Embeds them.
         name: The name under which the user knows it.
         store: Where runs among them are stored.
         against: Dialogues of the same cases, against which these are held for their exclusiveness.

@@ -85,14 +85,10 @@ class ScoredPrompt:
     """The attention score of every unit, with all that is needed to compute it again.
 
     Attributes:
-        units: The units, in prompt order.
         scores: By unit, averaged over the responses.
         token_spans: By unit, first and past-the-last token of the prompt.
         input_ids: The tokens of the prompt, as fed to the model.
-        responses: The tokens of each response.
-        model: The model.
         reducer: R of Eq. 1.
-        precision: Precision of the model's weights.
     """
 
     units: tuple[Unit, ...]
@@ -111,7 +107,6 @@ async def score_prompt(
     """Return the attention score of every unit (Eq. 1 of APP), averaged over responses.
 
     Args:
-        units: The prompt.
         responses: What was answered to it; none of them empty (see `check_responses`).
         model: The model whose attention is measured.
         parameters: Reducer and precision.
@@ -220,7 +215,6 @@ def collect(given: Sequence[str], store: Store | None, by: str | None = None) ->
     Args:
         given: Ids of stored runs, files and folders of dialogues, and logs (`ga:FOLDER`, `tidewell:3`), whose dialogues
             are cases by themselves, `SCENARIO, logged`.
-        store: Where the runs are stored; needed where there are any.
         by: As for `collect_cases`.
 
     Raises:
@@ -244,7 +238,6 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
     Args:
         files: Files of dialogues, which name their cases, and of exported runs.
         runs: Ids of stored runs, or `@last`.
-        store: Where the runs are stored.
         by: What runs of a scenario are told apart by: `lambda`, `model`, `scenario`, `seed` or any parameter.
 
     Raises:

@@ -19,7 +19,6 @@ def removal_of_runs(store: Store, runs: Iterable[RunRecord]) -> Removal:
     """Return what was removed from the prompts of all utterances of runs, the mean over prompts.
 
     Args:
-        store: Where the runs are stored.
         runs: The runs, each once.
     """
     return mean_removal(
@@ -33,7 +32,6 @@ def inconsistency_of_runs(store: Store, runs: Iterable[RunRecord]) -> Inconsiste
     """Return how inconsistent first and chosen candidates are with what was removed, the mean over judged utterances.
 
     Args:
-        store: Where the runs are stored.
         runs: The runs, each once, with one kind of judge: ratings and likelihoods have other units.
     """
     return mean_inconsistency(

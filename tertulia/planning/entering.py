@@ -41,12 +41,7 @@ async def enter(graph: Any, config: RunnableConfig, context: Context) -> Dialogu
 
 
 def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueState | GroupState:
-    """Return the state in which a fork begins: its parent's, and for whom it has changed what that changes.
-
-    Args:
-        state: The parent's state at the fork.
-        context: The fork.
-    """
+    """Return the state in which a fork begins: its parent's, and for whom it has changed what that changes."""
     parent = context.store.run(context.run).parent
     assert parent is not None
     before = context.store.start(parent[0])

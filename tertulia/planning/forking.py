@@ -94,17 +94,13 @@ def plan_fork(
     """Return the plan of a fork, checked against its parent.
 
     Args:
-        store: The open store.
-        parent: The run that is forked.
         at: The first turn of its own: it shares turns 1 to `at` − 1.
         settings: Parameters by name, over those of the parent.
         changes: What is changed in what the parent started from.
         model: Another model; what followed from the parent's is chosen anew.
-        seed: Another seed.
         say: What the speaker of turn `at` says instead.
         seat: Whose words a person types from there.
         additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
-        label: What the user calls the fork.
 
     Raises:
         NotFoundError: The parent has not come so far, or it is not known how it stood there.

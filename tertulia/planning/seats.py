@@ -15,7 +15,6 @@ def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Paramet
     Args:
         parameters: They may have a seat themselves.
         seat: What was given for it, if anything: a name, or a first name that only one participant has.
-        start: Who takes part.
 
     Raises:
         NotFoundError: Nobody of that name takes part, or several do.
@@ -37,7 +36,6 @@ def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
 
     Args:
         name: Whose it is, under their name in the scenario.
-        start: Who takes part.
         sim_time_s: The moment from which it would be theirs.
 
     Raises:

@@ -121,7 +121,6 @@ class Additions:
         """Return the nodes and mechanisms of a run that was begun before: those that are named here, or trusted.
 
         Args:
-            run: The run.
             replaced: Names of nodes that it does not have any more; those that were Python objects are not needed.
 
         Raises:
@@ -150,12 +149,8 @@ class RunPlan:
     """A run as it will be begun.
 
     Attributes:
-        start: What it starts from.
         parameters: As they were asked for; `auto` settings are still open.
-        model: The name of everybody's model.
-        seed: Of all draws.
         registry: The nodes and mechanisms that it can have.
-        label: What the user calls it.
         parent: The run, and the turn of it, from which it is forked.
         words: What is said in that turn instead, for a fork that rewrites it.
         named: Names of models that the user gives, not a file.
@@ -192,10 +187,7 @@ def plan_run(
         scenario: A shipped name, a YAML file, or `ga:FOLDER[:CASE]`.
         settings: Parameters by name, over those of the scenario.
         model: The name of everybody's model; `rehearsal` for a stand-in without weights.
-        seed: Of all draws.
-        seat: Whose words a person types.
         additions: Nodes and mechanisms of the user's own; in a meeting everybody may switch on those mechanisms.
-        label: What the user calls the run.
 
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
@@ -358,9 +350,6 @@ def reopen(
     """Return the context in which a run that was begun before is driven on.
 
     Args:
-        store: The open store.
-        run: The run.
-        access: What opening its models needs.
         seat: Whose words a person types, if that is to be checked.
         additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
         model: The same model on other servers, which are asked from now on; `None`: where it was asked before.

@@ -35,8 +35,6 @@ def check_argument(
     """Raise `SettingError` where an argument is given and of another type.
 
     Args:
-        name: The argument.
-        value: Its value.
         kind: What it may be an instance of.
         expected: What it is, for the message: `a label is a text`.
         optional: Whether `None` stands for an argument that is not given.

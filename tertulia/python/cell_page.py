@@ -15,7 +15,6 @@ class CellPage:
     """The page of a run, which a notebook shows below a cell; it is made when it is shown, and needs no server.
 
     Attributes:
-        run: The id of the run.
         height: How high the frame is, in pixels.
     """
 

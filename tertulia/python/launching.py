@@ -46,7 +46,6 @@ class RunLauncher:
     """Plans runs and drives them for Python code; has the store, additions, and access to models.
 
     Attributes:
-        store: The store file.
         additions: Nodes and mechanisms of the user's own.
     """
 

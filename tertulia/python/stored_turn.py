@@ -34,11 +34,7 @@ class TurnUnit:
 
 
 class StoredTurn:
-    """A turn and how it came about.
-
-    Attributes:
-        details: Everything that is stored of it.
-    """
+    """A turn and how it came about."""
 
     def __init__(self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]]) -> None:
         """Wrap what was read, and how it is written as JSON."""

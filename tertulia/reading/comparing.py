@@ -31,8 +31,6 @@ class RunComparison:
     """Two runs beside each other.
 
     Attributes:
-        runs: The two runs, A and B.
-        starts: What they started from.
         turns: All that was said in them; an answer of an album chat stands behind its question.
         comparison: How they differ; of one turn alone where `turn` is set.
         turn: The only turn that was compared.
@@ -74,8 +72,6 @@ def compare(store: Store, a: str, b: str, turn: int | None = None) -> RunCompari
     """Compare two runs of a store, to the last record; ids, lineage and wall-clock times are disregarded.
 
     Args:
-        store: Where they are stored.
-        a, b: Their ids.
         turn: The only turn to compare; 0 is the preparation of a meeting.
 
     Raises:
@@ -113,7 +109,6 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
     """Return how varied each conversation is, and how similar the two are.
 
     Args:
-        compared: The runs.
         embedder: What similarity is measured with; `None`: it is not measured.
     """
     from tertulia.metrics.diversity import (
@@ -179,7 +174,6 @@ def comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Doc
     """Return the comparison as JSON.
 
     Args:
-        compared: The comparison.
         figures: How varied the conversations are (see `diversity`); empty where that was not asked for.
     """
     parting = compared.first_divergence

@@ -51,8 +51,6 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     """Return a row for each day that has begun: encounters, turns, diversity, memories, and what it took.
 
     Args:
-        store: Where the simulation is stored.
-        simulation: The simulation.
         embedder: What similarity is measured with; `None`: it is not measured.
     """
     from tertulia.metrics.diversity import metrics_of_cases
@@ -107,9 +105,7 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
     """Return for each day how conversations at the same encounter differ between simulations.
 
     Args:
-        store: Where the simulations are stored.
         simulations: Two or more.
-        embedder: What similarity is measured with.
 
     Raises:
         UsageError: They have no encounter in common.
@@ -168,12 +164,7 @@ def encounters_document(store: SqlStore, simulation: Simulation) -> Document:
 
 @dataclass(frozen=True)
 class Memories:
-    """The memory stream of a resident.
-
-    Attributes:
-        agent: The resident.
-        stream: The whole stream, in its order.
-    """
+    """The memory stream of a resident."""
 
     agent: str
     stream: Sequence[Remembered]
@@ -198,8 +189,6 @@ def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memori
     """Return what a resident remembers.
 
     Args:
-        store: Where the simulation is stored.
-        simulation: The simulation.
         agent: The resident's name, or a beginning of it.
 
     Raises:

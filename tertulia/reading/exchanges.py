@@ -23,7 +23,6 @@ class RecordedExchange:
     Attributes:
         turn: The turn, whose text is the question.
         exchange: Who met, and about which picture.
-        picture: The picture.
         plan: What the asker wrote when they chose it.
         answer: The answer, as an utterance of who answered.
     """
@@ -120,7 +119,6 @@ class AgentTotals:
     """What somebody did in an album chat.
 
     Attributes:
-        agent: Their name.
         asked, answered: In how many exchanges they asked, and answered.
         words: Of their questions and answers.
         pictures_shown: How many different pictures they asked about.
@@ -138,12 +136,7 @@ class AgentTotals:
 
 
 def totals_of(agent: str, exchanges: Sequence[RecordedExchange]) -> AgentTotals:
-    """Return what somebody did.
-
-    Args:
-        agent: Their name.
-        exchanges: Their exchanges.
-    """
+    """Return what somebody did."""
     from tertulia.metrics.diversity import words
 
     asked = [exchange for exchange in exchanges if exchange.exchange.asker == agent]
@@ -179,9 +172,7 @@ class Journey:
     """How a picture travelled.
 
     Attributes:
-        picture: The picture.
         first_holders: Who had it in their album when the first round began.
-        exchanges: The exchanges about it.
         lost: Who lost it again, by turn.
         holders: Who has it in the end.
         seen_by: By round, how many have seen it by its end: who had it, and who asked or answered about it. Round 0 is

@@ -40,7 +40,6 @@ class RunList:
     """Runs of a store, newest first.
 
     Attributes:
-        runs: The runs.
         simulations: All simulations of the store.
         conversations: By run the simulation whose conversation it is.
         names: By scenario the name that its own file gives it, where that differs.
@@ -119,15 +118,7 @@ def list_runs(
     label: str | None = None,
     limit: int | None = None,
 ) -> RunList:
-    """Return the runs of a store, newest first.
-
-    Args:
-        store: The store.
-        scenario: Only runs of this scenario.
-        status: Only runs of this status.
-        label: Only runs with this label.
-        limit: At most so many.
-    """
+    """Return the runs of a store, newest first."""
     filters: dict[str, Any] = {"scenario": scenario, "status": status, "label": label, "limit": limit}
     runs = store.runs(**{name: value for name, value in filters.items() if value is not None})
     return RunList(
@@ -222,7 +213,6 @@ def plan_removal(store: Any, names: Iterable[str], with_forks: bool = False) -> 
     """Return what goes when runs are removed, without removing anything.
 
     Args:
-        store: The store.
         names: Ids of runs, or `@last`.
         with_forks: Whether forks that were not named go too.
 
@@ -253,7 +243,6 @@ def remove(store: Any, removal: Removal) -> None:
     """Remove runs with all that hangs on them.
 
     Args:
-        store: The store.
         removal: What goes (see `plan_removal`).
 
     Raises:
@@ -269,7 +258,6 @@ def checkpoints_of(store: SqlStore, names: Iterable[str] = ()) -> tuple[dict[str
     """Return the bytes of checkpoints by run that has finished, and the status of each other run that has some.
 
     Args:
-        store: The store.
         names: The only runs that are looked at; none for all.
     """
     named = {store.run(name).run for name in names}

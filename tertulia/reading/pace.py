@@ -16,7 +16,6 @@ class Pace:
     """Why a turn had its λ.
 
     Attributes:
-        reason: In words.
         steering: How it was steered; `None` where a policy decides.
     """
 
@@ -25,13 +24,7 @@ class Pace:
 
 
 def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
-    """Return why a turn had its λ; `None` where all turns have the run's.
-
-    Args:
-        store: Where the run is stored.
-        run: The run.
-        turn: The turn, from 1.
-    """
+    """Return why a turn had its λ; `None` where all turns have the run's."""
     from tertulia.nodes.pace import observations, past_utterances
     from tertulia.nodes.steering import steer
 

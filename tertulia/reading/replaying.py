@@ -15,9 +15,7 @@ def select_turns(turns: Sequence[Turn], first: int | None, last: int | None, run
     """Return the turns from the first to the last that were asked for.
 
     Args:
-        turns: All turns of the run.
         first, last: Their numbers; `None` for the first and the last there are.
-        run: The run.
 
     Raises:
         UsageError: The last comes before the first.

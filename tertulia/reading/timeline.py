@@ -34,9 +34,6 @@ def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = 
     """Return every turn, the opening of a meeting among them, with the thoughts behind it.
 
     Args:
-        store: Where the run is stored.
-        run: Its id.
-        start: What it started from.
         agents: Whose thoughts are returned, whether they wanted to speak or not; empty: those of who spoke, and of who
             was willing.
     """

@@ -17,8 +17,6 @@ def read_visits(
     """Return the executions of nodes in one turn, or in all, each with its turn.
 
     Args:
-        store: Where the run is stored.
-        run: The run.
         turn: The turn; `None` for all of them.
         node: The only node whose executions are wanted.
         agent: The only agent whose executions are wanted: those of their cognition, and of the turns that they speak.

@@ -22,16 +22,12 @@ class TurnDetails:
     """A turn and how it came about.
 
     Attributes:
-        run: The run.
         record: The turn as it is stored.
         prompt: The full prompt; `None` for a silence, and for a turn that was written by hand.
-        candidates: In the order of their attempts.
         removed: Ids of the units that were removed, or would be at `what_if`.
         what_if: λ whose removal is shown instead of the run's own; `None` for the run's own.
-        round: The round, in a group chat.
         agent: The only agent whose cognition is wanted; `None` for everybody's.
         calls: The calls of models that this agent made in the round.
-        exchange: The exchange, in an album chat.
         parts: In an album chat how plan and answer came about, by part.
         pace: Why the turn had its λ, where that is not the same in all.
     """
@@ -101,10 +97,6 @@ def read_turn(
     """Return a turn and how it came about.
 
     Args:
-        store: Where the run is stored.
-        run: The run.
-        start: What it started from.
-        number: The turn, from 1.
         agent: The only agent whose cognition is wanted, with the calls of models that they made.
         removal_factor: λ whose removal is wanted instead of the run's own.
 

@@ -9,9 +9,6 @@ def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, remova
     """Return the ids of the units that another λ would remove in a turn.
 
     Args:
-        run: The run.
-        record: The turn.
-        prompt: Its full prompt.
         removal_factor: λ in [0, 1].
 
     Raises:

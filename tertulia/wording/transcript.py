@@ -49,9 +49,6 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
     """Yield the lines of a transcript.
 
     Args:
-        store: Where the run lies.
-        run: The run.
-        start: What it started from.
         thoughts: Whether who thought what, who wanted to speak and what was removed stands under every turn.
     """
     yield from _heading(run, start)

@@ -65,7 +65,6 @@ def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:
     """Return the arguments that fork a run.
 
     Args:
-        run: Its id.
         at: The first turn of the fork's own.
         settings: Values by parameter name as `--set` takes them, and `seed`.
 

@@ -59,7 +59,6 @@ def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = No
     """Return the document of a path.
 
     Args:
-        store: The open store.
         path: One of those above, each part of it percent-encoded.
         query: What follows the path's question mark.
 

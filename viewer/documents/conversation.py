@@ -74,8 +74,6 @@ def turns_page(store: SqlStore, run: str, after: int = -1) -> Document:
     """Return the turns of a run, each with the bids for it.
 
     Args:
-        store: The open store.
-        run: The run.
         after: Only turns behind this one; -1: all, among them how a meeting opened, as turn 0.
     """
     record = store.run(run)

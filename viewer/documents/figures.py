@@ -46,11 +46,6 @@ def figures_page(store: SqlStore, run: str) -> Document:
 def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callable[[], Embedder]) -> Document:
     """Return how similar the dialogues of runs are, as `metrics` measures those of one case (APP §2).
 
-    Args:
-        store: Where the runs are stored.
-        runs: Two ids or more.
-        open_embedder: Opens what similarity is measured with.
-
     Raises:
         UsageError: There is one run alone, or nobody speaks in one of them.
         TertuliaError: There is no such run, or the embedder can't be opened.

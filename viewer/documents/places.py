@@ -9,7 +9,6 @@ def place_of(store: SqlStore, name: str) -> str:
     """Return the part of the page's address behind its path: `#/runs/k3f9`, or `#/towns/` and a simulation's id.
 
     Args:
-        store: The open store.
         name: The id of a run or a simulation, a unique beginning of it, or `@last` for the newest run.
 
     Raises:
