@@ -16,7 +16,7 @@ from tertulia.reading.comparing import RunComparison, contract_path, settings_th
 from tertulia.state.meeting import Start
 from tertulia.state.text import clean, number
 from tertulia.wording.comparison_phrases import parting_line, sameness, what_differs
-from tertulia.wording.phrases import clock, people_line, settings, silence
+from tertulia.wording.phrases import clock, made_with, people_line, silence
 
 #: Characters of a text, and of any other value, that a table shows.
 _SHOWN = 160
@@ -60,7 +60,7 @@ def print_comparison(console: Console, compared: RunComparison, figures: dict[st
 
 def _print_heading(console: Console, compared: RunComparison) -> None:
     for name, run, start in zip("AB", compared.runs, compared.starts, strict=True):
-        made = [run.scenario, people_line(start), *settings(run), *(["rehearsed"] if run.rehearsed else [])]
+        made = [run.scenario, people_line(start), *made_with(run)]
         parent = [f"forked from {run.parent[0]} at turn {run.parent[1]}"] if run.parent else []
         line = " · ".join([run.run, *made, *parent, f"{run.turns} turns"])
         console.print(Text.assemble((f"{name}  ", _STYLES[name]), plain(line)))

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from tertulia.measuring.dialogues import dialogue_of_run
 from tertulia.measuring.participation import participation_document, read_participation
 from tertulia.reading.exchanges import spoken_turns
-from tertulia.reading.listing import label_of
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import Embedder
@@ -30,7 +29,7 @@ def figures_page(store: SqlStore, run: str) -> Document:
         "run": record.run,
         "kind": record.kind,
         "scenario": record.scenario,
-        "label": label_of(record),
+        "label": record.label,
         "removal_factor": record.parameters.get("removal_factor"),
         "seed": record.seed,
         "people": list(start.names),
