@@ -15,7 +15,7 @@ from tertulia.state.store import Store
 #: By model, what a million tokens read, and a million written, cost.
 Prices = Mapping[str, tuple[float, float]]
 
-_NO_PRICES: Prices = MappingProxyType({})
+NO_PRICES: Prices = MappingProxyType({})
 
 
 def read_prices(given: Iterable[str] | None) -> Prices:
@@ -69,7 +69,7 @@ def price_of(cost: Cost, per_million: tuple[float, float] | None) -> float | Non
     return (cost.prompt_tokens * per_million[0] + cost.reply_tokens * per_million[1]) / 1e6
 
 
-def cost_document(calls: Sequence[Call], timed: bool = True, prices: Prices = _NO_PRICES) -> Document:
+def cost_document(calls: Sequence[Call], timed: bool = True, prices: Prices = NO_PRICES) -> Document:
     """Return the cost of calls as JSON: a row per agent and step, one per model with its price, and the sum.
 
     Args:

@@ -168,7 +168,7 @@ class Run:
             return conversation_document(*opened)
 
     def view(self, height: int = 720) -> CellPage:
-        """Return the page of the run, which a notebook shows in a cell of `height` pixels, without a server and offline.
+        """Return the page of the run, which a notebook shows offline in a cell of `height` pixels.
 
         Raises:
             UsageError: The height is no number of pixels.
@@ -292,7 +292,7 @@ class Run:
         return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
 
     def diff(self, other: "Run") -> "RunComparison":
-        """Return how this run and another differ, to the last record; ids, lineage and wall-clock times are disregarded.
+        """Return how this run and another differ, to the last record; ids, lineage and wall-clock times do not count.
 
         Raises:
             UsageError: They lie in two stores.

@@ -240,7 +240,7 @@ def remove(store: SqlStore, removal: Removal) -> None:
 
 
 def checkpoints_of(store: SqlStore, names: Iterable[str] = ()) -> tuple[dict[str, int], dict[str, RunStatus]]:
-    """Return the checkpoint bytes of finished runs, and the status of other runs with checkpoints; of all or of `names`."""
+    """Return checkpoint bytes by finished run, and the status of other runs with some; of all runs or of `names`."""
     named = {store.run(name).run for name in names}
     sizes = {name: size for name, size in store.checkpoint_sizes().items() if not named or name in named}
     kept: dict[str, RunStatus] = {
