@@ -1,4 +1,4 @@
-"""Figures of runs, for the viewer: diversity, length, removal and participation of one, and how similar several are."""
+"""Figures of runs for the viewer: diversity, length, removal and participation of one, and similarity of several."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ WINDOW = 10
 
 
 def figures_page(store: SqlStore, run: str) -> Document:
-    """Return how varied and how long the utterances of a run are, over all of them and turn by turn."""
+    """Return the diversity and the length of the utterances of a run, over all of them and turn by turn."""
     from tertulia.metrics.diversity import mean
 
     record = store.run(run)
@@ -43,10 +43,10 @@ def figures_page(store: SqlStore, run: str) -> Document:
 
 
 def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callable[[], Embedder]) -> Document:
-    """Return how similar the dialogues of runs are, as `metrics` measures those of one case (APP §2).
+    """Return the similarity of the dialogues of two runs or more, measured like those of one case (APP §2).
 
     Raises:
-        UsageError: There is one run alone, or nobody speaks in one of them.
+        UsageError: There is only one run, or nobody speaks in one of them.
         TertuliaError: There is no such run, or the embedder can't be opened.
     """
     from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine
@@ -82,15 +82,11 @@ def _by_utterance(utterances: list[Turn]) -> Document:
 
 
 def _by_turn(store: SqlStore, record: RunRecord, utterances: list[Turn]) -> Document:
-    """Return rollbacks and removed units of each utterance, as columns; of an album chat, of its questions.
+    """Return rollbacks and removed units of each utterance (in an album chat, question), as columns.
 
     `removed` and `removable` are `None` where nothing was scored.
     """
     summaries = store.summaries(record.run)
     turns = {turn.turn: summaries[turn.turn] for turn in utterances}
-    return {
-        "turn": list(turns),
-        "rollbacks": [summary.rollbacks for summary in turns.values()],
-        "removed": [summary.removed for summary in turns.values()],
-        "removable": [summary.removable for summary in turns.values()],
-    }
+    columns = ("rollbacks", "removed", "removable")
+    return {"turn": list(turns)} | {name: [getattr(turn, name) for turn in turns.values()] for name in columns}
