@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def program() -> None:
-    """Run the command line; Ctrl-C, SIGTERM or a closed terminal stops it as quietly while it is imported or ends."""
+    """Run the command line; a stop signal ends it quietly even while it is imported or ends."""
     heard: list[int] = []
     stopping = [signal.SIGINT, signal.SIGTERM]
     stopping += [signal.SIGHUP] * (signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)  # as nohup asks for
@@ -24,7 +24,7 @@ def program() -> None:
         raise KeyboardInterrupt
 
     def not_lost(error: "UnraisableHookArgs") -> None:
-        if issubclass(error.exc_type, KeyboardInterrupt):  # within what passes no exception on, as compiled code
+        if issubclass(error.exc_type, KeyboardInterrupt):  # raised in code that passes on no exception
             os._exit(130)
         sys.__unraisablehook__(error)
 

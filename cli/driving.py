@@ -1,4 +1,4 @@
-"""Driving a run, shown on the terminal, for `run`, `resume` and `fork`; if it stops, how to go on is printed."""
+"""Drive a run for `run`, `resume` and `fork`, print it, and print how to go on if it stops."""
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tertulia.access.engines import ModelAccess
-from tertulia.cli.environment import model_access, store_path
+from tertulia.cli.environment import model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.seat import Seat
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def exit_when_interrupted() -> Iterator[None]:
-    """Exit with 130 where what is driven inside is interrupted, or left by the person who had a seat."""
+    """Exit with 130 if the code inside is interrupted, or the person in the seat leaves."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, LeftError):
@@ -41,15 +41,13 @@ def drive_shown(
     thoughts: bool,
     with_code: Sequence[str] | None = None,
 ) -> None:
-    """Open the models of a run and drive it to its end, each turn printed as it comes.
+    """Open the models of a run and drive it to its end; print each turn as it comes.
 
     Args:
-        store: The open store.
-        model: The name of everybody's model.
         opened: Opens the models and returns the run's context.
-        as_json: Whether only how it ended is printed, as JSON.
-        thoughts: Whether what each agent thought, and the race, is printed under each turn.
-        with_code: The names of models whose own Python code is executed.
+        as_json: Whether only the ending is printed, as JSON.
+        thoughts: Whether thoughts and the race are printed under each turn.
+        with_code: Models whose own Python code may run.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
@@ -71,19 +69,18 @@ class LiveRun:
     """Prints a run while it is driven."""
 
     def __init__(self, store: SqlStore, context: "Context", line: StatusLine, as_json: bool, thoughts: bool) -> None:
-        """Note what is printed, and how (see `drive_shown`)."""
         self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
         self._before: Turn | None = None  # the turn that was printed last
         self._start, self._silence_s = context.start, context.parameters.silence_s
         self._seat = Seat(self._start, turns_are_shown=not as_json and data().is_terminal)
 
     async def ask(self, invitation: Invitation) -> Answer | None:
-        """Return what the person who has the seat answers."""
+        """Return the answer of the person in the seat."""
         with self._line.pause():
             return await self._seat.ask(invitation)
 
     def event(self, event: Event) -> None:
-        """Print what has happened."""
+        """Print an event."""
         match event:
             case RunStarted() if not self._as_json:
                 self._line.write(lambda: self._print_start(event))
@@ -93,11 +90,9 @@ class LiveRun:
             case TurnFinished() if not self._as_json:
                 self._line.write(lambda: self._print_turn(event.run, event.turn))
             case Noted():
-                self._line.write(lambda: progress().print(plain(f"note: {event.text}", "yellow")))
+                self._line.write(lambda: print_note(event.text))
             case RunEnded():
                 self._line.write(lambda: _print_end(self._store, event, self._as_json))
-            case _:
-                pass
 
     def _print_start(self, started: RunStarted) -> None:
         print_heading(self._start, started.run)
@@ -112,7 +107,7 @@ class LiveRun:
 
 
 def _print_end(store: SqlStore, end: RunEnded, as_json: bool) -> None:
-    """Print the command that goes on where a run did not finish, and how it ended where JSON is asked for."""
+    """Print the command that goes on if a run did not finish, and its ending if JSON is asked for."""
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:
@@ -120,5 +115,5 @@ def _print_end(store: SqlStore, end: RunEnded, as_json: bool) -> None:
 
 
 def store_hint(store: SqlStore) -> str:
-    """Return the option that names the store, where a command would not find it without."""
+    """Return the option that names the store, if a command needs it to find the store."""
     return "" if store.path == store_path(None) else f" --store {shlex.quote(str(store.path))}"

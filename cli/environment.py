@@ -1,4 +1,4 @@
-"""What the environment says: where store, converted models and configuration are, and the keys of remote models."""
+"""What the environment determines: the store, the folders of converted models and configuration, and keys."""
 
 import os
 from collections.abc import Iterable
@@ -25,25 +25,21 @@ def store_path(option: str | None) -> StoreAddress:
 
 
 def former_store_hint(option: str | None) -> str | None:
-    """Return how to read the store under its former name, where only that lies in the current folder."""
+    """Return a hint at the store under its former name, if only that is in the current folder."""
     if store_path(option) != Path(DEFAULT_STORE) or Path(DEFAULT_STORE).exists() or not Path(FORMER_STORE).is_file():
         return None
     return f"{FORMER_STORE}, the default store under its former name, is here; to use it: --store {FORMER_STORE}"
 
 
 def cache_folder() -> Path:
-    """Return where converted models are kept: TERTULIA_CACHE, else `tertulia` in the user's cache folder."""
+    """Return the folder of converted models: TERTULIA_CACHE, else `tertulia` in the user's cache folder."""
     if override := os.environ.get("TERTULIA_CACHE"):
         return Path(override)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tertulia"
 
 
 def user_trust(line: StatusLine | None = None) -> "Trust":
-    """Return what the user trusts: in TERTULIA_CONFIG, else in `tertulia` in the user's folder of configurations.
-
-    Args:
-        line: Asks the user, if they can be asked.
-    """
+    """Return what the user trusts, from TERTULIA_CONFIG or the user's configuration; `line` asks the user."""
     from tertulia.access.trust import Trust, user_configuration
 
     home = os.environ.get("XDG_CONFIG_HOME")
@@ -52,7 +48,7 @@ def user_trust(line: StatusLine | None = None) -> "Trust":
 
 
 def additions(extensions: Iterable[str] | None, scenarios: Iterable[str] = ()) -> "Additions":
-    """Return the extensions that the command names, and what else may be executed; remember the files of scenarios."""
+    """Return the extensions that the command names and the user's trust; remember the files of scenarios."""
     from tertulia.access.named_files import files_named, remember_files
     from tertulia.planning.starting import Additions
 
@@ -73,12 +69,12 @@ def key_of(variable: str | None) -> str | None:
 def model_access(
     line: StatusLine | None = None, named: Iterable[str] = (), with_code: Iterable[str] | None = None
 ) -> "ModelAccess":
-    """Return what opening models needs: where converted models are kept, keys of remote ones, and what is trusted.
+    """Return the access to models of this environment.
 
     Args:
         line: Shows what a model waits for, and asks the user.
-        named: The models that the command names, where no plan has them.
-        with_code: Those whose own Python code is executed.
+        named: Models that the command names, unless a plan has them.
+        with_code: Models whose own Python code may run.
     """
     from tertulia.access.engines import ModelAccess
     from tertulia.models.served.chat_names import PROVIDERS, SERVER_KEY

@@ -11,6 +11,7 @@ import typer
 from tertulia.cli import options
 from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.environment import store_path, user_trust
+from tertulia.cli.opening import open_existing
 from tertulia.cli.reports import (
     EmbedderOption,
     FluencyOption,
@@ -91,7 +92,7 @@ def list_experiments(store: options.StoreOption = None, as_json: options.JsonOpt
     """
     from tertulia.lab.experiments.listing import listed_experiments
 
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         listed = listed_experiments(opened)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "experiments": [found.document() for found in listed]})

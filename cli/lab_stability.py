@@ -6,10 +6,10 @@ import typer
 
 from tertulia.cli import options
 from tertulia.cli.driving import exit_when_interrupted
-from tertulia.cli.environment import model_access, store_path
+from tertulia.cli.environment import model_access
+from tertulia.cli.opening import open_existing
 from tertulia.cli.terminal.output import print_json
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.storage.store import SqlStore
 
 
 def stability(
@@ -24,7 +24,7 @@ def stability(
     """
     from tertulia.lab.stability import measure_stability, stability_document, stability_page
 
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         records = list({run.run: run for run in map(opened.run, runs)}.values())
         with exit_when_interrupted(), status_line("drawing") as line:
             found = measure_stability(opened, records, model_access(line), draws, line.show)

@@ -1,4 +1,4 @@
-"""The values of options as a user wrote them: `--set KEY=VALUE`, prices, a seed, a model."""
+"""Read the values of options: `--set KEY=VALUE`, a seed, a model, the changes of a fork."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -12,21 +12,13 @@ if TYPE_CHECKING:
 
 
 def read_settings(settings: Iterable[str] | None, **options: Any) -> dict[str, Any]:
-    """Return parameters by name: those of `--set`, and over them the options that were given.
-
-    Raises:
-        UsageError: Something is not `KEY=VALUE`.
-    """
+    """Return the parameters of `--set` with the given options over them; `UsageError` if one is not `KEY=VALUE`."""
     chosen: dict[str, Any] = dict(read_pair("--set", setting, "temperature=1.0") for setting in settings or [])
     return chosen | {name: value for name, value in options.items() if value is not None}
 
 
 def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
-    """Return the two sides of `KEY=VALUE`.
-
-    Raises:
-        UsageError: There is no key, or no `=`.
-    """
+    """Return the two sides of `KEY=VALUE`, or raise `UsageError`."""
     name, separator, value = given.partition("=")
     if not separator or not name.strip():
         raise UsageError(f"{option} {given}: write KEY=VALUE, as in {option} {example}")
@@ -34,11 +26,7 @@ def read_pair(option: str, given: str, example: str) -> tuple[str, str]:
 
 
 def read_seed(settings: dict[str, Any], otherwise: int) -> int:
-    """Take `seed` out of the settings and return it; `otherwise` where it is not among them.
-
-    Raises:
-        SettingError: It is not an integer.
-    """
+    """Remove `seed` from the settings and return it, or `otherwise`; `SettingError` if it is not an integer."""
     value = settings.pop("seed", otherwise)
     try:
         return int(value)
@@ -54,11 +42,7 @@ def read_model(model: str | None, rehearse: bool) -> str:
 def read_changes(
     person: Iterable[str] | None, remember: Iterable[str] | None, forget: Iterable[str] | None, mechanisms: str | None
 ) -> "StartChanges":
-    """Return what a fork changes in what its parent started from.
-
-    Raises:
-        UsageError: Something is not `NAME=VALUE`.
-    """
+    """Return the changes of a fork to its parent's start; `UsageError` if one is not `NAME=VALUE`."""
     from tertulia.planning.forking import StartChanges
 
     return StartChanges(

@@ -76,17 +76,9 @@ FluencyOption = Annotated[
     ),
 ]
 
-#: Where reports go if it is not said.
-_FOLDER = Path("reports")
-
 
 def report_command(name: str, about: str) -> Callable[..., None]:
-    """Return the command that makes a report, or all of them.
-
-    Args:
-        name: The report's name; `ALL` for all.
-        about: What its help says.
-    """
+    """Return the command that makes a report, or all of them for `ALL`."""
 
     def command(
         cases: CasesOption = None,
@@ -100,7 +92,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
         side_by_side: CohortOption = None,
         embedder: EmbedderOption = None,
         fluency_model: FluencyOption = None,
-        out: OutOption = _FOLDER,
+        out: OutOption = Path("reports"),
         force: ForceOption = False,
         report_only: ReportOnlyOption = False,
         dry_run: DryRunOption = False,
@@ -144,15 +136,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
 def _make(
     wanted: "Wanted", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
 ) -> "Findings | None":
-    """Run what is missing, then write a report, and return what was found; `None` after a dry run.
-
-    Args:
-        wanted: What it is made with.
-        report: What is asked.
-        experiment: What is run.
-        where: Where trials run; `None` to run nothing.
-        dry_run: Whether only what it would take is printed.
-    """
+    """Run what is missing (nothing without `where`), write a report, and return its findings; none in a dry run."""
     if not dry_run:
         wanted.check_folder(report.name, experiment.name)
     with SqlStore.open(wanted.store, create=where is not None and not dry_run) as opened:
@@ -173,15 +157,15 @@ def _make(
 
 
 def _cpu_s() -> float:
-    """Return the CPU time of this process, and of workers of this machine that have ended."""
+    """Return the CPU time of this process, and of its workers that have ended."""
     return sum(os.times()[:4])
 
 
 def print_missing(store: SqlStore, experiment: "Experiment") -> None:
-    """Tell which conversations of an experiment are missing, and how long they would take.
+    """Print which conversations of an experiment are missing, and how long they would take.
 
     Raises:
-        UsageError: None is finished, so that there is nothing to report.
+        UsageError: None is finished.
     """
     from tertulia.lab.experiments.missing import missing_phrase
     from tertulia.lab.experiments.running import progress_of
@@ -192,12 +176,12 @@ def print_missing(store: SqlStore, experiment: "Experiment") -> None:
     if missing is not None and not reached.with_status("finished"):
         raise UsageError(f"there is nothing to report yet: {missing}; leave out --report-only to run them")
     if missing is not None:
-        progress().print(plain(f"note: {missing}", "yellow"))
+        print_note(missing)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a report is to be made with, and where to."""
+    """How a report is made, and its folder."""
 
     store: StoreAddress
     out: Path
@@ -208,7 +192,7 @@ class Wanted:
     with_code: tuple[str, ...] = ()
 
     def check_folder(self, name: str, experiment: str) -> None:
-        """Refuse a folder that the report can't be written into, before anything is run."""
+        """Refuse a folder into which the report can't be written, before anything is run."""
         from tertulia.lab.pages.page_files import check_report_folder
 
         check_report_folder(self.out / name, name, experiment, self.store, self.force)
@@ -227,14 +211,11 @@ class Wanted:
 def write_report(
     wanted: Wanted, store: SqlStore, report: "Report", experiment: "Experiment", spent: "Spent | None" = None
 ) -> "Findings":
-    """Measure an experiment, write its report, print what it says, and return what was found.
+    """Measure an experiment, write its report, print it, and return its findings.
 
     Args:
-        wanted: What it is made with.
-        store: Where the experiment lies.
-        report: What is asked.
-        experiment: What of it is asked for.
-        spent: What running it took, if this command has.
+        experiment: The requested part of it.
+        spent: What running it took, if this command ran it.
     """
     from tertulia.lab.experiments.results import read_results
     from tertulia.lab.pages.page_files import write_page
@@ -262,7 +243,6 @@ def write_report(
 
 
 def _write_summary(wanted: Wanted, findings: "list[Findings]") -> None:
-    """Write the page of all reports."""
     from tertulia.lab.pages.page_files import write_page
     from tertulia.lab.reports.report_summary import summary_document, summary_page
 

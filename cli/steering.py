@@ -1,14 +1,13 @@
-"""`--diversity`: λ calibrated for a level of diversity, before a conversation is steered to it."""
+"""`--diversity`: calibrate λ for a level of diversity, before a conversation is steered to it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, get_args
 
 import typer
 
 from tertulia.access.named_files import files_named, folder_of_store, require_files
 from tertulia.cli.driving import exit_when_interrupted
-from tertulia.cli.environment import model_access
+from tertulia.cli.environment import model_access, print_note
 from tertulia.cli.opening import open_embedding_model
 from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
@@ -19,7 +18,7 @@ from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import DiversityMetric, Setpoint
 from tertulia.storage.store import SqlStore
 
-_METRICS = ("dist1", "dist2", "dist3", "sim")
+_METRICS: tuple[DiversityMetric, ...] = get_args(DiversityMetric)
 
 DiversityOption = Annotated[
     str | None,
@@ -40,26 +39,15 @@ PilotOption = Annotated[
 
 
 def read_metric(name: str) -> DiversityMetric:
-    """Return the metric of that name.
-
-    Raises:
-        SettingError: There is none.
-    """
+    """Return the metric of that name, or raise `SettingError`."""
     for metric in _METRICS:
         if metric == name:
-            return metric  # type: ignore[return-value]
+            return metric
     raise SettingError("diversity_metric", name, f": it is one of {', '.join(_METRICS)}")
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked for.
-
-    Attributes:
-        asked: The level.
-        metric: The metric of it.
-        trials: The pilot's conversations at each λ.
-    """
+class Wanted(NamedTuple):
+    """The level that is asked for, its metric, and the pilot's conversations at each λ."""
 
     asked: str
     metric: str
@@ -77,10 +65,10 @@ def steered_fork(
 ) -> dict[str, Any]:
     """Return the settings of a fork that is steered to a level (see `steered`).
 
-    A parent that is steered already by this metric has a calibration; that of another is of its scenario.
+    A parent that is steered by this metric has a calibration; else its scenario is calibrated.
 
     Raises:
-        TrustError: The scenario is a file that the store alone names.
+        TrustError: The scenario is a file that only the store names.
     """
     from tertulia.lab.experiments.setpoint import pilot_settings, setpoint_of
 
@@ -103,17 +91,7 @@ def steered(
     with_code: Sequence[str] | None = None,
     setpoint: Setpoint | None = None,
 ) -> dict[str, Any]:
-    """Return the settings of a conversation that is steered to a level; where needed, the pilot is run first.
-
-    Args:
-        store: The open store.
-        scenario: What is run.
-        chosen: Its parameters by name.
-        wanted: The level, its metric, and the pilot.
-        model: Everybody's model.
-        additions: Nodes and mechanisms of the user's own.
-        with_code: The names of models whose own Python code is executed.
-        setpoint: The calibration, where there is one already.
+    """Return the settings of a conversation that is steered to a level; run the pilot first if there is no calibration.
 
     Raises:
         TertuliaError: λ can't be steered there, or no λ gives what is asked for; the message has the range.
@@ -151,21 +129,18 @@ def steered(
 
 
 class PilotProgress:
-    """Shows how far conversations are that are held to calibrate λ."""
+    """Shows the progress of a pilot, of at most so many utterances if that is known."""
 
     def __init__(self, line: StatusLine, utterances: int | None = None) -> None:
-        """Note the line, and how many utterances there are at most, where that is known."""
         self._line, self._spoken = line, 0
         self._of = "" if utterances is None else f" of at most {utterances}"
 
     def event(self, event: Event) -> None:
-        """Show what has happened."""
+        """Show an event."""
         match event:
             case TurnFinished():
                 self._spoken += 1
                 self._line.show(f"calibrating λ: utterance {self._spoken}{self._of}")
             case RunEnded() if event.error is not None:
                 with self._line.pause():
-                    progress().print(plain(f"note: run {event.run} failed: {event.error}", "yellow"))
-            case _:
-                pass
+                    print_note(f"run {event.run} failed: {event.error}")

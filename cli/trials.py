@@ -1,13 +1,14 @@
-"""Running the trials of an experiment for a command, with progress; if they stop, how to go on is printed."""
+"""Run the trials of an experiment for a command, show progress, and print how to go on if they stop."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
 
 from tertulia.access.named_files import remember_files
 from tertulia.cli.driving import exit_when_interrupted
-from tertulia.cli.environment import additions, model_access
+from tertulia.cli.environment import additions, model_access, print_note
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import StatusLine, can_ask, status_line
 from tertulia.cli.where import HERE, Where
@@ -32,17 +33,14 @@ def run_trials(
     where: Where = HERE,
     as_json: bool = False,
 ) -> tuple["Progress", int]:
-    """Run the trials that are missing, and return how far the experiment is then, and how many are new.
+    """Run the missing trials, and return the progress of the experiment and the number of new trials.
 
     Args:
-        store: The open store.
-        experiment: Checked.
         way_on: The command that goes on with it.
         named: The models that the command names.
         extensions: Files with nodes and mechanisms that the command names.
-        with_code: The names of models whose own Python code is executed.
-        where: Where they run.
-        as_json: Whether how it ended is printed as JSON where it is interrupted.
+        with_code: Models whose own Python code may run.
+        as_json: Whether an interruption is printed as JSON.
 
     Raises:
         TertuliaError: The store has another experiment of that name, or a model can't be opened.
@@ -82,11 +80,7 @@ def run_trials(
 
 
 def print_trials(experiment: "Experiment", ran: tuple["Progress", int], as_json: bool) -> None:
-    """Print how an experiment ended.
-
-    Raises:
-        typer.Exit: Trials failed.
-    """
+    """Print the ending of an experiment; exit with 1 if trials are missing."""
     reached, new = ran
     finished = len(reached.with_status("finished"))
     if as_json:
@@ -107,19 +101,15 @@ def _print_problem(line: StatusLine, event: Event) -> None:
     match event:
         case Noted():
             of = f"{event.run}, " if event.run else ""
-            line.write(lambda: progress().print(plain(f"note: {of}{event.text}", "yellow")))
+            line.write(lambda: print_note(f"{of}{event.text}"))
         case RunEnded() if event.status == "failed":
             line.write(lambda: progress().print(plain(f"run {event.run} failed: {event.error}", "yellow")))
-        case _:
-            pass
 
 
 def print_estimate(
     store: SqlStore, experiment: "Experiment", as_json: bool, extensions: Sequence[str] | None = None
 ) -> None:
     """Print what the missing trials of an experiment would take."""
-    from dataclasses import asdict
-
     from tertulia.lab.experiments.estimating import estimate_experiment
     from tertulia.lab.experiments.progress import duration
     from tertulia.lab.experiments.running import progress_of

@@ -1,4 +1,4 @@
-"""Where trials run: `--on`, `--workers` and `--shards`."""
+"""Where trials run: `--on`, `--workers`, `--shards` and `--scorers`."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -55,9 +55,9 @@ class Where:
 
     Attributes:
         on: `local`, `ray`, or `ray:ADDRESS`.
-        workers: How many workers, at most; `None` for what suits.
-        shards: The folder or the address for shards; `None` for the folder beside the store.
-        scorers: How many actors of Ray hold the surrogate for each worker; `None`: the worker does.
+        workers: The most workers; `None`: as suits.
+        shards: The folder or the address for shards; `None`: the folder beside the store.
+        scorers: The number of Ray actors that hold the surrogate for each worker; `None`: the worker does.
     """
 
     on: str = "local"
@@ -66,16 +66,11 @@ class Where:
     scorers: int | None = None
 
     def executor(self, store: SqlStore, access: "ModelAccess", additions: "Additions") -> "Executor":
-        """Return what drives trials there.
-
-        Raises:
-            UsageError: There is no such place, or it has no actors for the surrogate.
-        """
+        """Return the executor of trials; `UsageError` for an unknown place, or one without actors for the surrogate."""
         from tertulia.lab.executors.choosing import executor_of
 
         access = replace(access, scorers=self.scorers or 0)
         return executor_of(self.on, store, access, additions, self.workers, self.shards)
 
 
-#: On this machine, as suits.
 HERE = Where()

@@ -1,4 +1,4 @@
-"""Opening an address in the user's browser, without waiting for it and without its noise."""
+"""Open an address in the user's browser, without waiting for it and without its output."""
 
 import html
 import subprocess
@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-#: After so long the browser has been found, and has read the file through which it gets a token.
+#: After so long the browser has started, and has read the file with the token.
 _OPENED_WITHIN_S = 20
 
 #: In a process of its own: some browsers stay in the foreground, and all of them print.
@@ -19,10 +19,9 @@ def open_browser(address: str, is_secret: bool, failed: Callable[[], None]) -> N
     """Open an address in a browser.
 
     Args:
-        address: The address.
-        is_secret: Whether other users of the machine may not see it. The arguments of processes are seen by all, so
-            that the browser is sent there by a file that only this user can read.
-        failed: Called in another thread where no browser can be opened.
+        is_secret: Whether other users of the machine may not see it. They see the arguments of processes, so the
+            browser is redirected by a file that only this user can read.
+        failed: Called in another thread if no browser can be opened.
     """
     threading.Thread(target=_open, args=(address, is_secret, failed), daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""What changes in the store, told to every open page as server-sent events, from one look at the store for all."""
+"""Changes of the store as server-sent events for all open pages, from one watch of the store."""
 
 import asyncio
 import json
@@ -11,15 +11,14 @@ from tertulia.storage.store import SqlStore
 from tertulia.storage.watching import StoreProgress, Watch
 from tertulia.viewer.store_reader import StoreReader
 
-#: Between two looks at the store; after so long a page connects again; how often a silent connection is kept alive.
+#: Seconds between two looks at the store; when a page connects again; seconds between signs of life.
 _LOOK_EVERY_S, _RECONNECT_AFTER_MS, _HEARTBEAT_S = 0.25, 1000, 15.0
 
 
 class Changes:
-    """The event streams of all pages; the store is looked at only as long as there are any."""
+    """The event streams of all pages; the store is watched only while there are any."""
 
     def __init__(self, reader: StoreReader) -> None:
-        """Note where the store is read."""
         self._reader = reader
         self._watch: tuple[SqlStore, Watch] | None = None
         self._latest: StoreProgress | str | None = None  # a text says why the store can't be read
@@ -28,7 +27,7 @@ class Changes:
         self._is_closed = False
 
     async def events(self, run: str | None) -> AsyncIterator[str]:
-        """Yield how a run stands, at once and whenever it or the list of runs changes.
+        """Yield the state of a run, at once and whenever it or the list of runs changes.
 
         Args:
             run: Its id, a unique beginning of it, or `@last`; `None` for the list alone.

@@ -1,8 +1,8 @@
 """A run as one HTML file: the viewer's page with the documents of the run inside, which opens from disk and offline.
 
-The page is the one that `make viewer` builds into the folder `viewer/built/`; only its files are read here, none of the
-room's code. What the page shows of a run is what the server would answer (`documents.py`), stored so that nothing
-long stands twice (`value_table.py`). A security policy in the head lets nothing but this very script and style act.
+The page is the one that `make viewer` builds into `viewer/built/`. Its documents are what the server would answer
+(`documents/by_path.py`), with long values shared (`documents/value_table.py`). A security policy in the head allows
+only this script and style.
 """
 
 import re
@@ -23,16 +23,16 @@ from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import READERS, document_at
 from tertulia.viewer.documents.value_table import ValueTable, packed
 
-#: Characters of compressed documents up to which the states of all turns are among them.
+#: The states of all turns are included up to so many characters of compressed documents.
 WITH_STATES_AT_MOST = 4_000_000
 
-#: What a page is built of; there is one file of each.
+#: The files of a page.
 _BUILT = ("index.html", "viewer.js", "viewer.css")
 _SCRIPT = re.compile(r"\s*<script\b[^>]*\bsrc=[^>]*></script>")
 _STYLE = re.compile(r'\s*<link\b[^>]*\brel="stylesheet"[^>]*>')
 _TITLE = re.compile(r"<title>[^<]*</title>")
 
-#: What would end a script in HTML, or change how its end is found; inside of JavaScript's strings it can be escaped.
+#: What would end a script in HTML, or change how its end is found; it can be escaped in JavaScript's strings.
 _ENDS_SCRIPT = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
 _ENDS_STYLE = re.compile(r"</(?=style)", re.IGNORECASE)
 
@@ -44,7 +44,7 @@ def html_of_run(store: SqlStore, run: str) -> Iterator[str]:
 
     Args:
         store: The open store.
-        run: Its id, the beginning of one, or `@last`.
+        run: An id, the beginning of one, or `@last`.
 
     Raises:
         NotFoundError: There is no such run.
@@ -68,14 +68,14 @@ def html_of_run(store: SqlStore, run: str) -> Iterator[str]:
 
 
 class BuiltPage(NamedTuple):
-    """The built front end, safe to stand inside of HTML."""
+    """The built front end, safe inside HTML."""
 
     html: str
     script: str
     style: str
 
     def before(self, title: str) -> Iterator[str]:
-        """Yield the lines up to where the documents stand."""
+        """Yield the lines before the documents."""
         policy = (
             f"default-src 'none'; script-src '{_source_hash(self.script)}'; style-src '{_source_hash(self.style)}'; "
             "img-src data:; base-uri 'none'; form-action 'none'"
@@ -86,17 +86,13 @@ class BuiltPage(NamedTuple):
         yield html.replace("</head>", f"  <style>{self.style}</style>\n  </head>", 1).rstrip()
 
     def after(self) -> Iterator[str]:
-        """Yield the lines behind the documents."""
+        """Yield the lines after the documents."""
         yield f'<script type="module">{self.script}</script>'
         yield f"</body>{self.html.partition('</body>')[2].rstrip()}"
 
 
 def built_page() -> BuiltPage:
-    """Return the front end that is shipped with the program.
-
-    Raises:
-        UsageError: It is not there, as in a checkout in which it was never built.
-    """
+    """Return the shipped front end, or raise `UsageError` in a checkout in which it was never built."""
     folder = files("tertulia.viewer") / "built"
     try:
         html, script, style = ((folder / name).read_text(encoding="utf-8") for name in _BUILT)
@@ -111,7 +107,7 @@ def _source_hash(text: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    """Return a text as HTML shows it, without what is not printable."""
+    """Return a text escaped for HTML, without unprintable characters."""
     printable = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
     return escape(printable)
 
@@ -153,7 +149,7 @@ def _collect(store: SqlStore, run: RunRecord) -> Documents:
 
 
 def _document(store: SqlStore, run: RunRecord, path: str) -> Document:
-    """Return a document without what concerns other runs, or the machine: a file is for somebody else."""
+    """Return a document without other runs and the store's name: a file is for somebody else."""
     document = document_at(store, path)
     if path.endswith("/actions"):
         return document | {"store": []}
@@ -163,7 +159,7 @@ def _document(store: SqlStore, run: RunRecord, path: str) -> Document:
 
 
 def _without_others(document: Document, run: str) -> Document:
-    """Return a document without the forks of the run, and without scores that other runs have of its prompts."""
+    """Return a document without the forks of the run, and without other runs' scores of its prompts."""
     document = dict(document)
     if "forks" in document:
         document |= {"forks": [], "more_forks": 0}
@@ -177,8 +173,7 @@ def _without_others(document: Document, run: str) -> Document:
 def _paths(store: SqlStore, run: RunRecord, patterns: list[str]) -> Iterator[str]:
     """Yield the paths of a run's documents; the first ones are read when the page opens."""
     filled = {"turns": [str(turn.turn) for turn in store.turns(run.run)], "agents": list(store.start(run.run).names)}
-    ranked = sorted(patterns, key=lambda pattern: pattern.count("*"))
-    for pattern in ranked:
+    for pattern in sorted(patterns, key=lambda pattern: pattern.count("*")):
         first, *rest = pattern.split("/")
         if first != "runs":
             continue

@@ -1,9 +1,9 @@
-"""What is refused before anything is answered, and the headers of every answer (SECURITY.md).
+"""The requests that are refused before anything is answered, and the headers of every answer (SECURITY.md).
 
 The server listens on the loopback, which any page of any site can reach through the browser of the same machine. Four
-guards keep such pages out: the host name (a site that lets its own name resolve to the loopback), the origin, what the
-browser says of where a request comes from, and, where it is asked for, a token. The token stands in addresses and never
-in a cookie: browsers send the cookies of a host to all of its ports, so any other local server would receive it.
+guards keep such pages out: the host name (a site may let its own name resolve to the loopback), the origin, what the
+browser says about the source of a request, and an optional token. The token is in addresses, never in a cookie:
+browsers send the cookies of a host to all of its ports, so any other local server would receive it.
 """
 
 import hmac
@@ -30,15 +30,10 @@ _NO_TOKEN = "This address lacks the token. Open the address that `tertulia view`
 
 
 class Guards:
-    """Refuses requests of other sites and those without the token; what it lets through has the headers too."""
+    """Refuses requests of other sites and without the token, and adds the headers to all answers."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
-        """Wrap an application.
-
-        Args:
-            app: The application.
-            token: What every request must have; `None` where none is needed.
-        """
+        """Wrap an application; `token` is what every request must have, if any."""
         self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,7 +52,7 @@ class Guards:
         await answer(scope, receive, send_guarded)
 
     def _problem(self, scope: Scope) -> str | None:
-        """Return why a request is refused; `None` where it is not."""
+        """Return why a request is refused; `None` if it is not."""
         headers = Headers(scope=scope)
         hosts = [host.lower() for host in headers.getlist("host")]
         if len(hosts) != 1 or hosts[0] not in _hosts(scope):
@@ -72,7 +67,7 @@ class Guards:
 
 
 def refusal(scope: Scope, problem: str, status: int = 403) -> Response:
-    """Return an answer that says what is wrong: to scripts as JSON, to people as text."""
+    """Return an answer with the problem: to scripts as JSON, to people as text."""
     if scope["path"].startswith("/api/"):
         return JSONResponse({"error": problem}, status)
     return PlainTextResponse(problem, status)
@@ -85,7 +80,7 @@ def _hosts(scope: Scope) -> list[str]:
 
 
 def _opens_the_page(scope: Scope, headers: Headers) -> bool:
-    """Return whether a link was followed to the page itself, in a window of its own; it shows nothing to others."""
+    """Return whether a request opens the page itself in a window of its own, which other sites can't read."""
     return (
         scope["method"] == "GET"
         and scope["path"] == "/"

@@ -31,10 +31,9 @@ from tertulia.viewer.store_reader import StoreReader
 BUILT = Path(__file__).parent / "built"
 FILES = {"index.html": "text/html", "viewer.js": "text/javascript", "viewer.css": "text/css"}
 
-#: Answers of so many bytes and more are compressed, quickly: on the loopback that gains little, through a tunnel much.
+#: Answers of so many bytes and more are compressed quickly, which helps through a tunnel.
 _COMPRESSED_FROM_BYTES, _COMPRESSION_LEVEL = 100_000, 1
 
-#: What a request to start a command may have at most.
 _LARGEST_REQUEST_BYTES = 16_384
 
 _UNEXPECTED = "the viewer failed to answer; the terminal of `tertulia view` says why"
@@ -49,11 +48,10 @@ def build_app(
     """Return the application over a store file; `app.state.close()` ends what it has open.
 
     Args:
-        store: The store file; it may be missing until somebody makes it.
-        token: What every request must have; `None` where none is needed.
-        command: The program and arguments before `fork` and `resume`, which the page may then start; `None` where it
-            may start nothing.
-        open_embedder: Opens what the similarity of runs is measured with, once it is asked for; `None`: it is not.
+        store: May be missing until somebody makes it.
+        token: What every request must have; `None`: nothing.
+        command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
+        open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
 
     Raises:
         ValueError: Commands may be started, but no token is needed.
@@ -82,7 +80,7 @@ def build_app(
 
 
 class Pages:
-    """The answers."""
+    """The handlers of requests (see `build_app`)."""
 
     def __init__(
         self,
@@ -91,7 +89,6 @@ class Pages:
         starter: Starter | None,
         open_embedder: Callable[[], Embedder] | None,
     ) -> None:
-        """Prepare them (see `build_app`)."""
         self._reader = StoreReader(store)
         self._measurer = StoreReader(store)  # beside the other, which need not wait for a model
         self._open_embedder = open_embedder and cache(open_embedder)
@@ -168,7 +165,7 @@ class Pages:
 
 
 def json_text(document: dict[str, Any]) -> str:
-    """Return a document as JSON that any browser reads: half a surrogate pair is escaped, what is no number is null."""
+    """Return a document as JSON that any browser reads: halves of surrogate pairs are escaped, NaN is null."""
     try:
         return json.dumps(document, allow_nan=False, separators=(",", ":"))
     except ValueError:

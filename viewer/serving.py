@@ -1,4 +1,4 @@
-"""A port of the loopback, and the server that answers at it until it is stopped."""
+"""A port of the loopback, and the server that answers there until it is stopped."""
 
 import asyncio
 import errno
@@ -16,13 +16,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tertulia.state.errors import UsageError
 
-#: How many ports are tried where the first is in use.
+#: How many ports are tried if the first is in use.
 _TRIED = 100
 
 #: How long an answer may still take when the server is stopped.
 _END_WITHIN_S = 1
 
-#: How long a connection may take to send a whole request: a part of one would hold it for ever, with an open file.
+#: The time for a whole request; a partial one would hold its connection, and an open file, for ever.
 REQUEST_WITHIN_S = 10
 
 
@@ -49,7 +49,7 @@ def listen(port: int) -> socket.socket:
 
 
 class _TimedProtocol(H11Protocol):
-    """A connection that is closed where no whole request comes in time, however slowly it drips."""
+    """A connection that is closed if no whole request comes in time."""
 
     _waiting: asyncio.TimerHandle | None = None
 
@@ -82,15 +82,10 @@ class _TimedProtocol(H11Protocol):
 
 
 class PageServer(uvicorn.Server):
-    """The server of an application; what the application has open ends with it, event streams first."""
+    """The server of an application; it closes what the application has open, event streams first."""
 
     def __init__(self, app: Starlette, answers: Callable[[], None] | None = None) -> None:
-        """Prepare the server.
-
-        Args:
-            app: Made by `viewer.server.build_app`.
-            answers: Called as soon as requests are answered.
-        """
+        """Prepare the server; `answers` is called as soon as requests are answered."""
         super().__init__(
             uvicorn.Config(
                 app,
@@ -121,7 +116,7 @@ class PageServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """End the server where Ctrl-C, SIGTERM or a closed terminal asks for it, and then raise `KeyboardInterrupt`."""
+        """End the server on Ctrl-C, SIGTERM or a closed terminal, and then raise `KeyboardInterrupt`."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -1,4 +1,4 @@
-"""The commands that the page has started: forks, and runs that go on; each a process of its own."""
+"""Commands that the page starts, each in a process of its own: `fork` and `resume`."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.actions import fork_words, resume_words
 
-#: How many commands may go on at once, and the last lines that are shown of each.
+#: The most commands at once, and the lines and bytes of the output of each that are shown and read.
 _AT_ONCE, _LINES, _READ_BYTES = 4, 12, 20_000
 
 #: The line by which a command says which run it drives (cli/driving.py).
@@ -29,10 +29,9 @@ class Command:
     """A command that was started.
 
     Attributes:
-        number: It is the so-many-th.
+        number: Counted from 1.
         words: Its arguments, `fork` or `resume` first.
-        process: Its process.
-        messages: What it prints to standard error. A file, not a pipe: the run does not depend on who reads it.
+        messages: Its standard error. A file, not a pipe: the run does not depend on a reader.
     """
 
     number: int
@@ -42,11 +41,11 @@ class Command:
 
     @property
     def is_running(self) -> bool:
-        """Whether it goes on."""
+        """Whether it has not ended."""
         return self.process.poll() is None
 
     def document(self) -> dict[str, Any]:
-        """Return how it stands, as JSON: `run` is `None` until it is known, and `exit_code` until it has ended."""
+        """Return its state as JSON: `run` is `None` until it is known, and `exit_code` until it has ended."""
         self.messages.seek(0)
         beginning = self.messages.read(_READ_BYTES)
         end = self.messages.seek(0, 2)
@@ -66,12 +65,7 @@ class Starter:
     """Starts `fork` and `resume` for the page, and interrupts them when the server ends."""
 
     def __init__(self, store: StoreAddress, command: Sequence[str]) -> None:
-        """Note what is started.
-
-        Args:
-            store: The store.
-            command: The program, and its arguments before `fork` and `resume`.
-        """
+        """Note the store, and the program with its arguments before `fork` and `resume`."""
         self._store, self._command = store, command
         self.commands: list[Command] = []
 
@@ -79,8 +73,8 @@ class Starter:
         """Return the arguments of a command that the page asks for.
 
         Raises:
-            TertuliaError: It asks for something else than `{"action": "fork", "run": …, "at": …, "settings": {…}}` or
-                `{"action": "resume", "run": …}`, or for a run or a parameter that there is not.
+            TertuliaError: The body is neither `{"action": "fork", "run": …, "at": …, "settings": {…}}` nor
+                `{"action": "resume", "run": …}`, or there is no such run or parameter.
         """
         try:
             asked = json.loads(body)
@@ -115,7 +109,7 @@ class Starter:
         return self.commands[-1]
 
     def close(self) -> None:
-        """Interrupt what goes on, and say that it can be resumed."""
+        """Interrupt the running commands, and print how to resume them."""
         running = [command for command in self.commands if command.is_running]
         for command in running:
             with suppress(ProcessLookupError):

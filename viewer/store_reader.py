@@ -1,4 +1,4 @@
-"""The store, read in a thread of its own that keeps it open, and opens it anew where its file was made or replaced."""
+"""Read the store in a thread that keeps it open, and reopens it when its file was made or replaced."""
 
 import asyncio
 import os
@@ -14,19 +14,18 @@ from tertulia.storage.store import SqlStore
 
 Result = TypeVar("Result")
 
-#: How long the end of the thread is waited for; it may be in the middle of a long document.
+#: How long the end of the thread is waited for; it may be reading a long document.
 _END_WITHIN_S = 0.5
 
 
 class StoreReader:
     """A store that is read for many requests, one after the other.
 
-    SQLite's connections belong to the thread that made them. The thread is a daemon: the process does not wait for a
-    document that nobody wants any more.
+    SQLite's connections belong to the thread that made them. The thread is a daemon: the process does not wait for an
+    unwanted document. A missing file is an empty store.
     """
 
     def __init__(self, path: StoreAddress) -> None:
-        """Note the store, whose file may be missing: it is empty until somebody makes it."""
         self.path = path
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -37,7 +36,7 @@ class StoreReader:
         """Return what a function reads from the store.
 
         Raises:
-            StorageError: The store can't be read; it is opened anew next time.
+            StorageError: The store can't be read; it is reopened next time.
         """
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="store", daemon=True)
@@ -73,7 +72,7 @@ class StoreReader:
         self._close()
 
     def _opened(self) -> SqlStore:
-        """Return the store, opened anew where its file is another one."""
+        """Return the store, reopened if its file is another one."""
         file = self._identity()
         if self._store is None or file != self._file:
             self._close()

@@ -4,14 +4,12 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
-from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.opening import open_embedding_model, open_existing
 from tertulia.cli.options import JsonOption, RunArgument, StoreOption
 from tertulia.cli.terminal.asking import ask
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.reading.exchanges import check_is_no_album_chat
-from tertulia.storage.store import SqlStore
 
 _PROTOTYPES = "prototypes"
 
@@ -38,7 +36,7 @@ def behaviour(
     from tertulia.lab.annotations.behaviour_report import behaviour_document, behaviour_report
     from tertulia.lab.annotations.speech_acts import acts_by_model, speech_act_requests
 
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         record = opened.run(run)
         check_is_no_album_chat(record, "behaviour")
         turns = opened.turns(record.run)

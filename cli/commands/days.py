@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tertulia.cli.environment import store_path
-from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.opening import open_embedding_model, open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_simulation
 from tertulia.cli.terminal.output import data, plain, print_json
@@ -33,14 +32,8 @@ from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 
 #: Figures of diversity by heading: their names, and the digits that are shown.
-_FIGURES = {
-    "sim": ("sim", 3),
-    "dist-1": ("dist1", 3),
-    "dist-2": ("dist2", 3),
-    "dist-3": ("dist3", 3),
-    "len": ("len", 1),
-}
-#: Columns of the table of days before the figures of diversity, and behind them, by heading.
+_FIGURES = {"sim": ("sim", 3), **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3)}, "len": ("len", 1)}
+#: Columns of the table of days before and after the figures of diversity, by heading.
 _BEFORE = {"day": "day", "date": "date", "met": "encounters", "turns": "turns"}
 _BEHIND = {"memories": "memories", "reflected": "reflections", "calls": "calls"}
 
@@ -79,7 +72,7 @@ def days(
     about_one = "--agent" if agent is not None else "--encounters" if encounters else None
     if about_one and len(simulation or ()) != 1:
         raise UsageError(f"{about_one} is about one simulation; name one, or @last")
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         chosen = list({known.simulation: known for known in map(opened.simulations.get, simulation or ())}.values())
         if not chosen:
             _list(opened.simulations.all(), as_json)
@@ -150,9 +143,8 @@ def _show_trials(store: SqlStore, simulations: Sequence[Simulation], embedder: s
     cells = [Row((str(row["day"]), str(row["encounters"]), *_figures(row))) for row in rows]
     print_table(console, headings, cells, right=headings)
     console.print()
-    console.print(
-        plain("each figure is over the conversations of one encounter, averaged over a day's encounters", "dim")
-    )
+    note = "each figure is over the conversations of one encounter, averaged over a day's encounters"
+    console.print(plain(note, "dim"))
 
 
 def _figures(row: dict[str, Any]) -> list[str]:

@@ -4,15 +4,14 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
-from tertulia.cli.opening import open_embedding_model
+from tertulia.cli.opening import open_embedding_model, open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
-from tertulia.cli.terminal.output import data, print_json
+from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.cli.views.comparison import print_comparison, print_sameness
+from tertulia.cli.views.comparison import print_comparison
 from tertulia.reading.comparing import compare, comparison_document, diversity
-from tertulia.storage.store import SqlStore
+from tertulia.wording.comparison_phrases import sameness
 
 
 def diff(
@@ -34,7 +33,7 @@ def diff(
 
     Example: tertulia diff k3f9 @last --exit-code
     """
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         compared = compare(opened, a, b, turn)
     figures = {}
     if turn is None:
@@ -44,7 +43,7 @@ def diff(
     if as_json:
         print_json(comparison_document(compared, figures))
     elif compared.is_same:
-        print_sameness(data(), compared)
+        data().print(plain(sameness(compared)))
     else:
         print_comparison(data(), compared, figures)
     if exit_code and not compared.is_same:

@@ -31,7 +31,7 @@ def _print_report(report: dict[str, Any]) -> None:
         table.add_row(name, plain(value))
     data().print(table)
     if report["install"] is None:
-        data().print(plain("everything is there"))
+        data().print("everything is there")
     else:
-        data().print(plain("something is missing; this installs it:"))
+        data().print("something is missing; this installs it:")
         data().print(plain(report["install"]), soft_wrap=True)

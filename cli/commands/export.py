@@ -110,11 +110,7 @@ def _check(
     as_json: bool,
     runs: int,
 ) -> None:
-    """Refuse what can't be written, before anything is.
-
-    Raises:
-        UsageError: No file is named, or one that can't be it; or the page is not built.
-    """
+    """Raise `UsageError` if no file is named, a file can't be written, or the page is not built."""
     options = {f"--{name}": file for name, file in named.items() if file is not None}
     files = [*options.values(), *others]
     if not files:

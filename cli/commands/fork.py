@@ -7,9 +7,9 @@ import typer
 
 from tertulia.cli import options, steering
 from tertulia.cli.driving import drive_shown
-from tertulia.cli.environment import additions, store_path
+from tertulia.cli.environment import additions
+from tertulia.cli.opening import open_existing
 from tertulia.cli.option_values import read_changes, read_seed, read_settings
-from tertulia.storage.store import SqlStore
 
 AtOption = Annotated[int, typer.Option(metavar="N", help="Keep turns 1 to N-1, and go on from there.")]
 LambdaFromHereOption = Annotated[
@@ -77,7 +77,7 @@ def fork(
 
     chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, order=order)
     changes = read_changes(person, remember, forget, mechanisms)
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         parent = opened.run(run)
         seed, added = read_seed(chosen, parent.seed), additions(extension)
         if diversity is not None:

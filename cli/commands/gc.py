@@ -4,14 +4,13 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.reading.listing import checkpoints_of
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import counted
-from tertulia.storage.store import SqlStore
 
 _LOST = (
     "LangGraph's own tools can then no longer step through these runs (get_state_history, langgraph dev). show, "
@@ -34,7 +33,7 @@ def gc(
 
     Example: tertulia gc --yes
     """
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         dropped, kept = checkpoints_of(opened, run or [])
         if yes and dropped:
             opened.drop_checkpoints(dropped)

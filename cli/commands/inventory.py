@@ -4,13 +4,12 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, PaperOption, RunsArgument, StoreOption
 from tertulia.cli.terminal.asking import ask
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.reading.exchanges import check_is_no_album_chat
 from tertulia.state.errors import UsageError
-from tertulia.storage.store import SqlStore
 
 _REHEARSAL = "rehearsal"
 
@@ -37,7 +36,7 @@ def inventory(
 
     if rehearse and model is not None:
         raise UsageError(f"--rehearse and --model {model}: give one of them")
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         records = list({record.run: record for record in map(opened.run, runs)}.values())
         for record in records:
             check_is_no_album_chat(record, "inventory")

@@ -7,7 +7,7 @@ import typer
 
 from tertulia.cli import experiments, options
 from tertulia.cli.driving import exit_when_interrupted, store_hint
-from tertulia.cli.environment import model_access, store_path, user_trust
+from tertulia.cli.environment import model_access, print_note, store_path, user_trust
 from tertulia.cli.lab_setpoint import setpoint
 from tertulia.cli.lab_stability import stability
 from tertulia.cli.opening import open_embedding_model
@@ -84,7 +84,7 @@ def album(
 
 
 def _show(store: SqlStore, line: StatusLine, event: Event) -> None:
-    """Show how far the runs are, and how to go on with one that stopped."""
+    """Show the progress of the runs, and how to go on with one that stopped."""
     match event:
         case RunStarted():
             with line.pause():
@@ -93,12 +93,10 @@ def _show(store: SqlStore, line: StatusLine, event: Event) -> None:
             line.show(f"turn {event.turn}: {event.agent}")
         case Noted():
             with line.pause():
-                progress().print(plain(f"note: {event.text}", "yellow"))
+                print_note(event.text)
         case RunEnded() if event.status != "finished":
             with line.pause():
                 progress().print(plain(f"to go on: tertulia {event.way_on}{store_hint(store)}"))
-        case _:
-            pass
 
 
 def resume(

@@ -14,6 +14,7 @@ from tertulia.cli.terminal.status_line import StatusLine
 from tertulia.files.merging import MergedSource, merge_stores
 from tertulia.files.shard_files import is_address, shown
 from tertulia.lab.experiments.experiment import agree_to_growth, joined_definitions
+from tertulia.reading.documents import fields_of
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
 from tertulia.state.text import counted
@@ -57,14 +58,8 @@ def merge(
     with SqlStore.open(address, create=False) as target:
         runs = target.file.rows("SELECT count(*) AS runs FROM runs")[0]["runs"]
     if as_json:
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "into": str(address),
-                "sources": [_document(source) for source in merged],
-                "runs": runs,
-            }
-        )
+        documents = [_document(source) for source in merged]
+        print_json({"schema_version": SCHEMA_VERSION, "into": str(address), "sources": documents, "runs": runs})
     else:
         data().print(plain(f"{address} has {counted(runs, 'run')}"))
     if any(source.merged.refused for source in merged):
@@ -80,7 +75,6 @@ _REFUSED = (
 
 
 def _print(source: MergedSource) -> None:
-    """Say what came of a source."""
     if source.error is not None:
         progress().print(plain(f"error: {source.source}: {source.error}"))
         return
@@ -93,12 +87,5 @@ def _print(source: MergedSource) -> None:
 
 
 def _document(source: MergedSource) -> dict[str, object]:
-    merged = source.merged
-    return {
-        "source": source.source,
-        "added": merged.added,
-        "continued": merged.continued,
-        "unchanged": merged.unchanged,
-        "refused": dict(merged.refused),
-        "error": source.error,
-    }
+    merged = fields_of(source.merged, "added", "continued", "unchanged")
+    return {"source": source.source, **merged, "refused": dict(source.merged.refused), "error": source.error}

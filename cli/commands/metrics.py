@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tertulia.cli.environment import print_note, store_path
-from tertulia.cli.opening import open_embedding_model, open_language_model
+from tertulia.cli.environment import print_note
+from tertulia.cli.opening import open_embedding_model, open_existing, open_language_model
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run, complete_setting_name
 from tertulia.cli.terminal.output import data, plain, print_json, progress
@@ -15,7 +15,6 @@ from tertulia.cli.terminal.status_line import status_line
 from tertulia.measuring.measuring import Cases, collect, is_stored_run, linked_dialogues
 from tertulia.state.parameters import Parameters
 from tertulia.state.store import Store
-from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
     from tertulia.measuring.measurement import Measurement
@@ -75,7 +74,7 @@ def metrics(
     from tertulia.cli.views.metrics import print_measurement
 
     named = [*dialogues, *(against or [])]
-    with SqlStore.open(store_path(store), create=False) if any(map(is_stored_run, named)) else nullcontext() as opened:
+    with open_existing(store) if any(map(is_stored_run, named)) else nullcontext() as opened:
         cases = collect(dialogues, opened, by)
         others = collect(against, opened, by) if against else None
         for run in cases.repeated:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, RunArgument, StoreOption, ThoughtsOption
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
@@ -18,9 +18,8 @@ from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
-from tertulia.storage.store import SqlStore
 
-#: Where no speed is given: so many times as fast as the simulated clock, and no pause longer than this.
+#: Without --speed: so many times as fast as the simulated clock, and no pause longer than this.
 _PLEASANT_SPEED = 4.0
 _LONGEST_PAUSE_S = 3.0
 
@@ -54,7 +53,7 @@ def replay(
         raise UsageError("--step waits for a key and --speed for the clock; give one of them")
     if step and (as_json or not (sys.stdin.isatty() and data().is_terminal)):
         raise UsageError("--step waits for a key, and there is no terminal; leave it out")
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         turns = select_turns(opened.turns(record.run), first, last, record.run)
@@ -81,7 +80,7 @@ def _play(store: Store, run: RunRecord, start: Start, turns: Iterator[Turn], tho
 
 
 def _timed(turns: Sequence[Turn], speed: float | None) -> Iterator[Turn]:
-    """Yield each turn when its time has come; at once where there is no terminal."""
+    """Yield each turn when its time has come; without a terminal at once."""
     is_waiting = data().is_terminal and speed != 0
     before_s = turns[0].sim_time_s if turns else 0.0
     for turn in turns:

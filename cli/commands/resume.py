@@ -3,7 +3,8 @@
 from functools import partial
 
 from tertulia.cli.driving import drive_shown
-from tertulia.cli.environment import additions, store_path
+from tertulia.cli.environment import additions
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import (
     CodeOption,
     ExtensionOption,
@@ -15,7 +16,6 @@ from tertulia.cli.options import (
     ThoughtsOption,
 )
 from tertulia.cli.terminal.output import plain, print_json, progress
-from tertulia.storage.store import SqlStore
 
 
 def resume(
@@ -35,7 +35,7 @@ def resume(
     from tertulia.planning.seats import check_seat
     from tertulia.planning.starting import reopen
 
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         record = opened.run(run)
         check_seat(seat, record)
         if record.status == "finished":

@@ -125,7 +125,7 @@ def run(
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:
-    """Print how many calls a run would make, and how many tokens they would read and write."""
+    """Print the calls that a run would make, and the tokens that they would read and write."""
     from tertulia.driving.estimating import estimate
 
     with status_line("rehearsing"):

@@ -1,11 +1,12 @@
 """`runs`: list runs, label them, remove them."""
 
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, cast, get_args
 
 import typer
 
 from tertulia.cli.environment import former_store_hint, store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.commands import Group, add
 from tertulia.cli.terminal.completion import complete_run, complete_run_scenario
@@ -19,7 +20,7 @@ from tertulia.state.records import RunStatus
 from tertulia.storage.addresses import is_missing
 from tertulia.storage.store import SqlStore
 
-#: What a terminal too narrow for all columns does not show, in this order.
+#: The columns that a narrow terminal leaves out, in this order.
 _DROPPED = ("seed", "order", "model", "from", "λ", "date", "turns", "label")
 
 _STATUSES = get_args(RunStatus)
@@ -58,7 +59,7 @@ def list_all(
     listed = RunList()
     if not is_missing(path) or not Path(str(path)).parent.is_dir():  # the latter is an error, told by opening it
         with SqlStore.open(path, create=False) as opened:
-            listed = list_runs(opened, scenario, status, label, limit)
+            listed = list_runs(opened, scenario, cast("RunStatus | None", status), label, limit)
     if as_json:
         print_json(runs_document(listed))
     elif not listed.runs:
@@ -79,8 +80,7 @@ def _print_runs(listed: RunList) -> None:
 def rm(
     context: typer.Context,
     run: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN", help="Ids of runs, or @last.", autocompletion=complete_run),
+        list[str], typer.Argument(metavar="RUN", help="Ids of runs, or @last.", autocompletion=complete_run)
     ],
     with_forks: Annotated[
         bool, typer.Option("--with-forks", help="Remove their forks too; without this, forks are a reason to refuse.")
@@ -110,12 +110,7 @@ def rm(
 
 
 def _confirm() -> None:
-    """Ask whether to go on.
-
-    Raises:
-        UsageError: Nobody can be asked.
-        typer.Exit: The answer is no.
-    """
+    """Ask whether to remove, and exit with 1 if not; `UsageError` if nobody can be asked."""
     if not can_ask():
         raise UsageError("nobody can be asked here; to remove it without a question, give --yes")
     if not typer.confirm("remove it?", err=True):
@@ -135,7 +130,7 @@ def label(
     Example: tertulia runs label @last pilot
     """
     store, as_json = _inherited(context, store, as_json)
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         record = set_label(opened, run, text)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "run": record.run, "label": text or None})
@@ -144,7 +139,7 @@ def label(
 
 
 def _inherited(context: typer.Context, store: StoreOption, as_json: bool) -> tuple[StoreOption, bool]:
-    """Return `--store` and `--json`, which may stand before the name of the command too."""
+    """Return `--store` and `--json`, which may also precede the name of the command."""
     above = context.parent.params if context.parent is not None else {}
     return store or above.get("store"), as_json or bool(above.get("as_json"))
 

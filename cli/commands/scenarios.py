@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from tertulia.catalog.scenarios import HEADINGS, case_cells
+from tertulia.catalog.scenarios import HEADINGS, case_cells, list_scenarios, scenarios_document, schema_document
+from tertulia.cli.environment import print_note
 from tertulia.cli.option_values import read_settings
 from tertulia.cli.options import JsonOption, NoStoreOption, SettingsOption
 from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.lines import meeting_heading
-from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError
@@ -45,11 +46,10 @@ def scenarios(
 
     Example: tertulia scenarios ga:runs/the_ville --sample 20, or tertulia scenarios check team_building
     """
-    from tertulia.catalog.scenarios import list_scenarios, scenarios_document
     from tertulia.worlds.catalog import describe
 
     if schema:
-        _print_schema()
+        print(json.dumps(schema_document(), indent=2))
         return
     if checked is not None or source == "check":
         _check(source, checked, setting, as_json)
@@ -66,13 +66,6 @@ def scenarios(
             _print_cases(describe(listing))
 
 
-def _print_schema() -> None:
-    """Print the JSON Schema of scenario files as it is shipped in docs/scenario.schema.json."""
-    from tertulia.catalog.scenarios import schema_document
-
-    print(json.dumps(schema_document(), indent=2))
-
-
 def _check(command: str | None, checked: str | None, setting: list[str] | None, as_json: bool) -> None:
     """Print who can come to speak in a meeting, and when."""
     from tertulia.planning.meeting_check import check_document, check_meeting, verdict
@@ -86,11 +79,10 @@ def _check(command: str | None, checked: str | None, setting: list[str] | None, 
     rows = [Row((plain(person.agent, "bold"), f"{person.highest:.2f}", verdict(person))) for person in reach]
     print_table(data(), ("", "W at most", f"reaches θ = {reach[0].threshold:g}"), rows)
     for warning in warnings:
-        progress().print(plain(f"note: {warning}", "yellow"))
+        print_note(warning)
 
 
 def _print_meeting(meeting: Meeting | Population) -> None:
-    """Print what a meeting or a population is, and who takes part."""
     console = data()
     console.print(plain(f"tertulia run {shell_argument(meeting.scenario)}"))
     console.print(meeting_heading(meeting))
@@ -99,7 +91,7 @@ def _print_meeting(meeting: Meeting | Population) -> None:
 
 
 def _print_cases(listing: dict[str, Any]) -> None:
-    """Print the cases of a source; its name stands above them, whole, as it may be longer than a line."""
+    """Print the cases of a source under its whole name, which may be longer than a line."""
     cases = listing["cases"]
     console = data()
     console.print(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import data, plain, print_json, progress
@@ -12,7 +12,6 @@ from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.storage.parts.search import KINDS
 from tertulia.storage.parts.search import search as search_passages
-from tertulia.storage.store import SqlStore
 
 _VERBS = {"utterance": "says", "thought": "thinks", "memory": "remembers"}
 
@@ -43,7 +42,7 @@ def search(
         raise UsageError(f"--kind {unknown}: unknown{nearest_hint(unknown, KINDS)}")
     if not query.strip(' "*'):
         raise UsageError("nothing to search for; give a word")
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         of_run = None if run is None else opened.run(run).run
         kinds = tuple(name for name in KINDS if kind is None or name in kind)
         passages = search_passages(opened.file, query, of_run, kinds, limit + 1)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, RunArgument, StoreOption
 from tertulia.cli.terminal.lines import print_turn
 from tertulia.cli.terminal.output import data, plain, print_json
@@ -88,25 +88,34 @@ def show(
         raise UsageError("--picture shows a picture's journey; leave out --turn, --agent, --node and --cost")
     if price and not cost:
         raise UsageError("--price says what tokens cost; give --cost with it")
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         agent = find_agent(agent, start, record.run) if agent is not None else None
         is_opening = turn == 0 and isinstance(start, Meeting)
         if turn is not None and not is_opening:
-            opened.turn_record(record.run, turn)  # complains where there is none
+            opened.turn_record(record.run, turn)  # raises NotFoundError if there is none
         if picture is not None:
-            _show_journey(opened, record, start, picture, as_json)
+            journey = read_journey(opened, record, start, picture)
+            if as_json:
+                print_json({"schema_version": SCHEMA_VERSION, "run": record.run, **journey.document()})
+            else:
+                print_journey(data(), record, journey)
         elif cost:
             _show_cost(opened, record, turn, agent, read_prices(price), as_json)
         elif node is not None:
-            _show_visits(opened, record, turn, None if node == "all" else node, agent, as_json)
-        elif turn is None and agent is None:
-            _show_run(opened, record, start, as_json)
+            visits = read_visits(opened, record, turn, None if node == "all" else node, agent)
+            if as_json:
+                print_json(visits_document(record, visits))
+            else:
+                print_visits(data(), visits)
         elif turn is None:
-            _show_agent(opened, record, start, agent or "", as_json)
+            _show_conversation(opened, record, start, agent, as_json)
         elif isinstance(start, Meeting) and is_opening and removal_factor is None:
-            _show_opening(opened, record, start, agent, as_json)
+            if as_json:
+                print_json(opening_document(opened, record, start, agent))
+            else:
+                print_opening(data(), opened, record, start, agent)
         else:
             _show_turn(opened, start, read_turn(opened, record, start, turn, agent, removal_factor), as_json)
 
@@ -126,34 +135,15 @@ def _show_cost(
     print_cost(console, calls, not run.rehearsed, prices)
 
 
-def _show_visits(
-    store: SqlStore, run: RunRecord, turn: int | None, node: str | None, agent: str | None, as_json: bool
-) -> None:
-    visits = read_visits(store, run, turn, node, agent)
+def _show_conversation(store: SqlStore, run: RunRecord, start: Start, agent: str | None, as_json: bool) -> None:
     if as_json:
-        print_json(visits_document(run, visits))
-    else:
-        print_visits(data(), visits)
-
-
-def _show_journey(store: SqlStore, run: RunRecord, start: Start, given: str, as_json: bool) -> None:
-    journey = read_journey(store, run, start, given)
-    if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **journey.document()})
-    else:
-        print_journey(data(), run, journey)
-
-
-def _show_run(store: SqlStore, run: RunRecord, start: Start, as_json: bool) -> None:
-    if as_json:
-        print_json(conversation_document(store, run, start))
-    else:
+        print_json(
+            conversation_document(store, run, start)
+            if agent is None
+            else agent_in_run_document(store, run, start, agent)
+        )
+    elif agent is None:
         print_run(data(), store, run, start)
-
-
-def _show_agent(store: SqlStore, run: RunRecord, start: Start, agent: str, as_json: bool) -> None:
-    if as_json:
-        print_json(agent_in_run_document(store, run, start, agent))
     elif isinstance(start, Meeting):
         print_timeline(data(), run, start, read_timeline(store, run.run, start, [agent]))
     elif isinstance(start, Population):
@@ -163,13 +153,6 @@ def _show_agent(store: SqlStore, run: RunRecord, start: Start, agent: str, as_js
         for turn in store.turns(run.run):
             if turn.speaker == agent:
                 print_turn(data(), turn, start)
-
-
-def _show_opening(store: SqlStore, run: RunRecord, meeting: Meeting, agent: str | None, as_json: bool) -> None:
-    if as_json:
-        print_json(opening_document(store, run, meeting, agent))
-    else:
-        print_opening(data(), store, run, meeting, agent)
 
 
 def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from tertulia.access.engines import Engines, ModelAccess
 from tertulia.cli import options
 from tertulia.cli.driving import exit_when_interrupted, store_hint
 from tertulia.cli.environment import model_access, print_note, store_path
-from tertulia.cli.opening import loading_for_good
+from tertulia.cli.opening import loading_for_good, open_existing
 from tertulia.cli.option_values import read_model, read_seed, read_settings
 from tertulia.cli.terminal.completion import complete_simulation, complete_town
 from tertulia.cli.terminal.output import plain, print_json, progress
@@ -19,6 +19,7 @@ from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.driving.events import EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
 from tertulia.driving.towns import ENCOUNTERS_PER_DAY
 from tertulia.planning.starting import DEFAULT_SEED, links_of
+from tertulia.reading.documents import fields_of
 from tertulia.state.errors import UsageError
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
@@ -33,10 +34,7 @@ TownArgument = Annotated[
 DaysOption = Annotated[
     int | None,
     typer.Option(
-        metavar="N",
-        min=1,
-        max=_LONGEST,
-        help="How many days: 1 if it is not given. With --resume, how many in all.",
+        metavar="N", min=1, max=_LONGEST, help="How many days: 1 if it is not given. With --resume, how many in all."
     ),
 ]
 EncountersOption = Annotated[
@@ -108,10 +106,10 @@ def simulate(
 
 
 def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool) -> None:
-    """Go on with a simulation; with more days than it had, a finished one too."""
+    """Go on with a simulation, also with a finished one if it gets more days."""
     from tertulia.driving.towns import check_days, reopen_simulation, summary
 
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         simulation = opened.simulations.get(name)
         check_days(simulation, days)
         if days in (None, simulation.days) and simulation.status == "finished":
@@ -130,7 +128,7 @@ def _drive(
     with_code: Sequence[str] | None,
     as_json: bool,
 ) -> None:
-    """Let the days pass to the last, each encounter printed; if they stop, how to go on is printed."""
+    """Drive a simulation to its last day; print each encounter, and how to go on if it stops."""
     from tertulia.driving.towns import drive_simulation
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
@@ -150,15 +148,14 @@ def _drive(
                 case SimulationEnded():
                     line.write(lambda: _print_end(store, event, as_json))
                 case Noted():
-                    line.write(lambda: progress().print(plain(f"note: {event.text}", "yellow")))
+                    line.write(lambda: print_note(event.text))
 
         drive_simulation(store, simulation, engines, show)
 
 
 def _print_end(store: SqlStore, end: SimulationEnded, as_json: bool) -> None:
-    """Print the command that goes on where a simulation did not finish, and how it ended where JSON is asked for."""
+    """Print the command that goes on if a simulation did not finish, and its ending if JSON is asked for."""
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))
     if as_json:
-        names = ("simulation", "status", "days", "encounters", "turns")
-        print_json({name: getattr(end, name) for name in names})
+        print_json(fields_of(end, "simulation", "status", "days", "encounters", "turns"))

@@ -1,6 +1,6 @@
 """`stats`: who took part how much: as in ChatAgents' Table II, or in the exchanges of an album chat."""
 
-from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, PaperOption, RunArgument, StoreOption
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.views.album import print_album_stats
@@ -9,7 +9,6 @@ from tertulia.measuring.participation import participation_document, published_p
 from tertulia.reading.documents import album_document
 from tertulia.reading.exchanges import read_album
 from tertulia.state.album import Population
-from tertulia.storage.store import SqlStore
 
 
 def stats(run: RunArgument, paper: PaperOption = False, store: StoreOption = None, as_json: JsonOption = False) -> None:
@@ -19,7 +18,7 @@ def stats(run: RunArgument, paper: PaperOption = False, store: StoreOption = Non
 
     Example: tertulia stats @last --json
     """
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         published = published_participation(record, start) if paper else None

@@ -4,13 +4,12 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import store_path
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, RunArgument, StoreOption
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.views.timeline import print_timeline
 from tertulia.reading.rounds import find_agent
 from tertulia.reading.timeline import read_timeline, timeline_document
-from tertulia.storage.store import SqlStore
 
 
 def timeline(
@@ -26,7 +25,7 @@ def timeline(
 
     Example: tertulia timeline @last --agent Eva
     """
-    with SqlStore.open(store_path(store), create=False) as opened:
+    with open_existing(store) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
         chosen = [find_agent(name, start, record.run) for name in agent or []]

@@ -78,9 +78,8 @@ def view(
         else:
             print(address, flush=True)
         if not no_open:
-            open_browser(
-                address, bool(secret), lambda: progress().print("no browser opened; open the address yourself")
-            )
+            hint = "no browser opened; open the address yourself"
+            open_browser(address, bool(secret), lambda: progress().print(hint))
 
     try:
         app = build_app(path, secret, command, lambda: model_access().embedder("minilm"))

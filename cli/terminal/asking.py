@@ -1,4 +1,4 @@
-"""Asking a model about stored runs, with what is going on shown; an interrupt keeps what was answered."""
+"""Ask a model about stored runs, with a status line; an interrupt keeps the answers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 def ask(
     store: SqlStore, run: RunRecord, model: str | None, requests: Sequence["AnnotationRequest"]
 ) -> list[Annotation]:
-    """Return the answers of a model about a run; the model is loaded only where some are missing.
-
-    Args:
-        store: The open store.
-        run: The run.
-        model: The name of the model; the run's own if `None`.
-        requests: What is asked.
+    """Return the answers of a model, or of the run's own; it is loaded only if some are missing.
 
     Raises:
-        typer.Exit: It was interrupted; what was answered is kept.
+        typer.Exit: It was interrupted; the answers so far are kept.
     """
     from tertulia.lab.annotations.annotating import answers_to
 

@@ -1,4 +1,4 @@
-"""Registering commands: messages name options as they were typed, usage errors show the example, pipes end quietly."""
+"""Register commands: errors name options as they were typed and show an example, pipes end quietly."""
 
 import re
 import shlex
@@ -16,17 +16,17 @@ from tertulia.cli.environment import former_store_hint
 from tertulia.cli.terminal.output import discard_output, plain, progress
 from tertulia.state.errors import NotFoundError, SettingError, UsageError
 
-#: Parameters of a run that have an option of another name.
+#: The options of parameters with other names.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
 
-#: The remedies of messages in Python's words; nothing else is touched, as a message may quote what a user wrote.
+#: Remedies in messages that name Python arguments; nothing else is replaced, as a message may quote a user.
 _REMEDY = re.compile(r"\b(?:(store|remember|forget)=…|(model)='(smollm2)'|(extension)s=\['([^']*)'\])")
 
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
 
 class Command(TyperCommand):
-    """A command whose errors show how it is used, and which ends quietly where nobody reads on."""
+    """A command that explains its usage errors, and ends quietly if its output is closed."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the command."""
@@ -35,7 +35,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands whose own command, if it has one, behaves as `Command` does."""
+    """A group of commands that behaves like `Command`."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the group's own command, or one of its commands."""
@@ -43,7 +43,7 @@ class Group(TyperGroup):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """Write the first paragraph of each command's help, whole, under the heading of its panel."""
+        """Write the first paragraph of each command's help under the heading of its panel."""
         panels: dict[str, list[tuple[str, str]]] = {}
         width = max(map(len, self.commands))
         for name in self.list_commands(ctx):
@@ -88,22 +88,17 @@ def add_module(app: typer.Typer, module: ModuleType, name: str, panel: str) -> N
 
 
 def end_quietly() -> None:
-    """End with 0, as who reads standard output has seen enough: `tertulia runs | head`.
-
-    Raises:
-        typer.Exit: Always.
-    """
+    """Exit with 0, as the reader of standard output has seen enough: `tertulia runs | head`."""
     discard_output()
     raise typer.Exit(0)
 
 
 def explain(error: UsageError, help: str | None, given: Mapping[str, Any]) -> None:
-    """Name the option in the message of an error as it was typed, and add the example of the command.
+    """Change the message of an error: name the option as it was typed, and add the example of the command.
 
     Args:
-        error: The error; its message is changed. One about a file that was given has no example.
         help: The help of the command.
-        given: The values of its parameters, by name.
+        given: The values of the command's parameters, by name.
     """
     message = as_typed(error, given) if isinstance(error, SettingError) else str(error)
     example = example_of(help)
@@ -113,38 +108,29 @@ def explain(error: UsageError, help: str | None, given: Mapping[str, Any]) -> No
 
 
 def as_typed(error: SettingError, given: Mapping[str, Any]) -> str:
-    """Return the message with the option that set the value: `--lambda 1.5: …`, `--set lambda=1.5: …`.
+    """Return the message with the option that set the value, if one did: `--lambda 1.5: …`, `--set lambda=1.5: …`."""
+    from tertulia.state.parameters import ALIASES
 
-    Args:
-        error: The error; where nobody typed the value, its message stays as it is.
-        given: The values of the command's parameters, by name.
-    """
     option = OPTIONS.get(error.setting, f"--{error.setting.replace('_', '-')}")
     names = {error.setting, option.removeprefix("--").replace("-", "_")}
     typed = next((given[name] for name in names if given.get(name) is not None), None)
     if typed is not None:
         return f"{option} {f'{typed:g}' if isinstance(typed, float) else shlex.quote(str(typed))}{error.problem}"
     for setting in reversed(given.get("settings") or ()):
-        key, _, _ = setting.partition("=")
-        if _is_alias(key.strip(), error.setting):
+        key = setting.partition("=")[0].strip()
+        if ALIASES.get(key, key) == error.setting:
             return f"--set {shlex.quote(setting)}{error.problem}"
     return str(error)
 
 
 def with_options(message: str) -> str:
-    """Return a message with the options of commands in the place of the arguments that its remedy names."""
+    """Return a message with options in place of the Python arguments that its remedy names."""
 
     def option(remedy: re.Match[str]) -> str:
         name, *value = (part for part in remedy.groups() if part is not None)
         return " ".join([f"--{name}", *map(shlex.quote, value)])
 
     return _REMEDY.sub(option, message)
-
-
-def _is_alias(key: str, name: str) -> bool:
-    from tertulia.state.parameters import ALIASES
-
-    return ALIASES.get(key, key) == name
 
 
 def example_of(help: str | None) -> str | None:
@@ -154,7 +140,7 @@ def example_of(help: str | None) -> str | None:
 
 
 def usage_hint(error: typer.TyperException) -> str:
-    """Return where to read on after an error of parsing: the example of the command, or the help."""
+    """Return the example of the command, or a pointer to the help, for an error of parsing."""
     context = getattr(error, "ctx", None)
     example = example_of(context.command.help) if context is not None else None
     return f" (for example: {example})" if example else " (see `tertulia --help`)"

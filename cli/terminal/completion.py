@@ -12,7 +12,7 @@ Completions = list[tuple[str, str]]
 
 
 def command_to_complete() -> str | None:
-    """Return the command whose arguments a shell completes, so that no other has to be imported; `None` for none."""
+    """Return the command whose arguments a shell completes, if any, so that only that is imported."""
     typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS") or ""
     words = typed.split()
     return words[1] if len(words) > 2 or (len(words) == 2 and typed[-1].isspace()) else None

@@ -1,4 +1,4 @@
-"""A keyboard that is read while a conversation goes on; all lines of a paste are one answer."""
+"""Read the keyboard while a conversation goes on; all lines of a paste are one answer."""
 
 import asyncio
 import os
@@ -11,22 +11,22 @@ from typing import Any, TextIO
 #: Bytes of an answer that are kept while the rest is read and dropped.
 _KEPT = 65_536
 
-#: How long a terminal is quiet when nothing more is pasted.
+#: A paste is over when a terminal is quiet for so long.
 _QUIET_S = 0.05
 
 
 class Keyboard:
-    """Standard input, read in a thread of its own: the conversation goes on meanwhile, and Ctrl-C is heard."""
+    """Standard input, read in a thread: the conversation goes on meanwhile, and Ctrl-C works."""
 
     def __init__(self, file: TextIO | None) -> None:
-        """Note the file; `None` where the process has no standard input, which has ended then."""
+        """Note the file; `None` (no standard input) counts as its end."""
         self._file = file
         self._ahead = b""
         self._before: tuple[int, list[Any]] | None = None  # while a paste is read: the terminal, and how it was
         self.is_terminal = file is not None and file.isatty()
 
     async def line(self) -> tuple[str | None, float]:
-        """Return the next line, `None` at the end of the input, and how many seconds it took to come."""
+        """Return the next line, or `None` at the end of the input, and the seconds that it took."""
         loop = asyncio.get_running_loop()
         come: asyncio.Future[tuple[str | None, float]] = loop.create_future()
 

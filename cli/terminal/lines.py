@@ -14,16 +14,10 @@ from tertulia.wording.phrases import attendance, clock, meeting_line, silence
 def print_turn(
     console: Console, turn: Turn, start: Start, silence_s: float | None = None, before: Turn | None = None
 ) -> None:
-    """Print a turn: number, clock, and the utterance or the silence; above it who came or left since the one before.
+    """Print who came or left since the turn `before`, and a turn: number, clock, and utterance or silence.
 
-    A terminal breaks long lines behind the clock; in a pipe a turn is one line.
-
-    Args:
-        console: Where to.
-        turn: The turn; 0 is how a meeting opened.
-        start: What the run started from.
-        silence_s: Length of a recorded silence; not printed where it is not known.
-        before: The turn before; without it nobody has come or left.
+    A terminal breaks long lines after the clock; in a pipe a turn is one line. The length of a silence is printed if it
+    is known.
     """
     if before is not None and isinstance(start, Meeting):
         for change in start.attendance_changes(before.sim_time_s, turn.sim_time_s):
@@ -49,5 +43,5 @@ def utterance(turn: Turn, silence_s: float | None) -> Text:
 
 
 def meeting_heading(meeting: Meeting | Population) -> Text:
-    """Return what is held, when and where."""
+    """Return title, time and place."""
     return plain(meeting_line(meeting), "bold")

@@ -1,4 +1,4 @@
-"""Writing: data to standard output, progress and errors to standard error, and nothing that a terminal would obey."""
+"""Output: data to standard output, progress and errors to standard error, and no control characters."""
 
 import json
 import os
@@ -10,20 +10,20 @@ from rich.text import Text
 
 from tertulia.state.text import clean
 
-#: How wide tables are where no terminal says it.
+#: The width of tables without a terminal.
 _PIPED_WIDTH = 120
 
 
 class DataConsole(Console):
-    """A console that leaves it to its caller what a closed pipe means."""
+    """A console whose caller decides what a closed pipe means."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the error on; rich would exit with 1."""
+        """Re-raise the error; rich would exit with 1."""
         raise
 
 
 def data() -> Console:
-    """Return the console for data: as wide as the terminal; in a pipe lines are never broken, and tables 120 wide."""
+    """Return the console for data; in a pipe it never breaks lines, and tables are 120 columns wide."""
     console = DataConsole(highlight=False)
     return console if console.is_terminal else DataConsole(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
 
@@ -34,12 +34,12 @@ def progress() -> Console:
 
 
 def discard_output() -> None:
-    """Let what is still written to standard output go nowhere; Python would complain of it when the process ends."""
+    """Discard further standard output, about which Python would complain when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Return text of any origin as something to print on one line (see `clean`)."""
+    """Return text of any origin for printing on one line (see `clean`)."""
     return Text(clean(text), style=style)
 
 

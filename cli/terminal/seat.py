@@ -1,7 +1,7 @@
-"""A seat for a person: what they are asked on standard error, and what they answer, read from standard input.
+"""A seat for a person, asked on standard error and answering on standard input.
 
-1. At a terminal they type, edit and paste; all lines of a paste are one answer. From a pipe, a line is an answer.
-2. The end of the input, and `/leave`, leave the conversation: the run is interrupted and can be resumed.
+1. At a terminal all lines of a paste are one answer; from a pipe, a line is an answer.
+2. The end of the input and `/leave` interrupt the run, which can be resumed.
 """
 
 import sys
@@ -16,27 +16,22 @@ from tertulia.state.meeting import Start
 from tertulia.state.seat import LONGEST, Answer, Invitation, in_one_line
 from tertulia.wording.phrases import clock
 
-#: Leave the conversation; stay silent, though words are kept from the round before.
+#: Leave the conversation; stay silent, although words are kept from the round before.
 _LEAVE, _PASS = "/leave", "/pass"
 
 
 class Seat:
-    """A person at the keyboard. `ask` is what `tertulia.driving.driver.drive_run` asks them with."""
+    """A person at the keyboard, asked by `ask`."""
 
     def __init__(self, start: Start, turns_are_shown: bool) -> None:
-        """Take the seat.
-
-        Args:
-            start: What the run starts from.
-            turns_are_shown: Whether they see every turn anyway; else the last ones are printed with each question.
-        """
+        """Take the seat; unless all turns are shown anyway, the last ones are printed with each question."""
         self._start, self._turns_are_shown = start, turns_are_shown
         self._keyboard = Keyboard(sys.stdin)
         self._is_new = True
         self._last_shown = -1
 
     async def ask(self, invitation: Invitation) -> Answer | None:
-        """Return what they answer, and how long they took; `None` where they leave."""
+        """Return the answer with its time; `None` if they leave."""
         self._print_invitation(invitation)
         took_s = 0.0
         while True:
@@ -54,7 +49,7 @@ class Seat:
             return Answer(words=utterance, seconds=took_s)
 
     async def _line(self) -> tuple[str | None, float]:
-        """Return what is typed behind a prompt, and how long it took; what is printed next begins a line of its own."""
+        """Return the typed line and its time in seconds; further output begins on a new line."""
         if not self._keyboard.is_terminal:
             return await self._keyboard.line()
         progress().print(Text("> ", "bold green"), end="")
@@ -98,7 +93,7 @@ def _print(text: Text) -> None:
 
 
 def _problem(words: str, invitation: Invitation) -> str | None:
-    """Return what is wrong with what was typed: it looks like a command, and is none here."""
+    """Return the problem with words that look like a command, and are none here."""
     if not words.startswith("/") or " " in words or (words == _PASS and invitation.may_pass):
         return None
     known = f"{_LEAVE} or {_PASS}" if invitation.may_pass else _LEAVE

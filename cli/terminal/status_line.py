@@ -1,4 +1,4 @@
-"""One line on the terminal that says what is being done, or waited for, while a command works."""
+"""A line on the terminal about what a command does or waits for."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,20 +15,19 @@ from tertulia.state.text import clean
 if TYPE_CHECKING:
     from rich.status import Status
 
-#: Columns of the bar of what is partly done, and of what stands beside it and its text: spinner, gaps, percentage.
+#: Columns of the bar of progress, and of spinner, gaps and percentage.
 _SHORTEST_BAR, _LONGEST_BAR, _BESIDE_BAR = 8, 24, 10
 
 
 def can_ask() -> bool:
-    """Whether somebody sits at a terminal."""
+    """Return whether a user can be asked at a terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 class StatusLine:
-    """The line; where there is no terminal, only what a model waits for is printed, a line each."""
+    """The line; without a terminal (`None`) only what a model waits for is printed, a line each."""
 
     def __init__(self, status: "Status | None") -> None:
-        """Take the line of a terminal; `None` where there is none."""
         self._status = status
         self._step: Text = Text()
 
@@ -39,7 +38,7 @@ class StatusLine:
             self._status.update(self._step)
 
     def report(self, activity: Activity) -> None:
-        """Show what a model waits for, or how far it has come; where its text is empty, show the step again."""
+        """Show what a model waits for, or its progress; for an empty text show the step again."""
         if self._status is None or activity.is_note:
             if activity.text and activity.fraction is None:
                 progress().print(plain(activity.text))
@@ -54,7 +53,7 @@ class StatusLine:
             self._status.update(Text.assemble(text, "  ", (done, "cyan")))
 
     def write(self, write: Callable[[], None]) -> None:
-        """Write something to standard output; where nobody reads it any more, what is being done goes on without."""
+        """Write to standard output; if it is closed, the work goes on without."""
         with self.pause():
             try:
                 write()
@@ -64,13 +63,13 @@ class StatusLine:
                 progress().print("nobody reads the output any more; the work goes on")
 
     def confirm(self, question: str) -> bool:
-        """Return whether the user says yes; `False` where nobody sits at a terminal."""
+        """Return whether the user agrees; `False` if nobody can be asked."""
         with self.pause():
             return can_ask() and typer.confirm(clean(question), err=True)
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Take the line away while inside: what is printed then has the terminal, and standard output, to itself."""
+        """Hide the line while inside, so that other output has the terminal to itself."""
         if self._status is None:
             yield
             return

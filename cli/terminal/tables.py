@@ -1,4 +1,4 @@
-"""Tables whose words stay whole: what does not fit into the terminal is left out, or stands in a table below."""
+"""Tables that break no words: columns that do not fit into the terminal are left out, or follow in a table below."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -30,10 +30,9 @@ def print_columns(
     """Print a long table to standard output, each row on one line: a hundred times as fast as rich's tables.
 
     Args:
-        headings: Of the columns.
         rows: Texts of any origin.
         right: Headings of the columns that are aligned to the right.
-        drop: Headings of columns that a terminal too narrow for all does not show, in this order; empty ones go first.
+        drop: Headings of columns that a narrow terminal leaves out, in this order; empty columns go first.
     """
     lines = [tuple(headings), *(tuple(_clean_cell(cell) for cell in row) for row in rows)]
     widths = {heading: max(cell_len(line[at]) for line in lines) for at, heading in enumerate(headings)}
@@ -51,7 +50,7 @@ def print_columns(
 
 
 def _fitting(widths: dict[str, int], drop: Sequence[str]) -> Collection[str]:
-    """Return the headings of the columns that a terminal has room for; all of them in a pipe."""
+    """Return the headings of the columns that fit into the terminal; in a pipe all."""
     shown = dict(widths)
     console = data()
     for heading in drop:
@@ -71,12 +70,10 @@ def _clean_cell(text: str) -> str:
 
 
 def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], right: Collection[str] = ()) -> None:
-    """Print a table; columns that do not fit stand in a table below, behind the first column again.
+    """Print a table; columns that do not fit follow in a table below, after the first column again.
 
     Args:
-        console: Where to.
-        headings: Of the columns; one may have several lines.
-        rows: The rows.
+        headings: May have several lines.
         right: Headings of the columns of figures: aligned to the right, and never broken.
     """
     columns = [[Text(heading), *(_text(row.cells[index]) for row in rows)] for index, heading in enumerate(headings)]
@@ -98,7 +95,7 @@ def print_table(console: Console, headings: Sequence[str], rows: Sequence[Row], 
 
 
 def _least_width(column: Iterable[Text], is_figures: bool) -> int:
-    """Return how narrow a column can be: as its longest word, and wide enough to be read easily."""
+    """Return the least readable width of a column, in which its longest word fits."""
     lines = [line for cell in column for line in cell.plain.split("\n")]
     widest = max(map(cell_len, lines), default=0)
     if is_figures:
@@ -108,7 +105,7 @@ def _least_width(column: Iterable[Text], is_figures: bool) -> int:
 
 
 def _groups(widths: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Yield the columns of each table, the first column in each."""
+    """Yield the columns of each table; the first column is in each."""
     group = [0]
     for index in range(1, len(widths)):
         if len(group) > 1 and _total([widths[column] for column in (*group, index)]) > room:
@@ -123,7 +120,7 @@ def _text(cell: Text | str) -> Text:
 
 
 def has_room(console: Console, rows: Iterable[Sequence[Text]]) -> bool:
-    """Whether a table of a label and two texts has room for the longest word of each text."""
+    """Return whether a table of a label and two texts has room for the longest word of each text."""
     labels, *texts = zip(*rows, strict=True)
     label = max(cell.cell_len for cell in labels)
     room = (console.width - label - _GAP * (len(texts) + 1)) // len(texts)

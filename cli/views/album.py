@@ -47,7 +47,7 @@ def print_exchange(console: Console, recorded: RecordedExchange, population: Pop
 
 
 def print_exchange_making(console: Console, details: TurnDetails, population: Population) -> None:
-    """Print an exchange, and how each of its utterances came about."""
+    """Print an exchange, and the making of each of its utterances."""
     recorded = details.exchange
     if recorded is None:
         return
@@ -65,7 +65,7 @@ def print_exchange_making(console: Console, details: TurnDetails, population: Po
 def print_diary(
     console: Console, run: RunRecord, agent: str, exchanges: Sequence[RecordedExchange], population: Population
 ) -> None:
-    """Print whom somebody met, in which role, with which picture, and what was said."""
+    """Print the exchanges of an agent."""
     villager = population.participant(agent)
     properties = "; ".join(f"{name}: {value}" for name, value in villager.properties)
     console.print(plain(f"{run.run} · {agent}", "bold"), plain(f"· {properties}", "dim"))
@@ -75,14 +75,14 @@ def print_diary(
 
 
 def print_journey(console: Console, run: RunRecord, journey: Journey) -> None:
-    """Print who had a picture, in which exchanges it passed on, how many have seen it, and who has it in the end."""
+    """Print the journey of a picture, and how many have seen it."""
     console.print(plain(f"{run.run} · {journey.picture.id}", "bold"), plain(picture_phrase(journey.picture)))
     _print_lines(console, journey_lines(journey))
     console.print(plain(f"seen by, after each round: {seen_phrase(journey)}", "dim"))
 
 
 def print_album_stats(console: Console, totals: Sequence[AgentTotals], journeys: Sequence[Journey]) -> None:
-    """Print what everybody did, and how many have seen which picture by the end of a round."""
+    """Print the figures of everybody, and how many have seen which picture by the end of a round."""
     headings = ("", "asked", "answered", "words", "pictures\nshown", "pictures\nreceived", "partners\nmet")
     rows = [
         Row((plain(name, "bold"), *map(str, figures))) for name, *figures in (vars(agent).values() for agent in totals)
@@ -114,7 +114,7 @@ def _print_heading(console: Console, recorded: RecordedExchange, population: Pop
 
 
 def _print_lines(console: Console, lines: Sequence[tuple[str, str]]) -> None:
-    """Print lines of who, or what, and a text; a terminal breaks long texts behind it."""
+    """Print pairs of subject and text; a terminal breaks long texts."""
     for who, text in lines:
         lead, words = plain(f"{who}:" if who else "→", "" if who else "dim"), plain(text)
         if not console.is_terminal:

@@ -9,7 +9,7 @@ from tertulia.state.records import RunRecord
 
 
 def print_heading(console: Console, runs: Sequence[RunRecord], how: str, rehearsed: bool) -> None:
-    """Print which runs were annotated and how; that the figures mean nothing where a stand-in spoke or answered."""
+    """Print which runs were annotated and how, and a warning if a stand-in spoke or answered."""
     names = ", ".join(f"{run.run} ({run.scenario}, {run.turns} turns)" for run in runs)
     console.print(plain(f"{names}, {how}", "bold"))
     if rehearsed:

@@ -14,7 +14,7 @@ from tertulia.state.text import in_words, percent
 
 
 def print_behaviour(console: Console, report: BehaviourReport) -> None:
-    """Print speech acts and roles of everybody, then the lines that show them."""
+    """Print speech acts and roles of everybody, then the evidence."""
     what = f"labelled by {report.labelled_by}, compared with {report.embedder}"
     print_heading(console, [report.run], what, report.rehearsed)
     for note in report.notes:

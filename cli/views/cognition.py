@@ -1,4 +1,4 @@
-"""A round of group chat: what each agent noticed, needed, thought and bid, and how they raced for the floor."""
+"""A round of group chat: the cognition of each agent, and the race for the floor."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ _BAR = 24
 
 
 def print_round(console: Console, round: Round, parameters: Parameters, agent: str | None = None) -> None:
-    """Print a round: what went on in each agent (or in one of them alone), then the race."""
+    """Print the cognition of each agent (or of one) in a round, then the race."""
     for present in round.agents:
         if agent in (None, present.agent):
             _print_agent(console, present, parameters, whole=agent is not None)
@@ -44,7 +44,7 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
 
 
 def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, whole: bool) -> None:
-    """Print what went on in an agent; if whole, with the reasons against the mechanisms that were off."""
+    """Print the cognition of an agent; if whole, with the reasons against the mechanisms that were off."""
     console.print(Text.assemble(plain(agent.agent, "bold cyan"), ("  → speaks", "green") if agent.won else ""))
     table = _plain_table()
     table.add_column(style="dim", width=9)
@@ -65,7 +65,7 @@ def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, wh
 
 
 def _mechanism_rows(agent: AgentRound, whole: bool) -> Iterator[tuple[str | Text, Text]]:
-    """Yield what an agent needed to know, and which mechanisms were on, with what they found, and off."""
+    """Yield the needs of an agent, and the mechanisms that were on, with their findings, or off."""
     need = agent.need
     if need is None:
         return
@@ -99,7 +99,7 @@ def _print_race(console: Console, round: Round, parameters: Parameters) -> None:
 
 
 def _race_rows(round: Round) -> Sequence[tuple[AgentRound, tuple[Text, Text, str]]]:
-    """Return who raced, the fastest first, with mark and name, bar, and latency; those who did not race come last."""
+    """Return the agents, the fastest first, with name, bar and latency; those that did not race come last."""
     longest = max((agent.latency_s or 0.0 for agent in round.agents), default=0.0) or 1.0
     rows = []
     for agent in round.fastest_first:
@@ -110,7 +110,7 @@ def _race_rows(round: Round) -> Sequence[tuple[AgentRound, tuple[Text, Text, str
 
 
 def print_character(console: Console, name: str, character: Character) -> None:
-    """Print a participant as they entered the meeting."""
+    """Print the prepared character of a participant."""
     console.print(plain(name, "bold cyan"))
     table = _plain_table()
     table.add_column(style="dim", width=9)

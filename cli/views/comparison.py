@@ -15,31 +15,20 @@ from tertulia.metrics.comparison import Difference, Document, TurnComparison, wo
 from tertulia.reading.comparing import RunComparison, contract_path, settings_that_differ
 from tertulia.state.meeting import Start
 from tertulia.state.text import clean, number
-from tertulia.wording.comparison_phrases import parting_line, sameness, what_differs
-from tertulia.wording.phrases import clock, people_line, settings, silence
+from tertulia.wording.comparison_phrases import parting_line, what_differs
+from tertulia.wording.phrases import clock, made_with, people_line, silence
 
 #: Characters of a text, and of any other value, that a table shows.
 _SHOWN = 160
 _SHOWN_OF_VALUES = 40
 
 _STYLES = {"A": "red", "B": "green"}
-#: What encloses words that stand in one of the two alone, where there are no colours.
+#: The marks of words in one of the two alone, where there are no colours.
 _MARKS = {"A": ("[-", "-]"), "B": ("{+", "+}")}
 
 
-def print_sameness(console: Console, compared: RunComparison) -> None:
-    """Print that two runs, or one turn of them, are identical."""
-    console.print(plain(sameness(compared)))
-
-
 def print_comparison(console: Console, compared: RunComparison, figures: dict[str, Any]) -> None:
-    """Print how two runs differ; where one turn was compared, every difference path by path.
-
-    Args:
-        console: Where to.
-        compared: The comparison.
-        figures: How varied the conversations are; empty for none.
-    """
+    """Print how two runs differ, with figures of diversity if there are any; of a single turn, every difference."""
     _print_heading(console, compared)
     if made := settings_that_differ(compared):
         console.print(plain("what they were made with", "bold"))
@@ -62,7 +51,7 @@ def print_comparison(console: Console, compared: RunComparison, figures: dict[st
 
 def _print_heading(console: Console, compared: RunComparison) -> None:
     for name, run, start in zip("AB", compared.runs, compared.starts, strict=True):
-        made = [run.scenario, people_line(start), *settings(run), *(["rehearsed"] if run.rehearsed else [])]
+        made = [run.scenario, people_line(start), *made_with(run)]
         parent = [f"forked from {run.parent[0]} at turn {run.parent[1]}"] if run.parent else []
         line = " · ".join([run.run, *made, *parent, f"{run.turns} turns"])
         console.print(Text.assemble((f"{name}  ", _STYLES[name]), plain(line)))
@@ -70,7 +59,7 @@ def _print_heading(console: Console, compared: RunComparison) -> None:
 
 
 def _print_same(console: Console, turns: Sequence[int]) -> None:
-    """Print that turns between two that differ are the same."""
+    """Print which turns between two that differ are the same."""
     if turns:
         which = f"turns {turns[0]} to {turns[-1]} are" if len(turns) > 1 else f"turn {turns[0]} is"
         console.print(plain(f"{which} the same", "dim"))
@@ -93,7 +82,7 @@ def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison)
 
 
 def _print_utterances(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
-    """Print the utterances of both runs, side by side in a terminal; words that stand in one alone are marked."""
+    """Print the utterances of both runs, side by side in a terminal, and mark the words of one alone."""
     text_a, text_b = ((left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a)))
     passages = word_differences(text_a, text_b)
     cells = [
@@ -131,15 +120,15 @@ def _utterance(
     before, after = ("", "") if has_styles else _MARKS[name]
     for words, is_common in passages:
         line.append(" ")
-        line.append(
-            clean(words) if is_common else f"{before}{clean(words)}{after}",
-            "" if is_common else f"underline {_STYLES[name]}",
-        )
+        if is_common:
+            line.append(clean(words))
+        else:
+            line.append(f"{before}{clean(words)}{after}", f"underline {_STYLES[name]}")
     return line.append("  ∎", "dim") if document["ending"] else line
 
 
 def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
-    """Print differences as a table; where it is too wide, the two values stand below each other under their path."""
+    """Print differences as a table or, if that is too wide, with the two values under their path."""
     rows = [
         (plain(".".join(contract_path(difference))), _value(difference.a), _value(difference.b))
         for difference in differences
@@ -160,7 +149,7 @@ def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
 
 
 def _value(value: Any) -> Text:
-    """Return a value as it is shown: shortened, and in one line."""
+    """Return a value shortened, on one line."""
     if value is None:
         return Text("–")
     if isinstance(value, float):

@@ -14,12 +14,11 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, RunRecord
 from tertulia.state.store import Store
-from tertulia.wording.phrases import grouped, people_line, settings
+from tertulia.wording.phrases import grouped, made_with, people_line
 
 
 def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> None:
     """Print a run: what it is, how it stands, and every turn."""
-    state = [run.status, *settings(run), *(["rehearsed"] if run.rehearsed else [])]
     if not isinstance(start, Case):
         console.print(plain(f"{run.run} · {run.scenario}", "bold"))
         console.print(meeting_heading(start))
@@ -27,7 +26,7 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
     else:
         place = f" · {start.place}" if start.place else ""
         console.print(plain(f"{run.run} · {run.scenario} · {start.time:%Y-%m-%d %H:%M}{place}", "bold"))
-    console.print(plain(" · ".join(state), "dim"))
+    console.print(plain(" · ".join([run.status, *made_with(run)]), "dim"))
     if run.error:
         console.print(plain(f"stopped by: {run.error}", "red"))
     for note in grouped(start.withheld, start.names):

@@ -14,7 +14,7 @@ from tertulia.state.meeting import BIG_FIVE
 
 
 def print_inventory(console: Console, report: InventoryReport, paper: bool = False) -> None:
-    """Print the ratings by pole and by person; with `paper` the published figures beside them."""
+    """Print the ratings by pole and by person, with `paper` beside the published figures."""
     print_heading(console, report.runs, f"answered by {', '.join(report.models) or 'nobody'}", report.rehearsed)
     if not report.segments:
         console.print(plain("nobody has spoken yet", "dim"))
@@ -23,9 +23,8 @@ def print_inventory(console: Console, report: InventoryReport, paper: bool = Fal
         _print_table(console, report, TEAM_BUILDING if paper else ())
     _print_people(console, report.segments, len(report.runs) > 1)
     if not report.tells_people_apart:
-        console.print(
-            plain("everybody has the same ratings: this model can't tell them apart, take another one", "yellow")
-        )
+        hint = "everybody has the same ratings: this model can't tell them apart, take another one"
+        console.print(plain(hint, "yellow"))
 
 
 def _print_table(console: Console, report: InventoryReport, paper: Sequence[DimensionFigures]) -> None:
@@ -53,6 +52,5 @@ def _print_people(console: Console, rated: Sequence[RatedSegment], several: bool
         rows.append(Row((plain(who, "bold"), f"{segment.first}–{segment.last}", *cells)))
     print_table(console, ("", "turns", *BIG_FIVE), rows, right=(*BIG_FIVE,))
     if any(segment.poles for segment in rated):
-        console.print(
-            plain("+ and −: the pole that was given, the one that scores high or the one that scores low", "dim")
-        )
+        marks = "+ and −: the pole that was given, the one that scores high or the one that scores low"
+        console.print(plain(marks, "dim"))

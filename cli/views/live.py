@@ -1,4 +1,4 @@
-"""What a run, or a town, shows while it goes on: its heading, every turn and, on demand, what went on in each agent."""
+"""What is printed of a run or a town while it goes on: its heading, every turn, and on demand all thoughts."""
 
 from tertulia.cli.terminal.lines import meeting_heading, print_turn
 from tertulia.cli.terminal.output import data, plain
@@ -19,7 +19,7 @@ _REHEARSED = "rehearsed: a stand-in speaks, not a model"
 
 
 def print_heading(start: Start, run: RunRecord) -> None:
-    """Print who meets, when and where, what the run is made with, and how a meeting opened."""
+    """Print participants, time and place, the settings, and the opening of a meeting."""
     console = data()
     made_with = settings(run) + ([_REHEARSED] if run.rehearsed else [])
     if not isinstance(start, Case):
@@ -35,7 +35,7 @@ def print_heading(start: Start, run: RunRecord) -> None:
 
 
 def print_turn_of(store: Store, run: str, turn: Turn, start: Start, silence_s: float, before: Turn | None) -> None:
-    """Print a turn; in an album chat its exchange, under the heading of its round where that begins."""
+    """Print a turn; in an album chat its exchange, the first of a round under a heading."""
     if not isinstance(start, Population):
         print_turn(data(), turn, start, silence_s, before)
         return
@@ -46,14 +46,14 @@ def print_turn_of(store: Store, run: str, turn: Turn, start: Start, silence_s: f
 
 
 def print_round_thoughts(store: Store, run: RunRecord, round: int) -> None:
-    """Print what each agent thought in a round, with what, and how they raced; nothing for a dialogue of two."""
+    """Print thoughts, mechanisms and the race of a round of a meeting."""
     start = store.start(run.run)
     if isinstance(start, Meeting):
         print_thoughts(data(), read_round(store, run.run, round, start), Parameters.model_validate(run.parameters))
 
 
 def print_town(simulation: Simulation) -> None:
-    """Print which town it is, for how long, by which schedule, and what its conversations are made with."""
+    """Print town, days, schedule and settings of a simulation."""
     console = data()
     drawn = simulation.encounters_per_day
     schedule = "by its log" if drawn is None else f"{drawn} encounters a day"
@@ -64,7 +64,7 @@ def print_town(simulation: Simulation) -> None:
 
 
 def print_encounter(encounter: Encounter, turns: int) -> None:
-    """Print who met, when and where, how much was said, and the run that has it."""
+    """Print who met, when and where, the number of turns, and the run."""
     place = f", {encounter.place}" if encounter.place else ""
     line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}: {counted(turns, 'turn')}"
     data().print(plain(line), plain(f"({encounter.run})", "dim"))

@@ -7,8 +7,9 @@ from rich.console import Console
 
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.measuring.measurement import Measurement, mean_diversity
+from tertulia.measuring.measurement import Measurement
 from tertulia.metrics.by_index import mean_by_index
+from tertulia.metrics.diversity import mean_over_cases
 from tertulia.metrics.exclusiveness import mean_exclusiveness
 from tertulia.metrics.fluency import mean_fluency
 from tertulia.metrics.variety import mean_variety
@@ -21,16 +22,11 @@ _FOLDERS = re.compile(r"^ga:.*/(?=[^/])")
 
 def print_measurement(console: Console, measured: Measurement) -> None:
     """Print all that was measured, a table for each kind of figure."""
-    _print_cases(console, measured.diversity, mean_diversity(measured))
+    _print_cases(console, measured.diversity, mean_over_cases(measured.diversity.values()))
     truncated, embedded = measured.truncated
     if truncated:
-        console.print(
-            plain(
-                f"{truncated} of {embedded} dialogues are longer than {measured.embedder} reads: sim is of their "
-                "beginnings, sim_untruncated of all",
-                "dim",
-            )
-        )
+        longer = f"{truncated} of {embedded} dialogues are longer than {measured.embedder} reads"
+        console.print(plain(f"{longer}: sim is of their beginnings, sim_untruncated of all", "dim"))
     console.print()
     _print_cases(console, measured.variety, mean_variety(measured.variety.values()))
     if measured.by_index is not None:
@@ -56,7 +52,7 @@ def _print_cases(console: Console, cases: Mapping[str, Record], mean: Record) ->
 
 
 def _print_rows(console: Console, heading: str, rows: Iterable[tuple[str, Record]], without: str = "") -> None:
-    """Print a table with a column for each figure that is a number in any row, or is lacking."""
+    """Print a table with a column for each figure that is a number or lacking in every row."""
     found = [(label, figures.model_dump()) for label, figures in rows]
     names = [
         name

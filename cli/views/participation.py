@@ -13,14 +13,7 @@ from tertulia.state.text import count, in_words, number, percent
 def print_participation(
     console: Console, start: Start, figures: Participation, published: Participation | None = None
 ) -> None:
-    """Print how everybody took part, with the published figures below those of the run.
-
-    Args:
-        console: Where to.
-        start: What the run started from.
-        figures: Those of the run.
-        published: Those of the paper.
-    """
+    """Print participation, with the published figures below those of the run."""
     _print_people(console, figures)
     if isinstance(start, Meeting):
         _print_cognition(console, figures, published)
@@ -83,17 +76,13 @@ def _print_floor(console: Console, figures: Participation, published: Participat
 
 
 def _print_whole(console: Console, what: str, figures: Participation) -> None:
-    minutes = number(figures.sim_minutes, 2)
-    console.print(
-        plain(
-            f"{what}: {figures.turns} turns in {minutes} simulated minutes; silences: {figures.silences}, "
-            f"{figures.silence_s:g} s together; evenness: {number(figures.evenness, 2)}"
-        )
-    )
+    turns = f"{what}: {figures.turns} turns in {number(figures.sim_minutes, 2)} simulated minutes"
+    silences = f"silences: {figures.silences}, {figures.silence_s:g} s together"
+    console.print(plain(f"{turns}; {silences}; evenness: {number(figures.evenness, 2)}"))
 
 
 def _rows(figures: Participation, published: Participation | None) -> list[tuple[Text, AgentFigures, str]]:
-    """Return who stands in a table, each with label and style; the paper's figures below those of the run."""
+    """Return the rows of a table as label, figures and style; the paper's figures are below those of the run."""
     of_paper = {agent.agent: agent for agent in published.agents} if published else {}
     rows: list[tuple[Text, AgentFigures, str]] = []
     for agent in figures.agents:

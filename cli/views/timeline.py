@@ -47,7 +47,7 @@ def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Seq
 def _thoughts(thoughts: Sequence[Thought]) -> Text:
     marks = [("→ ", "green") if thought.won else ("· " if thought.willing else "  ", "yellow") for thought in thoughts]
     lines = [
-        Text.assemble(mark, plain(f"{thought.agent}:", "bold"), " ", (clean(thought.text) or "–", "italic"))
+        Text.assemble(mark, plain(f"{thought.agent}:", "bold"), " ", (clean(thought.thought) or "–", "italic"))
         for mark, thought in zip(marks, thoughts, strict=True)
     ]
     return Text("\n").join(lines)

@@ -12,7 +12,7 @@ from tertulia.state.cognition import Visit
 
 
 def print_visits(console: Console, visits: Iterable[tuple[int, Visit]]) -> None:
-    """Print executions: the state before, and what each changed."""
+    """Print the state before each execution, and its changes."""
     for turn, visit in visits:
         whose = f" · {visit.agent}" if visit.agent else ""
         console.print(plain(f"turn {turn} · {visit.node}{whose}", "bold"))

@@ -1,4 +1,4 @@
-"""How an utterance came about: the weight of every unit, what was removed, and what the judge said of candidates."""
+"""The making of an utterance: the weight of every unit, what was removed, and the candidates with their judgement."""
 
 import math
 
@@ -17,7 +17,7 @@ _BAR = 16
 
 
 def print_making(console: Console, details: TurnDetails) -> None:
-    """Print how an utterance came about."""
+    """Print the making of an utterance."""
     if details.prompt is None:
         console.print(plain("written by hand: there was no prompt, and nobody judged it", "dim"))
         for candidate in details.candidates:
@@ -30,7 +30,7 @@ def print_making(console: Console, details: TurnDetails) -> None:
 
 
 def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) -> None:
-    """Print how the prompt was varied before it was scored, and what was asked for, where the run wanted that."""
+    """Print the variations of the prompt, if the run has any."""
     parameters = Parameters.model_validate(details.run.parameters)
     variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
     variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
@@ -44,10 +44,10 @@ def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) ->
 
 
 def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None:
-    """Print every unit with its weight as bar and number; a removed one is marked and struck.
+    """Print every unit with its weight as bar and number; a removed unit is marked and struck.
 
-    Bars grow with the root of the weight, so that small ones differ too; the longest is the heaviest that λ may
-    remove. What can't be removed may be heavier (the first tokens of a prompt draw much), and fills its bar.
+    Bars grow with the root of the weight, so that small ones differ, too; the longest is the heaviest that λ may
+    remove. Other units may be heavier (the first tokens of a prompt draw much attention), and fill their bars.
     """
     weights = details.record.scores or {}
     scale = max((weights[unit.id] for unit in details.removable if unit.id in weights), default=0.0)

@@ -42,17 +42,17 @@ Opened = TypeVar("Opened")
 
 @dataclass(frozen=True)
 class ModelAccess:
-    """All that is needed to open models, and whether one may be opened: what a file names is no reason to.
+    """Opens models, unless only a file names them.
 
     Attributes:
-        cache: Where converted models, and vectors of texts, are kept.
-        keys: Keys of remote models, by the variable that has them (`OPENAI_API_KEY`).
-        report: Is called with what a model waits for, while it is opened and afterwards.
-        trust: What the user has named before; asks about what they have not.
-        named: Names of models that the command, or the program, gives.
-        with_code: Those of them whose own Python code is executed.
-        kept: Models that were opened, for the next run that asks for the same; `None`: each run opens its own.
-        scorers: How many actors of Ray hold the surrogate, beside the conversations; 0: it is opened here.
+        cache: The folder of converted models and of the vectors of texts.
+        keys: Keys of remote models by environment variable (`OPENAI_API_KEY`).
+        report: Receives what a model waits for, while it is opened and afterwards.
+        trust: What the user has named before; asks about the rest.
+        named: Models that the command or the program names.
+        with_code: Models whose own Python code may run.
+        kept: Open models, shared by runs that ask for the same; `None`: each run opens its own.
+        scorers: The number of Ray actors that hold the surrogate; 0: it is opened in this process.
     """
 
     cache: Path = field(default_factory=lambda: Path.home() / ".cache" / "tertulia")
@@ -65,24 +65,24 @@ class ModelAccess:
     scorers: int = 0
 
     def keeping_models(self) -> "ModelAccess":
-        """Return the same, with each model opened once for all runs that ask for it."""
+        """Return a copy that opens each model once for all runs."""
         return replace(self, kept={})
 
     def handed_over(self) -> "ModelAccess":
-        """Return the same as plain data for another process, which asks nobody and reports nothing."""
+        """Return a copy of plain data for another process: it asks nobody and reports nothing."""
         return replace(self, report=ignore_activity, trust=KnownTrust(self.trust.read()), kept=None)
 
     def naming(self, names: Iterable[str]) -> "ModelAccess":
-        """Return the same, with more models that the command, or the program, gives."""
+        """Return a copy with more named models."""
         return replace(self, named=self.named | set(names))
 
     def require(self, names: Iterable[str]) -> None:
-        """Refuse remote models in places that the user has not named; remember those that they have.
+        """Refuse remote models whose place the user has not named; remember the named places.
 
-        A place is the origin of a server, or a provider; a provider is named, too, by a key in the environment.
+        A place is a provider or the origin of a server. A key in the environment names a provider, too.
 
         Raises:
-            TrustError: Only a file names one, and the user, if they can be asked, said no.
+            TrustError: Only a file names a place, and the user declined or can't be asked.
         """
         from tertulia.models.loading import is_hub_id
         from tertulia.models.served.chat_names import SERVER_KEY, is_chat_name, key_variable, places_of
@@ -104,11 +104,11 @@ class ModelAccess:
         self.trust.remember(Trusted(places=tuple(sorted([*named, *filter(is_hub_id, self.named)]))))
 
     def language_model(self, name: str, parameters: Parameters) -> LanguageModel:
-        """Return the language model of that name, in the precision of the parameters.
+        """Open a language model in the precision of the parameters.
 
         Raises:
             TrustError: It is remote, and only a file names it.
-            TertuliaError: There is none, it can't be used, or it can't be loaded.
+            TertuliaError: It does not exist, can't be used, or can't be loaded.
         """
         self.require([name])
         of_server = parameters.model_dump(include={*ServerParameters.model_fields})
@@ -117,7 +117,7 @@ class ModelAccess:
         return self._kept(key, lambda: self._open_model(name, parameters, noted))
 
     def _asked_as(self, name: str) -> str:
-        """Return the name with the servers that the user names for a model now, where those are others."""
+        """Return a served model's name with the servers that the user names now."""
         from tertulia.models.served.chat_names import ADDRESS, is_same_served
 
         if name in self.named or not name.startswith(ADDRESS):
@@ -126,7 +126,7 @@ class ModelAccess:
         return elsewhere[0] if len(elsewhere) == 1 else name
 
     def scorer(self, name: str, parameters: Parameters) -> LanguageModel:
-        """Return the model that scores for others: in actors of Ray where the user wants some, else opened here.
+        """Open the model that scores for others, in Ray actors if `scorers` asks for them.
 
         Raises:
             TertuliaError: It can't be opened, or Ray is missing.
@@ -142,21 +142,18 @@ class ModelAccess:
             name,
             cache=self.cache,
             precision=parameters.precision,
-            may_download=name in self.named or name in self.trust.read().places,
-            with_code=name in self.with_code,
+            **self._permissions(name),
         )
-        # As many threads as here: digits depend on how many there are.
+        # As many threads as here: digits depend on their number.
         return self._kept(
             ("scorers", name, parameters.precision), lambda: open_scorers(opener, self.scorers, threads_in_force()[0])
         )
 
     def _open_model(self, recorded: str, parameters: Parameters, noted: ModelWeights | None) -> LanguageModel:
-        """Open a model under the name that the run has for it.
+        """Open a model under its recorded name.
 
         Args:
-            recorded: The name.
-            parameters: Of the run.
-            noted: What it was made of when the run started; `None` for one that begins, or that has no adapters.
+            noted: Its adapters when the run started; `None` for a new run, and without adapters.
 
         Raises:
             ModelError: It can't be loaded, or has other adapters now.
@@ -174,9 +171,8 @@ class ModelAccess:
                 limits=parameters,
                 key=None if variable is None else self.keys.get(variable),
                 report=self.report,
-                may_download=name in self.named or name in self.trust.read().places,
-                with_code=name in self.with_code,
                 recorded_as=recorded,
+                **self._permissions(name),
             )
         made = _weights_of(model)
         if noted is not None and noted.adapters_hash != (None if made is None else made.adapters_hash):
@@ -188,11 +184,11 @@ class ModelAccess:
         return model
 
     def embedder(self, name: str) -> Embedder:
-        """Return the embedder of that name.
+        """Open an embedder.
 
         Raises:
-            TrustError: Only a file names it, and it is not one that comes with the installation.
-            TertuliaError: There is none, or it can't be loaded.
+            TrustError: Only a file names it, and it does not come with the installation.
+            TertuliaError: It does not exist, or can't be loaded.
         """
         from tertulia.models.loading import open_embedder
 
@@ -204,7 +200,6 @@ class ModelAccess:
             )
 
     def _kept(self, key: object, open: Callable[[], Opened]) -> Opened:
-        """Return what was opened under a key, where models are kept, or open it."""
         if self.kept is None:
             return open()
         if key not in self.kept:
@@ -212,24 +207,23 @@ class ModelAccess:
         return cast(Opened, self.kept[key])
 
     def picture_finder(self, name: str) -> PictureFinder:
-        """Return the finder of pictures of that name.
+        """Open a picture finder.
 
         Raises:
-            TertuliaError: There is none, or it can't be loaded.
+            TertuliaError: It does not exist, or can't be loaded.
         """
         from tertulia.models.loading import open_picture_finder
 
         with _errors_explained(f"the model {name!r}"):
-            return open_picture_finder(
-                name,
-                report=self.report,
-                may_download=name in self.named or name in self.trust.read().places,
-                with_code=name in self.with_code,
-            )
+            return open_picture_finder(name, report=self.report, **self._permissions(name))
+
+    def _permissions(self, name: str) -> dict[str, bool]:
+        may_download = name in self.named or name in self.trust.read().places
+        return {"may_download": may_download, "with_code": name in self.with_code}
 
 
 def named_models(settings: Mapping[str, Any], *models: str | None) -> frozenset[str]:
-    """Return the names of models that a user gives: as everybody's, and by settings for a role."""
+    """Return the models that a user names, as arguments or by settings for a role."""
     given = (*models, *(settings.get(setting) for setting in (*ROLES.values(), "picture_model")))
     return frozenset(name for name in given if isinstance(name, str))
 
@@ -256,10 +250,9 @@ class Engines:
     """The models of a run.
 
     Attributes:
-        model: Everybody's.
-        participant_models: Models that participants have to themselves, by participant.
+        participant_models: Models of single participants, by name.
         embedder: For retrieval, perception and willingness.
-        roles: Models that take a role for everybody, by role.
+        roles: Models that take a role for everybody.
         picture_finder: Finds the picture that a plan means; `None`: the embedder does, by captions.
     """
 
@@ -272,15 +265,18 @@ class Engines:
     @property
     def seeing(self) -> list[SeeingModel]:
         """The models that are shown pictures."""
-        models = (self.model, *self.participant_models.values(), *self.roles.values())
-        return [cast(SeeingModel, model) for model in models if model.traits.sees_pictures]
+        return [cast(SeeingModel, model) for model in self._all if model.traits.sees_pictures]
+
+    @property
+    def _all(self) -> tuple[LanguageModel, ...]:
+        return (self.model, *self.participant_models.values(), *self.roles.values())
 
     def check(self, parameters: Parameters) -> None:
         """Refuse parameters that ask of a model what it can't do.
 
         Raises:
-            UsageError: A model that shows only text is to score, or to tell how likely a text is; or a layout has no
-                place for the order of the blocks.
+            UsageError: A text-only model has to score or to give likelihoods; or the layout does not allow the order
+                of the blocks.
         """
         for speaker in (self.model, *self.participant_models.values()):
             speaker.traits.require_scores(parameters)
@@ -302,7 +298,7 @@ class Engines:
             raise no_surrogate(scorer.id)
 
     def suited(self, model: LanguageModel, parameters: Parameters) -> Parameters:
-        """Return the parameters as they suit a model; how it is judged, and thinks, follows who does that for it."""
+        """Return the parameters with `auto` settings resolved for a model, its judge and its thinker."""
         if (thinker := self.roles.get("think")) is not None:
             thought = thinker.traits.resolve(parameters.model_copy(update={"ending": "off", "judge": "off"}))
             parameters = parameters.model_copy(update={name: getattr(thought, name) for name in THINKING})
@@ -313,18 +309,17 @@ class Engines:
         return model.traits.resolve(parameters)
 
     def recorded(self, parameters: Parameters) -> dict[str, object]:
-        """Return the parameters as a run's record has them: as they suit the model that everybody has."""
+        """Return the parameters for a run's record: resolved for everybody's model, with its weights."""
         noted = parameters.model_copy(update={"weights": parameters.weights | self.weights})
         return self.suited(self.model, noted).model_dump(mode="json")
 
     @property
     def weights(self) -> dict[str, ModelWeights]:
-        """What the models with adapters are made of, by name."""
-        models = (self.model, *self.participant_models.values(), *self.roles.values())
-        return {model.id: found for model in models if (found := _weights_of(model)) is not None}
+        """The base and the adapters of models that have adapters, by name."""
+        return {model.id: found for model in self._all if (found := _weights_of(model)) is not None}
 
     def recorded_participants(self, parameters: Parameters) -> dict[str, ParticipantModel]:
-        """Return the models of participants as a run's record has them."""
+        """Return the models of participants for a run's record."""
         return {
             name: ParticipantModel(model=model.id, parameters=self.suited(model, parameters).model_dump(mode="json"))
             for name, model in self.participant_models.items()
@@ -332,28 +327,26 @@ class Engines:
 
 
 def _weights_of(model: LanguageModel) -> ModelWeights | None:
-    """Return what a model with adapters is made of; `None` for others."""
     return getattr(model, "weights", None)
 
 
-#: Parameters that follow who thinks.
+#: Parameters that depend on the model that thinks.
 THINKING = ("choices", "max_thought_tokens", "max_reason_tokens")
 
 
 def open_engines(name: str, start: Start | None, parameters: Parameters, access: ModelAccess) -> Engines:
-    """Return the models with which a run begins, each opened once; a rehearsal has none but the stand-in.
+    """Open the models of a new run, each once.
 
     Raises:
-        TertuliaError: One does not exist, can't be used, or can't be loaded, or can't do what the parameters ask.
+        TertuliaError: A model does not exist, can't be used or loaded, or can't do what the parameters ask.
     """
-    wanted = participant_models_of(name, start)
-    engines = _open(name, wanted, EMBEDDER, parameters, access)
+    engines = _open(name, participant_models_of(name, start), EMBEDDER, parameters, access)
     engines.check(parameters)
     return engines
 
 
 def reopen_engines(run: RunRecord, access: ModelAccess) -> Engines:
-    """Return the models of a run that goes on (see `open_engines`)."""
+    """Open the models of a stored run (see `open_engines`)."""
     wanted = {name: participant.model for name, participant in run.participant_models.items()}
     return _open(run.model, wanted, run.embedder, Parameters.of_record(run.parameters), access)
 

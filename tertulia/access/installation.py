@@ -28,7 +28,7 @@ def needed_packages() -> dict[str, str]:
     """Return the pinned requirements of this version, by distribution: `torch` to `torch==2.13.0`.
 
     Raises:
-        NotFoundError: Tertulia itself is used without being installed.
+        NotFoundError: Tertulia itself is not installed.
     """
     try:
         declared = requires("tertulia") or []
@@ -48,13 +48,9 @@ def installed_version(distribution: str) -> str | None:
 
 
 def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | None:
-    """Return one line for a shell that installs what is missing, `None` where nothing is.
+    """Return a shell command that installs the missing distributions; `None` if none is missing.
 
-    torch comes first and by itself, so that pip picks the build for this machine.
-
-    Args:
-        missing: Distributions.
-        needed: Their requirements (see `needed_packages`).
+    torch is installed first and alone, so that pip picks the build for this machine.
     """
     lines = [needed[name] for name in missing]
     torch = [line for line in lines if line.startswith("torch==")]
@@ -68,15 +64,13 @@ def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | 
 
 
 def installation_document(cache: Path, store: StoreAddress, key_of: Callable[[str | None], str | None]) -> Document:
-    """Return what is installed, the device and precision that models get, and what installs what is missing, as JSON.
+    """Return packages, device, precision, keys and the commands that install missing packages, as JSON.
 
     Args:
-        cache: Where converted models are kept.
-        store: The store that commands open.
         key_of: Returns the key in an environment variable; the document says only whether there is one.
 
     Raises:
-        NotFoundError: Tertulia itself is used without being installed.
+        NotFoundError: Tertulia itself is not installed.
     """
     needed = needed_packages()
     packages = {name: installed_version(name) for name in needed}
@@ -110,7 +104,7 @@ def installation_document(cache: Path, store: StoreAddress, key_of: Callable[[st
 
 
 def installation_rows(report: Document) -> Iterator[tuple[str, str]]:
-    """Yield what is installed as pairs of a name and what there is of it."""
+    """Yield the report in words, as pairs of name and value."""
     yield "python", f"{report['python']} ({sys.executable})"
     yield from ((name, version or "missing") for name, version in report["packages"].items())
     yield "device", report["device"] or "–"
@@ -130,7 +124,7 @@ def installation_rows(report: Document) -> Iterator[tuple[str, str]]:
 
 
 def device_and_precision() -> tuple[str, str]:
-    """Return where models run on this machine, and in which precision; PyTorch is installed."""
+    """Return the device and the precision of models on this machine; PyTorch must be installed."""
     from tertulia.models.loading import device_and_dtype
 
     device, dtype = device_and_dtype("auto")

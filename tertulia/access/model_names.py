@@ -1,7 +1,4 @@
-"""Which models a run needs, by their names, and what their names and parameters show that they can't do.
-
-Nothing is loaded for it.
-"""
+"""The names of the models that a run needs, and checks of them that load nothing."""
 
 from collections.abc import Mapping
 
@@ -10,42 +7,36 @@ from tertulia.state.language_model import ModelRole
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 
-#: The names of the stand-ins without weights, and of the embedder that comes with the installation.
+#: The stand-in without weights, and the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
 
-#: The parameters that name a model, by the role that it takes for everybody.
+#: The parameters that name the model of a role.
 ROLES: Mapping[ModelRole, str] = {"judge": "judge_model", "think": "thinking_model", "score": "surrogate"}
 
 
 def models_of_roles(parameters: Parameters) -> dict[ModelRole, str]:
-    """Return the names of the models that take a role for everybody, by role."""
+    """Return the names of models by the role that they take for everybody."""
     return {role: name for role, setting in ROLES.items() if (name := getattr(parameters, setting)) is not None}
 
 
 def names_of_models(name: str, start: Start | None, parameters: Parameters) -> list[str]:
-    """Return the names of all language models that a run of everybody's model `name` needs."""
+    """Return the names of all language models of a run."""
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     return [name, *participant_models_of(name, start).values(), *roles.values()]
 
 
 def participant_models_of(name: str, start: Start | None) -> dict[str, str]:
-    """Return the names of the models that participants have to themselves; none in a rehearsal."""
+    """Return the names of models of single participants; none in a rehearsal."""
     if name == REHEARSAL or not isinstance(start, Meeting):
         return {}
     return {attendee.persona.name: attendee.model for attendee in start.participants if attendee.model is not None}
 
 
 def check_models(name: str, start: Start | None, parameters: Parameters) -> None:
-    """Refuse models that, as their names show, can't do what is asked of them, before anything is loaded.
-
-    Args:
-        name: The name of everybody's model.
-        start: What the run starts from, whose participants may have models to themselves.
-        parameters: Of the run; they may name models for roles.
+    """Refuse models that can't do what is asked, as far as their names show it, before anything is loaded.
 
     Raises:
-        UsageError: The name of a chat model is incomplete; or a model that shows only text is to score, or to tell how
-            likely a text is.
+        UsageError: The name of a chat model is incomplete; or a text-only model has to score or to give likelihoods.
     """
     from tertulia.models.served.chat_names import ADDRESS, TRAITS, check_chat_name, is_chat_name
 
@@ -70,11 +61,10 @@ def check_models(name: str, start: Start | None, parameters: Parameters) -> None
 
 
 def require_likelihoods(parameters: Parameters, judge: str | None, speaker: str | None, thinker: str | None) -> None:
-    """Refuse parameters that ask of a model that shows only text how likely a text is.
+    """Refuse parameters that need likelihoods from a text-only model.
 
     Args:
-        parameters: Of the run.
-        judge, speaker, thinker: The names of the models that judge, speak and think, where they show only text.
+        judge, speaker, thinker: The models that judge, speak and think, if they are text-only; else `None`.
     """
     for setting, asked, model, instead in (
         ("judge", "likelihood", judge, "judge=rating, or judge_model=smollm2"),
@@ -88,8 +78,8 @@ def require_likelihoods(parameters: Parameters, judge: str | None, speaker: str 
 def require_dialogue_last(parameters: Parameters, model: str) -> None:
     """Refuse an order of blocks that chat turns can't have.
 
-    The dialogue is the turns there. What stood behind it would be read as a part of the partner's last line: chat
-    templates want users and assistants to alternate, the user's turn to be the last, and the system's to be the first.
+    The dialogue is the turns. A block after it would be read as a part of the partner's last line: in chat templates
+    user and assistant alternate, the system's turn is the first and the user's the last.
     """
     behind = parameters.blocks.partition("c")[2]
     if parameters.layout == "chat_turns" and behind:
@@ -102,5 +92,5 @@ def require_dialogue_last(parameters: Parameters, model: str) -> None:
 
 
 def no_surrogate(name: str) -> SettingError:
-    """Return the error for a surrogate that shows no attention."""
+    """Return the error for a surrogate without attention."""
     return SettingError("surrogate", name, " shows no attention; set surrogate=smollm2, or another local model")

@@ -1,8 +1,8 @@
-"""Files that a file names: what an experiment's YAML, or a store, would have read of the user's own files.
+"""Files that an experiment's YAML or a store names.
 
-What a user names, on the command line or as an argument in Python, is read. What only a file names is read where its
-path is relative and stays within the folder of that file, or where the user trusts it (`trust`): what is read
-goes into a store, which may be sent back, and pictures go to a model that sees.
+What a user names, on the command line or as an argument in Python, is read. What only a file names is read if its path
+is relative and stays within the folder of that file, or if the user trusts it (`trust`): what is read goes into a
+store, which may be sent back, and pictures go to a model that sees.
 """
 
 import os
@@ -21,12 +21,12 @@ from tertulia.storage.addresses import StoreAddress
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file or a folder that is named.
+    """A file or a folder that a file names.
 
     Attributes:
-        field: Where it is named: `cases[0]`, `settings.a.pictures`.
-        name: As it is written there.
-        path: Where it lies, seen from the current folder.
+        field: The field that names it: `cases[0]`, `settings.a.pictures`.
+        name: Its name as written there.
+        path: Its path from the current folder.
     """
 
     field: str
@@ -42,7 +42,7 @@ class NamedFile:
             return os.path.abspath(self.path)
 
     def stays_within(self, folder: Path) -> bool:
-        """Return whether it is named by a relative path that leads out of a folder neither by `..` nor by a link."""
+        """Return whether it is named by a relative path that leaves a folder neither by `..` nor by a link."""
         written = Path(os.path.expanduser(self.name.removeprefix("ga:")))
         return (
             not written.is_absolute()
@@ -57,9 +57,8 @@ def files_named(
     """Yield the files that an experiment reads.
 
     Args:
-        cases: Its scenarios.
-        settings: Its settings: parameters by the setting's name.
-        folder: The folder that relative paths start from.
+        settings: Parameters by setting.
+        folder: The base of relative paths.
     """
     from tertulia.worlds.catalog import file_of
 
@@ -73,16 +72,14 @@ def files_named(
 
 
 def require_files(files: Iterable[NamedFile], named_by: str, folder: Path | None, trust: Trust) -> None:
-    """Refuse files that only a file names, and the user does not; asks the user, if they can be asked.
+    """Refuse files that only a file names, unless the user trusts them or agrees when asked.
 
     Args:
-        files: What would be read.
-        named_by: What names it, for the message.
-        folder: The folder of what names it, in which relative paths may lead; `None` where it has none.
-        trust: What the user trusts.
+        named_by: The naming file, for the message.
+        folder: Its folder, in which relative paths must stay; `None` if it has none.
 
     Raises:
-        TrustError: One is not trusted, and the user, if they can be asked, said no.
+        TrustError: A file is not trusted, and the user declined or can't be asked.
     """
     for file in files:
         if (folder is not None and file.stays_within(folder)) or trust.read().covers(file.real_path):
@@ -97,18 +94,12 @@ def require_files(files: Iterable[NamedFile], named_by: str, folder: Path | None
 
 
 def is_shipped(scenario: str) -> bool:
-    """Return whether nothing of the user's is read for a scenario."""
+    """Return whether a scenario reads no file of the user."""
     return not [*files_named([scenario], {})]
 
 
 def readable(cases: Iterable[str], store: StoreAddress | str, trust: Trust) -> tuple[Callable[[str], bool], list[str]]:
-    """Return whether a log that a store names may be read, and why others may not; nobody is asked.
-
-    Args:
-        cases: What the store names.
-        store: The store.
-        trust: What the user trusts.
-    """
+    """Return a predicate for the logs of a store's cases that may be read, and why others may not; nobody is asked."""
     known, allowed, refused = KnownTrust(trust.read()), set[str](), list[str]()
     for case in filter(is_log, cases):
         try:
@@ -121,10 +112,10 @@ def readable(cases: Iterable[str], store: StoreAddress | str, trust: Trust) -> t
 
 
 def remember_files(files: Iterable[NamedFile], trust: Trust) -> None:
-    """Remember files that the user has named, so that what reads them again goes on without naming them."""
+    """Remember files that the user has named, so that they need not be named again."""
     trust.remember(Trusted(files=tuple(sorted({file.real_path for file in files}))))
 
 
 def folder_of_store(store: StoreAddress | str) -> Path | None:
-    """Return the folder in which relative paths of a store may lead; `None` where it is no file."""
+    """Return the folder in which relative paths of a store must stay; `None` if the store is no file."""
     return store.parent if isinstance(store, Path) else None

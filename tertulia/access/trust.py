@@ -1,8 +1,8 @@
 """What a user trusts: servers and providers, extensions that are executed, and files that a file may name.
 
-A scenario, a store, a log and a model folder are data, whoever sent them. What they name of what drives code, hosts or
-keys, or of the user's own files, is used only where the user has named it too: on the command line, as an argument in
-Python, or once before, which is remembered in a file of the user's configuration (SECURITY.md).
+A scenario, a store, a log and a model folder are data. What they name of code, hosts, keys or the user's files is used
+only if the user names it too: on the command line, as an argument in Python, or once before, which is remembered in a
+file of the user's configuration (SECURITY.md).
 """
 
 import fcntl
@@ -23,7 +23,7 @@ FILE = "trusted.json"
 
 
 def user_configuration() -> Path:
-    """Return the folder of the user's configuration where nothing else is said."""
+    """Return the default folder of the user's configuration."""
     return Path.home() / ".config" / "tertulia"
 
 
@@ -32,8 +32,8 @@ class Trusted(Record):
 
     Attributes:
         places: Origins of servers (`http://127.0.0.1:8000`), providers (`openai:`) and hub ids.
-        extensions: The file, or the entry point, of each extension when it was named last, by the hash of its content.
-        files: Files and folders that a file may name, by absolute paths without links; a folder with all that is in it.
+        extensions: The last known file or entry point of each extension, by the hash of its content.
+        files: Absolute paths without links of files and folders that a file may name; a folder covers its content.
     """
 
     places: tuple[str, ...] = ()
@@ -53,11 +53,11 @@ class Trust:
     """What the user trusts: the file that remembers it, and what was named since this process began.
 
     Attributes:
-        ask: Asks the user a question, and returns whether they said yes; `False` where nobody can be asked.
+        ask: Asks the user a question and returns whether they agree; `False` if nobody can be asked.
     """
 
     def __init__(self, folder: Path | None = None, ask: Callable[[str], bool] = _nobody) -> None:
-        """Note the folder of the configuration, `None` for the user's; it is made when there is something to write."""
+        """Note the folder of the configuration (`None`: the default); it is made when something is written."""
         self._folder, self.ask = folder, ask
         self._named = Trusted()
 
@@ -83,14 +83,14 @@ class Trust:
             raise UsageError(f"{self.file}: can't be read ({first_line(error)}); mend it, or delete it") from None
 
     def remember(self, named: Trusted) -> None:
-        """Remember what the user has named; where the configuration can't be written, they name it again next time."""
+        """Remember what the user has named; for this process only if the configuration can't be written."""
         self._named = _joined(self._named, named)
         if named != Trusted() and _joined(known := self._read_file(), named) != known:
             with suppress(OSError):
                 self.change(lambda known: _joined(known, named))
 
     def change(self, changed: Callable[[Trusted], Trusted]) -> None:
-        """Replace what is remembered; of several processes that do so, each sees what the one before has written.
+        """Replace what is remembered, one process at a time.
 
         Raises:
             UsageError: The file can't be read.
@@ -127,10 +127,9 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 class KnownTrust(Trust):
-    """What a user trusts, as another process is told of it: it asks nobody, and remembers nothing."""
+    """What a user trusts, for another process: it asks nobody and remembers nothing."""
 
     def __init__(self, known: Trusted) -> None:
-        """Take what is trusted."""
         super().__init__()
         self._known = known
 
@@ -143,7 +142,7 @@ class KnownTrust(Trust):
 
 
 def change_trust(trust: Trust, names: Iterable[str], withdraw: bool = False) -> None:
-    """Trust, or trust no more, what a user names: extensions, servers, providers, hub ids, files and folders.
+    """Trust extensions, servers, providers, hub ids, files and folders, or withdraw trust.
 
     Raises:
         TertuliaError: There is no such extension or file, a name is none of these, or the configuration can't be
@@ -174,12 +173,12 @@ def _without(known: Trusted, withdrawn: Trusted) -> Trusted:
 
 
 def is_path(name: str) -> bool:
-    """Return whether what a user trusts is a file or a folder: it begins as a path does, and is no extension."""
+    """Return whether a name is a file or a folder: it begins like a path, and is no extension."""
     return not name.endswith(".py") and (name in (".", "..") or name.startswith(("/", "./", "../", "~")))
 
 
 def _trusted_by(name: str, withdraw: bool) -> Trusted:
-    """Return a name as it is remembered; one that is withdrawn may be gone."""
+    """Return a name as it is remembered; a withdrawn file may be gone."""
     from tertulia.models.loading import is_hub_id
     from tertulia.models.served.chat_names import PROVIDERS, is_chat_name, origin_of, places_of
     from tertulia.nodes.machinery.extensions import Source, installed

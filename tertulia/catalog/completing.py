@@ -57,12 +57,11 @@ def listed_settings() -> Iterator[tuple[str, str]]:
 
 
 def stored(path: StoreAddress, query: str, last: str | None = None) -> Iterator[tuple[str, str]]:
-    """Yield what a query finds in a store, the newest first, nothing where it can't be read; and `@last`.
+    """Yield the rows of a query as value and description, newest first; none if the store can't be read.
 
     Args:
-        path: The store.
-        query: Of a value, and of what is printed beside it.
-        last: What `@last` means, if it may be given.
+        query: Selects the value and what is printed beside it.
+        last: The description of `@last`; `None`: it is not offered.
     """
     if last is not None:
         yield "@last", last

@@ -1,7 +1,7 @@
 """Graphs as Mermaid text, with the nodes that stand in them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from tertulia.planning.starting import NOTHING_ADDED, Additions
@@ -17,13 +17,7 @@ _COLON = r"\3a"
 
 @dataclass(frozen=True)
 class Drawing:
-    """A graph as Mermaid text.
-
-    Attributes:
-        graph: Its name.
-        mermaid: The text.
-        nodes: The nodes that were chosen, with the place and the source of each.
-    """
+    """A graph as Mermaid text, with the place and the source of each chosen node."""
 
     graph: str
     mermaid: str
@@ -43,8 +37,7 @@ def draw_graph(
         name: One of `GRAPHS`.
         scenario: A scenario that composes it; `None`: the defaults.
         settings: Values by parameter name, over those of the scenario.
-        additions: What nodes may come from beside the scenario.
-        xray: Whether graphs inside it are drawn with their steps, and not as one box each.
+        xray: Whether inner graphs are drawn with their steps, not as one box each.
 
     Raises:
         UsageError: There is no such graph, or a setting is not acceptable.
@@ -64,26 +57,14 @@ def draw_graph(
         place_name(place): node if node in registry.nodes else place_name(node)
         for place, node in parameters.nodes.items()
     }
-    return Drawing(
-        graph=name,
-        mermaid=_mermaid(name, parameters.order, registry.functions(parameters, kind), named, xray),
-        nodes=[
-            {"place": place, "name": node, "source": registry.origins.get(node, "shipped")}
-            for place, node in named.items()
-        ],
-    )
+    nodes = [
+        {"place": place, "name": node, "source": registry.origins.get(node, "shipped")} for place, node in named.items()
+    ]
+    return Drawing(name, _mermaid(name, parameters.order, registry.functions(parameters, kind), named, xray), nodes)
 
 
 def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xray: bool) -> str:
-    """Return the Mermaid text; where a node was chosen its name stands under that of its place.
-
-    Args:
-        name: Of the graph.
-        order: Who speaks next in a group.
-        chosen: The functions of the nodes that were chosen, by place.
-        named: Their names, by place.
-        xray: Whether graphs inside it are drawn too.
-    """
+    """Return the Mermaid text with the name of each chosen node under that of its place."""
     from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
     from tertulia.graphs.cognition import build_cognition_graph
     from tertulia.graphs.dialogue import build_dialogue_graph
@@ -109,9 +90,4 @@ def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xra
 
 def drawing_document(drawing: Drawing) -> Document:
     """Return a drawing as JSON."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "graph": drawing.graph,
-        "mermaid": drawing.mermaid,
-        "nodes": [dict(node) for node in drawing.nodes],
-    }
+    return {"schema_version": SCHEMA_VERSION, **asdict(drawing)}

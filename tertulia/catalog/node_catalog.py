@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeCatalog:
-    """Places and what can stand in them.
-
-    Attributes:
-        places: In the order in which the graphs go through them, each with its nodes.
-        mechanisms: The mechanisms.
-        problems: Why installed extensions can't be loaded.
-    """
+    """Places with their nodes, in the order of the graphs; mechanisms; and why installed extensions can't be loaded."""
 
     places: Sequence[Document]
     mechanisms: Sequence[Document]
@@ -29,13 +23,10 @@ class NodeCatalog:
 
 
 def read_catalog(extensions: Sequence[str]) -> NodeCatalog:
-    """Return the shipped nodes and mechanisms, those of installed packages, and those of some extensions.
-
-    Args:
-        extensions: Sources of extensions, which have to load.
+    """Return the nodes and mechanisms that are shipped, in installed packages, and in the given extensions.
 
     Raises:
-        ExtensionError: One of them can't be loaded.
+        ExtensionError: A given extension can't be loaded.
     """
     from tertulia.nodes.machinery.extensions import installed, load_extensions
     from tertulia.nodes.machinery.places import PLACES
@@ -74,20 +65,15 @@ def _node_row(node: "Node", registry: "Registry") -> Document:
 
 
 def _row(extension: "Node | Mechanism", registry: "Registry") -> Document:
-    parameters = extension.parameters().model_dump(mode="json") if extension.parameters is not None else {}
     return {
         "name": extension.name,
         "description": extension.description,
         "source": registry.origins.get(extension.name, "shipped"),
-        "parameters": parameters,
+        "parameters": extension.parameters().model_dump(mode="json") if extension.parameters is not None else {},
         "timeout_s": extension.timeout_s,
     }
 
 
 def catalog_document(catalog: NodeCatalog) -> Document:
     """Return places and mechanisms as JSON."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "places": list(catalog.places),
-        "mechanisms": list(catalog.mechanisms),
-    }
+    return {"schema_version": SCHEMA_VERSION, "places": catalog.places, "mechanisms": catalog.mechanisms}

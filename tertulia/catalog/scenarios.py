@@ -13,11 +13,11 @@ HEADINGS = ("case", "time", "begins", "with", "memories", "earlier", "place")
 
 
 def list_scenarios(source: str | None = None, sample: int | None = None) -> "dict[str, Listing]":
-    """Return the cases of a source, by its name.
+    """Return the cases of a source by its name.
 
     Args:
         source: A shipped name, a scenario file, or `ga:FOLDER`; `None`: all that is shipped.
-        sample: So many cases of each, evenly in time.
+        sample: The number of cases of each source, evenly in time.
 
     Raises:
         NotFoundError: There is no such source.

@@ -9,10 +9,7 @@ from tertulia.state.parameters import GROUP_CHAT, PRESETS, GroupDescription, Par
 
 
 def find_settings(name: str | None) -> tuple[GroupDescription, ...]:
-    """Return the groups of parameters to be listed.
-
-    Args:
-        name: A group; a parameter or another name of it, for its group with nothing else in it; `None` for all.
+    """Return a group of parameters, the group of a parameter with that one alone, or all groups for `None`.
 
     Raises:
         NotFoundError: There is no such group or parameter.

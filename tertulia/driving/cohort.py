@@ -28,12 +28,11 @@ OpenedRun = tuple[RunRecord, Engines, "Registry"]
 
 
 def drive_cohort(store: "SqlStore", runs: Sequence[OpenedRun], emit: Emit) -> None:
-    """Drive runs side by side, each to its end, in this thread; those that have ended already take no part.
+    """Drive runs side by side, each to its end, in this thread.
 
     Args:
-        store: The open store.
         runs: All runs of the cohort that have not ended, in its order; they share models by identity.
-        emit: Takes the events of all runs: `RunStarted` first and `RunEnded` last of each.
+        emit: Receives the events of all runs: `RunStarted` first and `RunEnded` last of each.
 
     Raises:
         StorageError: Another process drives one of the runs; nothing is touched.
@@ -61,7 +60,6 @@ async def _drive_all(store: "SqlStore", runs: Sequence[OpenedRun], batches: "Coh
 async def _drive(
     store: "SqlStore", opened: OpenedRun, batches: "CohortBatches", checkpointer: "SynchronousSaver", emit: Emit
 ) -> None:
-    """Drive a run to its end; the others need not wait for it any longer then, however it ended."""
     from tertulia.driving.conversation import drive
 
     run, engines, registry = opened
@@ -75,4 +73,4 @@ async def _drive(
             emit(RunStarted(store.run(run.run), context.start, tuple(store.turns(run.run))))
             await drive(context, checkpointer, emit)
     finally:
-        batches.leave(run.run)
+        batches.leave(run.run)  # the others no longer wait for it, however it ended

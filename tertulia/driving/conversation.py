@@ -1,6 +1,4 @@
-"""Driving a conversation's graph: one turn, or one round, per invocation, from wherever the last checkpoint left it.
-
-A round of an album chat has many turns, which are stored together at its end.
+"""Drive a conversation's graph from its last checkpoint: one turn, or one round of an album chat, per invocation.
 
 Where a person has a seat, a turn is interrupted while they are asked; the others think meanwhile.
 """
@@ -26,12 +24,13 @@ from tertulia.planning.entering import enter
 from tertulia.planning.meeting_check import notes_of_round, warnings_of
 from tertulia.planning.prompt_language import language_notes
 from tertulia.reading.removal import notes_of_turn
-from tertulia.state.album import Population
 from tertulia.state.cognition import Trace
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
 from tertulia.state.graph_state import GroupState
 from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Order
+from tertulia.state.records import RunKind
 from tertulia.state.seat import Ask
 from tertulia.storage.sqlite.checkpoints import SynchronousSaver
 
@@ -51,17 +50,15 @@ async def drive(
     emit: Emit = ignore,
     ask: Ask | None = None,
 ) -> None:
-    """Drive a conversation to its end; a run that was interrupted goes on behind its last whole turn.
+    """Drive a conversation to its end; an interrupted run goes on after its last whole turn.
 
-    A turn that was under way starts over: agents who think together must begin together. Draws are the same, and calls
-    of models that are in the journal are not made again.
+    An unfinished turn starts over: agents who think together must begin together. Draws are the same, and model calls
+    in the journal are not repeated.
 
     Args:
         context: The run; its id names the thread of checkpoints.
-        checkpointer: Where they are.
-        emit: Takes `StepStarted` for each step as it begins, `TurnFinished` once a turn is stored, and `Noted`.
-        ask: Asks the person who has the seat, where the run has one, and returns what they answer; `None` from it: they
-            leave. Meanwhile the others think.
+        emit: Receives `StepStarted` as each step begins, `TurnFinished` once a turn is stored, and `Noted`.
+        ask: Asks the person in the seat and returns their answer; `None` if they leave.
 
     Raises:
         LeftError: The person has left. What was typed until then is stored.
@@ -75,7 +72,7 @@ async def drive(
     context.kept.clear()
     context = replace(context, recorded={})
     note_platform(context, emit)
-    graph = build_graph(context, checkpointer)
+    graph = build_graph(context.start.kind, context.parameters.order, context.nodes, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None
     known = await _whole_state(graph, config, checkpointer, context)
@@ -116,10 +113,7 @@ async def drive(
 async def _whole_state(
     graph: ConversationGraph, config: RunnableConfig, checkpointer: BaseCheckpointSaver[Any], context: Context
 ) -> StateSnapshot | None:
-    """Return the newest state behind a whole turn of the run's own, `None` if there is none.
-
-    What a stopped turn has left is deleted.
-    """
+    """Return the newest state after a whole turn of the run's own, if any; delete what a stopped turn has left."""
     parent = context.store.run(context.run).parent
     shared = parent[1] - 1 if parent else 0
     async for snapshot in states_of(graph, config):
@@ -133,7 +127,7 @@ async def _whole_state(
 
 
 async def states_of(graph: ConversationGraph | TownGraph, config: RunnableConfig) -> AsyncIterator[StateSnapshot]:
-    """Yield the states of a run or a simulation, newest first, a few read at once: LangGraph reads all at once."""
+    """Yield the states of a run or a simulation, newest first, in pages; LangGraph would read all at once."""
     before: RunnableConfig | None = None
     while page := [state async for state in graph.aget_state_history(config, before=before, limit=_PAGE)]:
         for state in page:
@@ -142,7 +136,7 @@ async def states_of(graph: ConversationGraph | TownGraph, config: RunnableConfig
 
 
 def forget_behind(checkpointer: BaseCheckpointSaver[Any], snapshot: StateSnapshot) -> None:
-    """Delete what is stored behind a state that is gone on from; savers of LangGraph's own keep it unread."""
+    """Delete the checkpoints after a state; LangGraph's own savers keep them unread."""
     if isinstance(checkpointer, SynchronousSaver):
         checkpointer.forget_behind(snapshot.config)
 
@@ -156,7 +150,7 @@ async def _invoke(
     emit: Emit,
     ask: Ask | None,
 ) -> bool:
-    """Run the graph to the end of a turn, or until a person was asked and has answered; return whether it is that."""
+    """Run the graph to the end of a turn, or until a person has answered; return whether a person was asked."""
     tasks = graph.astream(
         entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
     )
@@ -184,7 +178,7 @@ async def _invoke(
 
 
 def _store(context: Context, traces: Mapping[int, Trace]) -> None:
-    """Store what was recorded of a turn, or of the exchanges of a round, with the traces: all of it or nothing."""
+    """Store the records of a turn, or of a round's exchanges, with their traces in one transaction."""
     assert context.recorded is not None
     with context.store.transaction():
         for turn, trace in traces.items():
@@ -197,10 +191,12 @@ def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:
     return StepStarted(run, before + (task["name"] in _FIRST), task["name"], task["input"].get("agent", ""))
 
 
-def build_graph(context: Context, checkpointer: BaseCheckpointSaver[Any]) -> ConversationGraph:
-    """Return the graph of a run's conversation."""
-    if isinstance(context.start, Population):
-        return build_album_chat_graph(checkpointer, context.nodes)
-    if isinstance(context.start, Meeting):
-        return build_group_chat_graph(context.parameters.order, checkpointer, context.nodes)
-    return build_dialogue_graph(checkpointer, context.nodes)
+def build_graph(
+    kind: RunKind, order: Order, nodes: Mapping[str, Any], checkpointer: BaseCheckpointSaver[Any] | None
+) -> ConversationGraph:
+    """Return the graph of a kind of conversation."""
+    if kind == "album_chat":
+        return build_album_chat_graph(checkpointer, nodes)
+    if kind == "group_chat":
+        return build_group_chat_graph(order, checkpointer, nodes)
+    return build_dialogue_graph(checkpointer, nodes)

@@ -1,4 +1,4 @@
-"""Driving a run of a store to its end. Whatever stops it, what it had is kept, and how it ended is stored."""
+"""Drive a stored run to its end; whatever stops it, its turns are kept and its ending is stored."""
 
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator
@@ -21,10 +21,9 @@ def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None
     """Drive a run to its end in this thread, in an event loop of its own.
 
     Args:
-        store: The open store.
-        context: Of the run (`tertulia.planning.starting.begin`, `reopen`).
-        emit: Takes the events, `RunStarted` first and `RunEnded` last.
-        ask: Asks the person who has the seat, where the run has one.
+        context: From `tertulia.planning.starting.begin` or `reopen`.
+        emit: Receives the events, `RunStarted` first and `RunEnded` last.
+        ask: Asks the person in the seat, if the run has one.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
@@ -54,17 +53,17 @@ async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | N
 def recorded_ending(
     store: "SqlStore", set_status: Callable[..., None], report_end: Callable[[RunStatus, TertuliaError | None], None]
 ) -> Iterator[None]:
-    """Store that what is driven inside is running, and how it ended, whatever stops it.
+    """Store the status of what runs inside: running, then how it ended, whatever stops it.
 
     Args:
         store: Reopened before an error is stored, which it may itself have caused.
-        set_status: Stores a status, and the error where it failed.
+        set_status: Stores a status, and the error of a failure.
         report_end: Receives the status and the error, once they are stored.
 
     Raises:
-        TertuliaError: It failed; errors that are not the project's own become a one-line `ModelError`.
+        TertuliaError: It failed; foreign errors become a one-line `ModelError`.
         KeyboardInterrupt: It was interrupted.
-        LeftError: The person who has the seat has left.
+        LeftError: The person in the seat has left.
     """
     status: RunStatus = "failed"
     problem: TertuliaError | None = None

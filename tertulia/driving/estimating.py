@@ -1,4 +1,4 @@
-"""What a run would take: the conversation is rehearsed, and the calls are counted. Nothing is stored."""
+"""Estimate what a run would take: rehearse the conversation and count the calls. Nothing is stored."""
 
 import asyncio
 from dataclasses import dataclass
@@ -12,19 +12,14 @@ from tertulia.state.seat import Answer, Invitation
 
 @dataclass(frozen=True)
 class Estimate:
-    """The turns and the calls of a rehearsed plan.
-
-    Attributes:
-        turns: How many turns it had.
-        calls: The calls of models, in order; their tokens are the stand-in's.
-    """
+    """The turns and the model calls of a rehearsed plan; tokens are the stand-in's."""
 
     turns: int
     calls: tuple[Call, ...]
 
 
 def estimate(plan: RunPlan) -> Estimate:
-    """Return how many turns a run would have, and the calls of models that it would make.
+    """Return the turns and the model calls that a run would have.
 
     Raises:
         TertuliaError: The run could not be made like that.
@@ -50,5 +45,5 @@ def estimate(plan: RunPlan) -> Estimate:
 
 
 async def _nobody_types(invitation: Invitation) -> Answer:
-    """Answer for a person who has a seat: they speak where nobody else can, so that the others' calls are the most."""
+    """Speak for the person in the seat only where nobody else can, so that the others make the most calls."""
     return Answer(words="" if invitation.may_pass else "I would rather hear what you think.")

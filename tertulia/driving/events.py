@@ -1,4 +1,4 @@
-"""What happens while a run, or a town, is driven: events, for whoever wants to show them."""
+"""Events of a run or a town that is being driven."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.records import RunRecord, RunStatus, Turn
 from tertulia.state.town import Encounter, Simulation
 
-#: What is shown while a step is executed, by the name of its node.
+#: What is shown while a node is executed.
 STEP_PHRASES = {
     "prepare": "preparing",
     "perceive": "listening",
@@ -33,13 +33,7 @@ STEP_PHRASES = {
 
 @dataclass(frozen=True)
 class RunStarted:
-    """A run is driven from now on: a new one, or one that goes on.
-
-    Attributes:
-        run: Its record.
-        start: What it starts from.
-        turns: The turns that it has already.
-    """
+    """A new run, or one that goes on, is driven from now on; `turns` are those that it has already."""
 
     run: RunRecord
     start: Start
@@ -51,10 +45,8 @@ class StepStarted:
     """A node of the graph is executed.
 
     Attributes:
-        run: The run's id.
-        turn: The turn that it belongs to.
         step: The node's name.
-        agent: Whose cognition it is part of; empty for nobody's.
+        agent: The agent that it belongs to; empty for none.
     """
 
     run: str
@@ -65,12 +57,7 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class TurnFinished:
-    """A turn is stored; a silence is one too.
-
-    Attributes:
-        run: The run's id.
-        turn: The turn.
-    """
+    """A turn is stored; a silence is one too."""
 
     run: str
     turn: Turn
@@ -78,11 +65,11 @@ class TurnFinished:
 
 @dataclass(frozen=True)
 class Noted:
-    """Something about a run that its user should know, and that does not stop it.
+    """Something that the user should know, and that does not stop the run.
 
     Attributes:
-        run: The run's id; empty for what is about none in particular.
-        text: What it is, as a sentence without a full stop.
+        run: The run's id; empty if it concerns no run in particular.
+        text: A sentence without a full stop.
     """
 
     run: str
@@ -91,14 +78,7 @@ class Noted:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """A run is no longer driven; how it ended is in the store.
-
-    Attributes:
-        run: The run's id.
-        status: How it ended.
-        turns: How many turns it has.
-        error: What it failed with.
-    """
+    """A run is no longer driven; how it ended is in the store."""
 
     run: str
     status: RunStatus
@@ -107,7 +87,7 @@ class RunEnded:
 
     @property
     def way_on(self) -> str:
-        """The command that goes on; to resume would fail again where the settings, or the prompt, are at fault."""
+        """The command that goes on: a fork where the settings or the prompt are at fault, as resuming would fail."""
         if isinstance(self.error, UsageError | ContextWindowError):
             return f"fork {self.run} --at {self.turns + 1} --set KEY=VALUE"
         return f"resume {self.run}"
@@ -122,12 +102,7 @@ class SimulationStarted:
 
 @dataclass(frozen=True)
 class EncounterFinished:
-    """A conversation of a town is over, and all that it leaves is stored.
-
-    Attributes:
-        encounter: Who met, when and where; the run that is their conversation.
-        turns: How many turns that has.
-    """
+    """A conversation of a town is over, and its memories are stored."""
 
     encounter: Encounter
     turns: int
@@ -135,15 +110,12 @@ class EncounterFinished:
 
 @dataclass(frozen=True)
 class SimulationEnded:
-    """Days of a town are no longer driven; how they ended is in the store.
+    """Days of a town are no longer driven; their ending is in the store.
 
     Attributes:
-        simulation: The simulation's id.
-        status: How it ended.
-        days: How many days have conversations.
-        encounters: How many conversations were begun.
-        turns: How many turns they have together.
-        error: What it failed with.
+        days: The number of days with conversations.
+        encounters: The number of conversations that were begun.
+        turns: The number of turns of all conversations.
     """
 
     simulation: str
@@ -158,7 +130,7 @@ Event = (
     RunStarted | StepStarted | TurnFinished | Noted | RunEnded | SimulationStarted | EncounterFinished | SimulationEnded
 )
 
-#: Takes events as they happen, in the thread that drives.
+#: Receives events as they happen, in the driving thread.
 Emit = Callable[[Event], None]
 
 

@@ -1,7 +1,7 @@
 """Checks of a user's nodes and mechanisms: each runs in rehearsed conversations, twice with the same seed.
 
-What is checked: that it is reached and comes to an end, in time; that it leaves the state as it was; that its update
-is what it declares and what its place can take; and that the same seed gives the same.
+It must be reached and end in time, leave its state unchanged, return what it declares and its place accepts, and return
+the same with the same seed.
 """
 
 import asyncio
@@ -30,20 +30,20 @@ from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import resolve
 
-#: The shipped scenarios that are rehearsed, and for how many rounds.
+#: The shipped scenarios that are rehearsed, and their rounds.
 _DIALOGUE, _MEETING = "tidewell", "team_building"
 _ROUNDS = 4
 
-#: Every candidate conflicts, so that judging and rolling back are tried as well.
+#: Every candidate conflicts, so that judging and rolling back are tried, too.
 _SETTINGS: dict[str, Any] = {"max_turns": _ROUNDS, "removal_factor": 0.5, "inconsistency_threshold": 0}
 
-#: Seconds after which a rehearsal is taken not to come to an end.
+#: Seconds after which a rehearsal counts as stuck.
 PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)
 class Check:
-    """The result of a check; `problem` is `None` where nothing has to be mended."""
+    """The result of a check; `problem` is `None` if it passed."""
 
     name: str
     check: str
@@ -52,7 +52,7 @@ class Check:
 
 @dataclass
 class _Visit:
-    """One execution: the state, or the view, that was given, the state afterwards, and what came of it."""
+    """One execution: the state before and after, and the result or the error."""
 
     before: Any
     after: Any = None
@@ -62,14 +62,14 @@ class _Visit:
 
 @dataclass
 class _Rehearsal:
-    """A rehearsed conversation: every execution of what is tried, and what ended the whole before its time."""
+    """A rehearsed conversation: every execution of the tried node, and the error that ended it early."""
 
     visits: list[_Visit] = field(default_factory=list)
     error: BaseException | None = None
 
 
 class _Stuck(BaseException):
-    """A rehearsal does not come to an end. Not an `Exception`, so that nothing that is tried can catch it."""
+    """A rehearsal does not end. It is no `Exception`, so that the tried code can't catch it."""
 
 
 def check_all(registry: Registry, patience_s: float = PATIENCE_S) -> Iterator[Check]:
@@ -118,7 +118,7 @@ def _check_mechanism(mechanism: Mechanism, registry: Registry, patience_s: float
 
 
 def _ending(name: str, run: Callable[..., Any], rehearsal: _Rehearsal, where: str) -> Iterator[Check]:
-    """Yield whether every execution came to its end, and in time."""
+    """Yield whether every execution ended, and in time."""
     stopped = rehearsal.error
     raised = next((visit.error for visit in rehearsal.visits if visit.error is not None), None)
     late: str | None = None
@@ -200,7 +200,7 @@ def _rehearse_mechanism(mechanism: Mechanism, registry: Registry, patience_s: fl
 
 
 def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dict[str, Any], patience_s: float) -> None:
-    """Hold a rehearsed conversation in a store of its own; what stops it is kept."""
+    """Run a rehearsed conversation in a store of its own, and keep the error that stops it."""
     from langgraph.checkpoint.memory import InMemorySaver
 
     from tertulia.driving.conversation import drive
@@ -220,9 +220,9 @@ def _hold(rehearsal: _Rehearsal, registry: Registry, start: Start, settings: dic
 
 @contextmanager
 def _patience(seconds: float) -> Iterator[None]:
-    """Stop what runs inside after a while, where it is Python that runs.
+    """Raise `_Stuck` in the Python code inside after so many seconds, and again until it ends.
 
-    It is stopped again and again until it ends: a loop whose task was stopped in its own code can wait for it forever.
+    A loop can wait forever for a task that was stopped once.
     """
 
     def stop(signum: int, frame: FrameType | None) -> None:
@@ -238,5 +238,5 @@ def _patience(seconds: float) -> Iterator[None]:
 
 
 def passed(checks: Sequence[Check]) -> bool:
-    """Whether nothing has to be mended."""
+    """Return whether all checks passed."""
     return all(check.problem is None for check in checks)

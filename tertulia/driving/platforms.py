@@ -1,4 +1,4 @@
-"""Where a run was computed: noted where it begins, and where it goes on somewhere else."""
+"""Record the platform of a run when it begins, and when it goes on somewhere else."""
 
 from tertulia.driving.events import Emit, Noted
 from tertulia.models.local.platforms import platform_of
@@ -8,12 +8,7 @@ from tertulia.state.records import Platform
 
 
 def note_platform(context: Context, emit: Emit) -> None:
-    """Store where a run is computed from here on, if that is not known yet, and say what is other than before.
-
-    Args:
-        context: The run.
-        emit: Takes `Noted` where it goes on somewhere else: the conversation may then be another one.
-    """
+    """Store a new platform of a run; emit `Noted` if it differs from the former one, as the conversation may, too."""
     store, run = context.store, context.run
     participants = (model for model, _ in context.participant_models.values())
     platform = platform_of([context.model, *participants, *(model for model, _ in context.roles.values())])

@@ -1,6 +1,6 @@
-"""A run driven in a thread of its own, so that Python goes on beside it: in a script, a notebook, or an event loop.
+"""Drive a run in a thread of its own, beside a script, a notebook, or an event loop.
 
-The thread has its own connection to the store and its own event loop; nothing but events comes out of it.
+The thread has its own connection to the store and its own event loop; only events come out of it.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from tertulia.driving.events import Emit, Event
 from tertulia.driving.interrupting import interrupt_thread
 from tertulia.state.errors import TertuliaError
 
-#: Drives a run to its end, in the thread that calls it, and gives its events away.
+#: Drives a run to its end in the calling thread, and emits its events.
 Drive = Callable[[Emit], None]
 
 _logger = logging.getLogger("tertulia")
 
 
 class _End:
-    """Stands behind the last event."""
+    """Follows the last event."""
 
 
 _END: Final = _End()
@@ -32,9 +32,7 @@ class LoopClosedError(TertuliaError):
 
 
 def events_of(drive: Drive) -> Generator[Event]:
-    """Yield the events of a run that is driven meanwhile.
-
-    Where this is interrupted, or not read to its end, the run is interrupted; it can be resumed.
+    """Yield the events of a run while it is driven; the run is interrupted if this is, or is not read to its end.
 
     Raises:
         TertuliaError: The run failed.
@@ -53,7 +51,7 @@ def events_of(drive: Drive) -> Generator[Event]:
 
 
 async def stream_of(drive: Drive) -> AsyncIterator[Event]:
-    """Yield the events of a run that is driven meanwhile, in an event loop that stays free (see `events_of`)."""
+    """Yield the events of a run while it is driven, without blocking the event loop (see `events_of`)."""
     loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | _End]()
 
     def put(event: Event | _End) -> None:
@@ -74,7 +72,7 @@ async def stream_of(drive: Drive) -> AsyncIterator[Event]:
 
 
 class _Driver(threading.Thread):
-    """The thread; a daemon, so that a program whose main thread has ended does not wait for it."""
+    """The thread; a daemon, so that an ending program does not wait for it."""
 
     def __init__(self, drive: Drive, put: Callable[[Event | _End], None]) -> None:
         super().__init__(name="tertulia run", daemon=True)

@@ -1,7 +1,7 @@
 """Conversation graphs that LangGraph's own server can run (docs/studio.md).
 
-Tertulia's graphs need a run, models and a store, which that server can't give. So each stands here inside a graph of
-two steps: `begin` makes the run, `hold` opens what it needs and runs the conversation as a subgraph.
+Tertulia's graphs need a run, models and a store, which that server can't give. So each is wrapped in a graph of two
+steps: `begin` makes the run, `hold` opens what it needs and runs the conversation as a subgraph.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
 from tertulia.driving.driver import recorded_ending
-from tertulia.planning.starting import Additions, RunPlan, begin, plan_run, reopen
+from tertulia.planning.starting import Additions, begin, plan_run, reopen
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Record, RunKind
 from tertulia.storage.addresses import StoreAddress
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: The scenario of each kind where none is chosen.
 _SHIPPED: Mapping[RunKind, str] = {"dialogue": "tidewell", "group_chat": "team_building", "album_chat": "villagers"}
 
-#: Steps of a graph that a round takes, at most; LangGraph stops a graph that takes more than it is allowed.
+#: The most steps of a graph in a round; LangGraph stops a graph at a limit.
 _STEPS_A_ROUND = 60
 
 
@@ -67,19 +67,14 @@ class Conversation(TypedDict, total=False):
 def conversation_graph(
     kind: RunKind, config: Mapping[str, Any], store_path: StoreAddress, access: ModelAccess
 ) -> "Graph":
-    """Return the graph of a conversation as a server runs it.
-
-    Args:
-        kind: A dialogue of two, a meeting, or an album chat.
-        config: LangGraph's; `Settings` are read from its `configurable`.
-        store_path: The store.
-        access: What opening models needs.
+    """Return the graph of a conversation as a server runs it; `Settings` are read from `configurable` in the config.
 
     Raises:
         TertuliaError: A setting is not acceptable.
     """
     from langgraph.graph import END, START, StateGraph
 
+    from tertulia.driving.conversation import build_graph
     from tertulia.planning.entering import first_state_of
 
     chosen = _settings(config.get("configurable", {}))
@@ -90,16 +85,15 @@ def conversation_graph(
     plan = plan_run(scenario, settings, model=chosen.model, seed=chosen.seed, additions=additions)
     if plan.start.kind != kind:
         raise UsageError(f"scenario={chosen.scenario} is for the other graph, {plan.start.kind}")
-    inner = _inner_graph(plan)
+    inner: Any = build_graph(kind, plan.parameters.order, plan.registry.functions(plan.parameters, kind), None)
     steps = _STEPS_A_ROUND * (plan.parameters.max_turns + 1)
 
     async def begin_run(state: Conversation) -> Conversation:
-        """Make the run."""
         with SqlStore.open(store_path) as store:
             return {"run": begin(store, plan, access).run}
 
     async def hold(state: Conversation) -> Conversation:
-        """Hold the conversation; when it is held again, it takes its calls from the journal."""
+        """Run the conversation; when it is run again, its calls come from the journal."""
         with SqlStore.open(store_path) as store, store.drive_lock(state["run"]):
             context = reopen(store, store.run(state["run"]), access, additions=additions)
             with recorded_ending(store, partial(store.set_status, state["run"]), lambda status, error: None):
@@ -116,22 +110,7 @@ def conversation_graph(
     return graph.compile(name=kind)
 
 
-def _inner_graph(plan: RunPlan) -> Any:
-    """Return the graph of the conversation itself, without a checkpointer of its own."""
-    from tertulia.graphs.album_chat import build_album_chat_graph
-    from tertulia.graphs.dialogue import build_dialogue_graph
-    from tertulia.graphs.group_chat import build_group_chat_graph
-
-    functions = plan.registry.functions(plan.parameters, plan.start.kind)
-    if plan.start.kind == "group_chat":
-        return build_group_chat_graph(plan.parameters.order, None, functions)
-    if plan.start.kind == "album_chat":
-        return build_album_chat_graph(None, functions)
-    return build_dialogue_graph(None, functions)
-
-
 def _settings(configurable: Mapping[str, Any]) -> Settings:
-    """Return the settings among what a server has put together."""
     try:
         return Settings.model_validate(
             {name: configurable[name] for name in Settings.model_fields if name in configurable}

@@ -1,4 +1,4 @@
-"""Days of a town: planning a simulation, going on with it, and driving it, conversation after conversation."""
+"""Simulated days of a town: plan, begin, reopen and drive them, conversation after conversation."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -44,13 +44,10 @@ class SimulationPlan:
 
     Attributes:
         name: The town, as it was asked for.
-        town: The town, and the memories that its residents begin with.
+        town: The town, and the first memories of its residents.
         parameters: Of every conversation; `auto` settings are still open.
-        days: How many days pass.
-        encounters_per_day: How many encounters are drawn for a day; `None` where the town's log has them.
-        model: The name of everybody's model.
-        seed: Of all draws.
-        named: Names of models that the user gives.
+        encounters_per_day: How many encounters are drawn for a day; `None`: the town's log has them.
+        named: Models that the user names.
     """
 
     name: str
@@ -78,11 +75,8 @@ def plan_simulation(
     Args:
         town: A shipped town, or `ga:FOLDER`.
         settings: Parameters of every conversation, by name.
-        days: How many days pass.
         encounters_per_day: How many encounters are drawn for a day; `None` for the default.
         from_log: Whether people meet when the town's log says so.
-        model: The name of everybody's model.
-        seed: Of all draws.
 
     Raises:
         TertuliaError: There is no such town, or it can't be simulated like that.
@@ -137,7 +131,7 @@ def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAcces
 def reopen_simulation(
     store: "SqlStore", simulation: Simulation, access: ModelAccess, days: int | None = None
 ) -> tuple[Simulation, Engines]:
-    """Return a simulation that was begun before, with more days if they are given, and its models.
+    """Return a stored simulation, with more days if they are given, and its models.
 
     Raises:
         UsageError: Fewer days are given than it has.
@@ -152,23 +146,16 @@ def reopen_simulation(
 
 
 def check_days(simulation: Simulation, days: int | None) -> None:
-    """Refuse fewer days than a simulation has.
-
-    Raises:
-        UsageError: There are fewer.
-    """
+    """Raise `UsageError` for fewer days than a simulation has."""
     if days is not None and days < simulation.days:
         raise UsageError(f"--days {days}: simulation {simulation.simulation} has {simulation.days} already")
 
 
 def drive_simulation(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
-    """Let the days of a town pass to the last; whatever stops them, what they left is kept.
+    """Drive a simulation to its last day; whatever stops it, its turns and memories are kept.
 
     Args:
-        store: The open store.
-        simulation: The simulation.
-        engines: Its models.
-        emit: Takes the events, `SimulationStarted` first and `SimulationEnded` last.
+        emit: Receives the events, `SimulationStarted` first and `SimulationEnded` last.
 
     Raises:
         StorageError: Another process drives the simulation; nothing of it is touched.
@@ -194,7 +181,7 @@ def drive_simulation(store: "SqlStore", simulation: Simulation, engines: Engines
 def summary(
     store: "SqlStore", simulation: Simulation, status: RunStatus, error: TertuliaError | None = None
 ) -> SimulationEnded:
-    """Return how far a simulation has come."""
+    """Return the event that tells how far a simulation has come."""
     encounters = store.simulations.encounters(simulation.simulation)
     return SimulationEnded(
         simulation=simulation.simulation,
@@ -215,13 +202,10 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
     noted: set[str] = set()
 
     def pass_on(event: Event) -> None:
-        """Emit what a conversation does, and what it notes, once for the whole simulation."""
+        """Emit the steps of a conversation, and each note once for the whole simulation."""
         if isinstance(event, StepStarted) or (isinstance(event, Noted) and event.text not in noted):
             noted.update([event.text] if isinstance(event, Noted) else [])
             emit(event)
-
-    def context_of_run(run: str) -> "Context":
-        return context_of(store, store.run(run), engines, registry)
 
     def on_encounter(state: "TownState") -> None:
         encounter = store.simulations.encounter(simulation.simulation, state["day"], state["number"])
@@ -245,7 +229,7 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
             simulations=store.simulations,
             embedder=engines.embedder,
             record_of=lambda run, seed: run_of(simulation, run, seed),
-            context_of=context_of_run,
+            context_of=lambda run: context_of(store, store.run(run), engines, registry),
             drive_conversation=drive_conversation,
         )
         await drive_town(context, checkpointer, on_encounter)
@@ -254,15 +238,14 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
 async def drive_town(
     context: TownContext, checkpointer: "BaseCheckpointSaver[Any]", on_encounter: Callable[["TownState"], None]
 ) -> None:
-    """Let the days of a town pass to the last; a simulation that was interrupted goes on with the encounter it was at.
+    """Drive a simulation to its last day, from the encounter at which it was interrupted.
 
-    An encounter that was under way starts over: what is stored of it stays, and its conversation goes on behind its
-    last whole turn.
+    An unfinished encounter starts over: what is stored of it stays, and its conversation goes on after its last whole
+    turn.
 
     Args:
         context: The simulation; its id names the thread of checkpoints.
-        checkpointer: Where they are.
-        on_encounter: Told how things stand once an encounter is over and all that it leaves is stored.
+        on_encounter: Receives the state once an encounter is over and all its results are stored.
     """
     from tertulia.driving.conversation import forget_behind, states_of
     from tertulia.graphs.town import build_town_graph
@@ -292,7 +275,7 @@ async def drive_town(
 
 
 def run_of(simulation: Simulation, run: str, seed: int) -> RunRecord:
-    """Return the record of a run that is one conversation of a simulation."""
+    """Return the record of a conversation of a simulation."""
     return RunRecord(
         run=run,
         status="running",
@@ -308,5 +291,4 @@ def run_of(simulation: Simulation, run: str, seed: int) -> RunRecord:
 
 
 def _place_of(values: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return the day of a town's state, and how many encounters of it are over."""
     return values.get("day"), values.get("number")

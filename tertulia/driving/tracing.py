@@ -1,4 +1,4 @@
-"""What was executed in a turn, collected from the events of the graph."""
+"""Collect the executions of nodes in a turn from the events of the graph."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from tertulia.state.graph_state import updated
 
 #: The node of an album chat that is a turn by itself.
 _EXCHANGE = "exchange"
-#: What is known of an album chat after one of its exchanges: what everybody has follows from the exchanges themselves.
+#: The state of an album chat after an exchange; belongings follow from the exchanges themselves.
 _KNOWN_AFTER = ("round", "turn", "sim_time_s")
 
 
@@ -20,16 +20,16 @@ class Tracer:
         self._updates: dict[str, dict[str, Any] | None] = {}
 
     def note(self, namespace: tuple[str, ...], task: Mapping[str, Any]) -> None:
-        """Take an event: a task that begins, or that has ended."""
+        """Take the event of a task that begins or has ended."""
         if "input" in task:
             self._tasks[task["id"]] = task, namespace[-1].rpartition(":")[2] if namespace else ""
         else:
             self._updates[task["id"]] = task["result"]
 
     def traces(self) -> dict[int, Trace]:
-        """Return the executions by turn, in order; the nodes of a subgraph stand in its place, agent by agent.
+        """Return the executions by turn, in order; a subgraph is replaced by its nodes, agent by agent.
 
-        In an album chat each exchange is a turn, and what pairs and stores them belongs to none.
+        In an album chat each exchange is a turn; the nodes that pair and store belong to none.
         """
         within: dict[str, list[str]] = {}
         for id, (_, parent) in self._tasks.items():
@@ -48,7 +48,7 @@ class Tracer:
         return {after["turn"]: Trace(visits=visits, after=after)}
 
     def _visits(self, id: str, agent: str, within: Mapping[str, Sequence[str]]) -> Iterator[Visit]:
-        """Yield the execution of a node, or those of the nodes of the graph that stands there."""
+        """Yield the execution of a node, or those of the nodes of a subgraph."""
         task, _ = self._tasks[id]
         if id in within:
             for inner in within[id]:

@@ -1,4 +1,4 @@
-"""Runs as files for programs: all that is recorded, as JSON lines, and their dialogues in formats of others."""
+"""Runs as files for programs: all records as JSON lines, and dialogues in formats of other tools."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,11 +28,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def check_format(name: str) -> Format:
-    """Return the format of that name.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the format of that name, or raise `UsageError`."""
     for format in FORMATS:
         if format == name:
             return format
@@ -40,12 +36,9 @@ def check_format(name: str) -> Format:
 
 
 def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path, Sequence[RunRecord]]:
-    """Return which runs go into which file.
-
-    A file has all runs, but SDialog's has a single one: several go into a folder, each into `RUN.json`.
+    """Return the runs of each file: all in one, but SDialog's format has one run a file, `RUN.json` in a folder.
 
     Args:
-        format: The format.
         runs: The runs, each once.
         out: The file, or for SDialog's dialogues a folder that exists; `-` for standard output.
 
@@ -62,12 +55,7 @@ def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path,
 
 
 def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> Iterator[str]:
-    """Yield the lines of a file of runs.
-
-    Args:
-        store: Where the runs are stored.
-        runs: The runs; of SDialog's format one.
-        format: The format.
+    """Yield the lines of a file of runs (one run in SDialog's format).
 
     Raises:
         UsageError: Nobody speaks in a run, and the format is one of dialogues.
@@ -89,26 +77,23 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
 
 
 def _personas(run: RunRecord, start: Start, dialogue: "Dialogue") -> dict[str, Document]:
-    """Return what is true of everybody who speaks, by what they are called in the words."""
+    """Return the personas of everybody who speaks, by their names in the dialogue."""
     from tertulia.prompts.renaming import names_in_words
 
-    renaming, speakers = (
-        names_in_words(start.names, Parameters.of_record(run.parameters)),
-        {name for name, _ in dialogue},
-    )
-    called = {name: renaming.name_of(name) for name in start.names}
+    renaming = names_in_words(start.names, Parameters.of_record(run.parameters))
+    speakers = {name for name, _ in dialogue}
     return {
-        called[name]: start.participant(name).persona.model_dump(mode="json", exclude_none=True)
+        called: start.participant(name).persona.model_dump(mode="json", exclude_none=True)
         for name in start.names
-        if called[name] in speakers
+        if (called := renaming.name_of(name)) in speakers
     }
 
 
 def run_records(store: Store, run: RunRecord, start: Start) -> Iterator[Document]:
-    """Yield everything that is recorded of a run, each record with its kind.
+    """Yield all records of a run, each with its kind.
 
-    The run, what it started from, and everybody as they entered; then turn by turn the prompts that are new, the calls
-    of models, and the turn as `show --turn` gives it. Calls of a round that never ended in a turn come last.
+    First the run, its start and the characters; then turn by turn the new prompts, the model calls and the turn as in
+    `show --turn`. Calls of a round that never ended in a turn come last.
     """
     platforms = platforms_document(store, run.run)
     yield {"kind": "run", **run_document(run, start), "platforms": platforms, **_made_with(run)}
@@ -133,7 +118,7 @@ def _made_with(run: RunRecord) -> Document:
 
 
 def _call_records(store: Store, calls: Iterable[Call], written: set[str]) -> Iterator[Document]:
-    """Yield calls of models, each after its prompt; a prompt that was written already is only named."""
+    """Yield model calls, each after its prompt unless that was written already."""
     for call in calls:
         if call.prompt is not None and call.prompt not in written:
             written.add(call.prompt)

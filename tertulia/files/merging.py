@@ -1,4 +1,4 @@
-"""Uniting stores, as a program or a colleague asks for it: from files, folders and addresses into one store."""
+"""Merge stores from files, folders and addresses into one store."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +17,12 @@ from tertulia.storage.store import SqlStore
 
 @dataclass(frozen=True)
 class MergedSource:
-    """What came of one source.
+    """The result for one source.
 
     Attributes:
         source: The source, as messages name it.
-        merged: What was merged of it; nothing where it could not be read.
-        error: Why it could not be read; `None` where it could.
+        merged: What was merged of it; nothing if it could not be read.
+        error: Why it could not be read; `None` if it could.
     """
 
     source: str
@@ -42,17 +42,16 @@ def merge_stores(
     report: Callable[[MergedSource], None] = lambda source: None,
     agreed: Agreed | None = None,
 ) -> list[MergedSource]:
-    """Merge stores into one; what can't be merged is reported, and the rest goes on. No source is changed.
+    """Merge stores into one, and return the result of each source in order; no source is changed.
+
+    What can't be merged is reported, and the rest goes on.
 
     Args:
         sources: Files, folders with `*.db`, addresses that fsspec knows, patterns of them; or Postgres databases.
-        into: The store that they are merged into; made if it is missing.
+        into: The target; made if it is missing.
         joined: Joins the definitions of an experiment that two stores have (`storage.merging.stores.merge`).
-        report: Takes what came of each source as soon as it is known.
+        report: Receives the result of each source as soon as it is known.
         agreed: Refuses what an experiment of the target would grow to (`storage.merging.stores.merge`).
-
-    Returns:
-        What came of each, in their order.
 
     Raises:
         StorageError: The target can't be read or written.
@@ -69,7 +68,7 @@ def merge_stores(
 
 
 def _found(sources: Sequence[str], into: StoreAddress) -> Iterator[str | MergedSource]:
-    """Yield every store that the sources name, once, and what is wrong with those that name none."""
+    """Yield every store that the sources name, once, and an error for each source that names none."""
     seen: set[str] = set()
     for given in sources:
         source = given.removeprefix("file://")
@@ -115,7 +114,7 @@ def _merge_source(
 
 
 def _open_source(source: str, into: StoreAddress, folder: Path) -> SqlStore:
-    """Return a source, open: a database of a server as it is, of a file a copy in a folder.
+    """Open a source: a server's database itself, a copy of a file.
 
     Raises:
         TertuliaError: It can't be read.
@@ -125,13 +124,9 @@ def _open_source(source: str, into: StoreAddress, folder: Path) -> SqlStore:
         if address == into:
             raise UsageError(f"{address} is what is merged into; name another source")
         return SqlStore.open(address)
-    if is_address(source):
-        path = fetch_shard(source, folder)
-    else:
-        path = Path(source)
-        if _is_same_file(source, into):
-            raise UsageError(f"{source} is what is merged into; name another source")
-    copy_store(path, folder / _COPY)
+    if _is_same_file(source, into):
+        raise UsageError(f"{source} is what is merged into; name another source")
+    copy_store(fetch_shard(source, folder) if is_address(source) else Path(source), folder / _COPY)
     return SqlStore.open(folder / _COPY)
 
 
@@ -140,7 +135,6 @@ _COPY = "source.db"
 
 
 def _named(message: str, folder: Path, name: str) -> str:
-    """Return a message about the copy of a source as one about the source."""
     for copy in (folder / _COPY, folder / "fetched.db"):
         message = message.replace(str(copy), name)
     return message

@@ -1,8 +1,7 @@
 """Shards: store files in a folder, or at an address that fsspec knows, such as `s3://bucket/folder` or `memory://shards`.
 
-A shard is written under another name and gets its own when it is whole, so that nobody reads half of one. fsspec is
-imported only for an address; which hosts and keys it uses is said by the address, which the user gives, and by the
-user's own configuration.
+A shard is written under another name and renamed when it is whole. fsspec is imported only for an address; its hosts
+and keys come from the address, which the user gives, and from the user's configuration.
 """
 
 import glob
@@ -21,7 +20,7 @@ from tertulia.storage.sqlite.private_copy import check_room
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-#: How the name of a store file ends, and how one begins that is not whole yet.
+#: The ending of a store file's name, and the beginning of the name of an unfinished one.
 ENDING, UNFINISHED = ".db", "."
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[a-z0-9]+::")
@@ -33,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
 def is_address(given: str) -> bool:
-    """Return whether a text is an address for fsspec, not a path."""
+    """Return whether a text is an address for fsspec, and not a path."""
     return _ADDRESS.match(given) is not None
 
 
@@ -46,9 +45,9 @@ def put_shard(path: Path, place: str, name: str) -> str:
     """Copy a store file to a folder or an address, whole or not at all; return where it lies.
 
     Args:
-        path: The file, closed by all who wrote to it.
+        path: The file, closed by all its writers.
         place: The folder or the address; made if it is missing.
-        name: What the shard is called there, without its ending. One of this name is replaced.
+        name: The name of the shard there, without its ending; a shard of this name is replaced.
 
     Raises:
         StorageError: It can't be written there.
@@ -77,9 +76,9 @@ def put_shard(path: Path, place: str, name: str) -> str:
 
 
 def shards_at(place: str) -> list[str]:
-    """Return the shards that are named by a file, a folder, an address, or a pattern of one of them, in order.
+    """Return the shards that a file, a folder, an address, or a pattern of them names, in order.
 
-    Links in a folder, and those that a pattern matches, are passed over (`linked_shards`); what is named may be one.
+    Links in a folder or matching a pattern are passed over (`linked_shards`); a named file may be a link.
 
     Raises:
         NotFoundError: There is none.
@@ -98,12 +97,12 @@ def shards_at(place: str) -> list[str]:
     if not is_address(place):
         found = [path for path in found if not os.path.islink(path)]
     if not found and not linked_shards(place):
-        raise NotFoundError(f"there is no store ({UNFINISHED_HINT}) at {shown(place)}")
+        raise NotFoundError(f"there is no store (a file whose name ends in {ENDING}) at {shown(place)}")
     return sorted(found)
 
 
 def linked_shards(place: str) -> list[str]:
-    """Return the links of a folder, or of what a pattern matches, that are named like shards: none is followed."""
+    """Return the links in a folder, or matching a pattern, that are named like shards; none is followed."""
     if is_address(place) or (os.path.exists(place) and not os.path.isdir(place)):
         return []
     found = [os.path.join(place, name) for name in _listed(place)] if os.path.isdir(place) else glob.glob(place)
@@ -111,7 +110,7 @@ def linked_shards(place: str) -> list[str]:
 
 
 def fetch_shard(place: str, folder: Path) -> Path:
-    """Copy a shard of an address into a folder of this machine; return the copy.
+    """Copy a shard from an address into a local folder, and return the copy.
 
     Raises:
         NotFoundError: There is none.
@@ -127,10 +126,10 @@ def fetch_shard(place: str, folder: Path) -> Path:
 
 
 def _size_of(system: "AbstractFileSystem", key: str) -> int:
-    """Return the size of a file in bytes; 0 where its system does not know, or does not say."""
+    """Return the size of a file in bytes; 0 if it is not known."""
     try:
         return int(system.info(key).get("size") or 0)
-    except Exception:  # what is wrong with the file is told where it is fetched
+    except Exception:  # fetching the file reports what is wrong
         return 0
 
 
@@ -142,10 +141,6 @@ def remove_shard(place: str) -> None:
     with _faults(place):
         system, key = _opened(place)
         system.rm_file(key)
-
-
-#: What a place is looked through for.
-UNFINISHED_HINT = f"a file whose name ends in {ENDING}"
 
 
 def _listed(folder: str) -> list[str]:
@@ -187,11 +182,7 @@ def _opened(place: str) -> "tuple[AbstractFileSystem, str]":
 
 @contextmanager
 def _faults(place: str) -> Iterator[None]:
-    """Re-raise what goes wrong with an address as one line.
-
-    Raises:
-        NotFoundError, StorageError, UsageError: It does.
-    """
+    """Re-raise a library's error about an address as a one-line error of ours."""
     try:
         yield
     except FileNotFoundError as error:

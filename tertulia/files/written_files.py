@@ -1,4 +1,4 @@
-"""Files that a program writes: refused before anything is written, and written whole or not at all."""
+"""Output files: checked before anything is written, and written whole or not at all."""
 
 import secrets
 import sys
@@ -8,17 +8,16 @@ from pathlib import Path
 from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress
 
-#: What stands for standard output in the place of a file.
+#: The name of standard output in place of a file.
 STANDARD_OUTPUT = Path("-")
 
 
 def check_file(file: Path, store: StoreAddress, force: bool = False) -> None:
-    """Refuse a file that can't be written.
+    """Refuse a file that can't be written (`-`, standard output, always can).
 
     Args:
-        file: The file; `-` for standard output.
         store: The store, which must not be overwritten.
-        force: Whether a file that exists is overwritten.
+        force: Whether an existing file is overwritten.
 
     Raises:
         UsageError: It is a folder or the store, it is in no folder, or it exists already.
@@ -36,7 +35,7 @@ def check_file(file: Path, store: StoreAddress, force: bool = False) -> None:
 
 
 def write_lines(file: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file, all of them or none: they are written beside it and take its name at the end.
+    """Write lines to a file, all or none: a file beside it takes its name at the end.
 
     Raises:
         OSError: It can't be written; what was there before is unchanged.
@@ -47,8 +46,8 @@ def write_lines(file: Path, lines: Iterable[str]) -> None:
             print(line)
         return
     target = file.resolve()
-    is_special = target.exists() and not target.is_file()  # such as /dev/null, which nothing may take the place of
-    # A name that nobody can foresee, and a file that is new: what lies there is neither followed nor overwritten.
+    is_special = target.exists() and not target.is_file()  # such as /dev/null, which must not be replaced
+    # An unforeseeable name and a new file: nothing is followed or overwritten.
     beside = target if is_special else target.with_name(f".tertulia-{secrets.token_hex(8)}.part")
     try:
         with beside.open("w" if is_special else "x", encoding="utf-8", errors="replace", newline="\n") as opened:

@@ -15,14 +15,14 @@ from tertulia.state.store import Store
 #: By model, what a million tokens read, and a million written, cost.
 Prices = Mapping[str, tuple[float, float]]
 
-_NO_PRICES: Prices = MappingProxyType({})
+NO_PRICES: Prices = MappingProxyType({})
 
 
 def read_prices(given: Iterable[str] | None) -> Prices:
-    """Return by model what a million tokens read, and a million written, cost.
+    """Return the prices by model.
 
     Raises:
-        UsageError: Something is not `MODEL=READ,WRITTEN`.
+        UsageError: A price is not `MODEL=READ,WRITTEN`.
     """
     prices: dict[str, tuple[float, float]] = {}
     for price in given or []:
@@ -39,14 +39,7 @@ def read_prices(given: Iterable[str] | None) -> Prices:
 
 @dataclass(frozen=True)
 class CostTable:
-    """The cost of calls: by agent, by step, by model, and in all.
-
-    Attributes:
-        agents: By agent; the empty name is the whole group's.
-        steps: By node.
-        models: By model.
-        total: In all.
-    """
+    """The cost of calls: by agent (the empty name is the group's), by step, by model, and in all."""
 
     agents: Mapping[str, Cost]
     steps: Mapping[str, Cost]
@@ -55,19 +48,12 @@ class CostTable:
 
 
 def calls_paid(store: Store, run: RunRecord, turn: int | None = None, agent: str | None = None) -> list[Call]:
-    """Return the calls that a run itself has made; those before a fork were its parent's.
-
-    Args:
-        store: Where the run is stored.
-        run: The run.
-        turn: The only turn whose calls are wanted: also one before the fork.
-        agent: The only agent whose calls are wanted.
-    """
+    """Return the calls that a run itself has made, after its fork; of one turn, also before it, or of one agent."""
     return [call for call in store.calls(run.run, turn, without_shared=turn is None) if agent in (None, call.agent)]
 
 
 def cost_table(calls: Sequence[Call]) -> CostTable:
-    """Return what calls took, by agent, step and model."""
+    """Return the cost of calls by agent, step and model."""
 
     def by(attribute: str) -> dict[str, Cost]:
         return {key: cost for (key,), cost in cost_by(calls, lambda call: (getattr(call, attribute),)).items()}
@@ -77,19 +63,18 @@ def cost_table(calls: Sequence[Call]) -> CostTable:
 
 
 def price_of(cost: Cost, per_million: tuple[float, float] | None) -> float | None:
-    """Return what tokens cost, in the currency of the price for a million read and a million written."""
+    """Return the price of tokens, in the currency of the price for a million read and a million written."""
     if per_million is None:
         return None
     return (cost.prompt_tokens * per_million[0] + cost.reply_tokens * per_million[1]) / 1e6
 
 
-def cost_document(calls: Sequence[Call], timed: bool = True, prices: Prices = _NO_PRICES) -> Document:
-    """Return what calls took as JSON: a row per agent and step, one per model with its price, and the sum.
+def cost_document(calls: Sequence[Call], timed: bool = True, prices: Prices = NO_PRICES) -> Document:
+    """Return the cost of calls as JSON: a row per agent and step, one per model with its price, and the sum.
 
     Args:
-        calls: The calls.
         timed: Whether their time means anything.
-        prices: Of the models of which they are known.
+        prices: Of the models with known prices.
     """
     costs = cost_by(calls, lambda call: (call.agent, call.node))
     table = cost_table(calls)

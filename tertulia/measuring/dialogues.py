@@ -1,4 +1,4 @@
-"""Dialogues to measure and to export: of stored runs, and those that were logged where a case comes from."""
+"""Dialogues to measure and to export: of stored runs, and of the logs that cases come from."""
 
 from typing import TYPE_CHECKING
 
@@ -16,21 +16,20 @@ LOGGED = ", logged"
 
 
 def dialogue_of_run(store: Store, run: RunRecord) -> "Dialogue":
-    """Return what is spoken in a run in which somebody speaks (`spoken_in`).
+    """Return the dialogue of a run (`spoken_in`).
 
     Raises:
         UsageError: Nobody speaks in it.
     """
-    spoken = spoken_in(store, run)
-    if not spoken:
-        raise UsageError(f"nobody speaks in run {run.run}; leave it out")
-    return spoken
+    if spoken := spoken_in(store, run):
+        return spoken
+    raise UsageError(f"nobody speaks in run {run.run}; leave it out")
 
 
 def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
-    """Return what is spoken in a run: pairs of speaker, as they are called in the words, and text.
+    """Return the pairs of speaker, as named in the words, and text of a run, without silences.
 
-    Recorded silences are left out; in an album chat each question is followed by its answer.
+    In an album chat each question is followed by its answer.
     """
     from tertulia.metrics.diversity import dialogue_of
     from tertulia.prompts.renaming import names_in_words
@@ -41,9 +40,7 @@ def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
 
 
 def logged_dialogues(source: str) -> "dict[str, Dialogue]":
-    """Return the dialogues that a Generative Agents run, or a shipped town, has logged, by the scenario of their case.
-
-    They took place where a generated dialogue of the case takes theirs: a baseline for it.
+    """Return the logged dialogues of a Generative Agents run or a shipped town, by scenario: a baseline for its cases.
 
     Args:
         source: `ga:FOLDER`, or the name of a town; with `:N` its case N alone.
@@ -61,19 +58,14 @@ def logged_dialogues(source: str) -> "dict[str, Dialogue]":
 
 
 def logged_dialogue(case: str) -> "Dialogue":
-    """Return the dialogue that was logged where a generated one of a case takes place.
-
-    Raises:
-        NotFoundError: There is no such folder, town or case.
-        ScenarioError: It can't be read, or it is of no log.
-    """
+    """Return the logged dialogue of one case (see `logged_dialogues`)."""
     from tertulia.worlds.catalog import logged_case
 
     return [(utterance.speaker, utterance.text) for utterance in logged_case(case)]
 
 
 def is_log(given: str) -> bool:
-    """Whether an argument names logged dialogues: a Generative Agents run, or a town or its case."""
+    """Return whether an argument names logged dialogues: a Generative Agents run, a town, or a case of one."""
     from tertulia.worlds.catalog import TOWNS
 
     return given.startswith("ga:") or given.partition(":")[0] in TOWNS

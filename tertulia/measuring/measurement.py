@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tertulia.measuring.measuring import Cases, metrics_document
+from tertulia.measuring.measuring import Cases
 from tertulia.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 from tertulia.metrics.by_index import IndexFigures, by_index, mean_by_index
 from tertulia.metrics.diversity import DiversityFigures, mean_over_cases, metrics_of_cases
@@ -11,10 +11,12 @@ from tertulia.metrics.exclusiveness import Exclusiveness, exclusiveness_of_cases
 from tertulia.metrics.fluency import FluencyFigures, fluency_of_cases, mean_fluency
 from tertulia.metrics.pruning import Inconsistency, Removal
 from tertulia.metrics.variety import VarietyFigures, mean_variety, variety_of_cases
-from tertulia.state.documents import Document
+from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.records import Record
 from tertulia.state.store import Store
+from tertulia.state.words import segmenter
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,12 @@ class Measurement:
     """The figures of dialogues, by case.
 
     Attributes:
-        cases: The dialogues.
-        embedder: The name of what embedded them.
         diversity: Similarity, dist-N and length.
-        variety: dist-N at equal length, Vendi score, repetition, and how many dialogues the embedder truncates.
-        by_index: Diversity at each index; `None` where it was not asked for.
-        exclusiveness: Against other dialogues of the case; `None` where there are none.
-        fluency: Under a language model; `None` where there is none.
-        removal: What was removed from the prompts of stored runs.
+        variety: dist-N at equal length, Vendi score, repetition, and the number of truncated dialogues.
+        by_index: Diversity at each index; `None`: not asked for.
+        exclusiveness: Against other dialogues of the case; `None`: there are none.
+        fluency: Under a language model; `None`: there is none.
+        removal: The shares removed from the prompts of stored runs.
         inconsistency: Before and after revision, of stored runs.
     """
 
@@ -45,13 +45,13 @@ class Measurement:
 
     @property
     def truncated(self) -> tuple[int, int]:
-        """The number of dialogues that the embedder truncates, and of those that were embedded."""
+        """The number of truncated dialogues, and of embedded ones."""
         embedded = [figures for figures in self.variety.values() if figures.truncated is not None]
         return sum(f.truncated or 0 for f in embedded), sum(f.dialogues for f in embedded)
 
     def document(self) -> Document:
         """Return the figures as JSON."""
-        document = metrics_document(self.cases, self.diversity, self.embedder)
+        document = self._diversity_document()
         document["variety"] = _by_case(self.variety, mean_variety(self.variety.values()))
         if self.by_index is not None:
             document["by_index"] = {
@@ -67,6 +67,19 @@ class Measurement:
             document["inconsistency"] = {case: figures.model_dump() for case, figures in self.inconsistency.items()}
         return document
 
+    def _diversity_document(self) -> Document:
+        document: Document = {
+            "schema_version": SCHEMA_VERSION,
+            "embedder": self.embedder,
+            "segmenter": segmenter(),
+            **_by_case(self.diversity, mean_over_cases(self.diversity.values())),
+        }
+        if self.cases.runs:
+            document["runs"] = {case: [run.run for run in runs] for case, runs in self.cases.runs.items()}
+        if self.cases.runs or self.cases.rehearsed:
+            document["rehearsed"] = self.cases.rehearsed
+        return document
+
 
 async def measure_cases(
     cases: Cases,
@@ -80,16 +93,14 @@ async def measure_cases(
     """Return the figures of dialogues.
 
     Args:
-        cases: The dialogues.
-        embedder: Embeds them.
-        name: The name under which the user knows it.
-        store: Where runs among them are stored.
-        against: Dialogues of the same cases, against which these are held for their exclusiveness.
-        model: The language model under which they are more or less fluent.
-        with_index: Whether diversity is measured at each index, too: every utterance is embedded for it.
+        name: The user's name for the embedder.
+        store: The store of the runs among the cases.
+        against: Dialogues of the same cases, to measure exclusiveness.
+        model: The language model that measures fluency.
+        with_index: Whether diversity is measured at each index, too, which embeds every utterance.
 
     Raises:
-        UsageError: None of the cases is among those that they are held against.
+        UsageError: The cases have none in common with `against`.
         ModelError: The model does not show likelihoods.
     """
     dialogues = cases.dialogues
@@ -112,13 +123,5 @@ async def measure_cases(
     )
 
 
-def mean_diversity(measurement: Measurement) -> DiversityFigures:
-    """Return the mean of each figure of diversity over the cases that have it."""
-    return mean_over_cases(measurement.diversity.values())
-
-
-def _by_case(
-    cases: Mapping[str, VarietyFigures] | Mapping[str, Exclusiveness] | Mapping[str, FluencyFigures],
-    mean: VarietyFigures | Exclusiveness | FluencyFigures,
-) -> Document:
+def _by_case(cases: Mapping[str, Record], mean: Record) -> Document:
     return {"cases": {case: figures.model_dump() for case, figures in cases.items()}, "mean": mean.model_dump()}

@@ -15,23 +15,22 @@ from tertulia.measuring.dialogues import LOGGED, dialogue_of_run, is_log, logged
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.files import NOT_FOLLOWED, links_noted, read_text
-from tertulia.state.language_model import Embedder, LanguageModel
+from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import ALIASES, Parameters
 from tertulia.state.records import Prompt, RunRecord, Unit
 from tertulia.state.store import Store
-from tertulia.state.words import segmenter
 
 if TYPE_CHECKING:
     from tertulia.metrics.dialogue_formats import ExportedRun
-    from tertulia.metrics.diversity import Dialogue, DiversityFigures
+    from tertulia.metrics.diversity import Dialogue
 
 #: What stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
 
-#: The largest prompt file that is read: a million tokens, with what JSON writes around them.
+#: The largest prompt file that is read: a million tokens as JSON.
 _MOST_PROMPT_BYTES = 16 * 10**6
 
-#: Dialogues of files and runs that are measured together, at most: their vectors take 2.5 GB.
+#: The most dialogues that are measured together: their vectors take 2.5 GB.
 MOST_DIALOGUES = 100_000
 
 
@@ -85,14 +84,11 @@ class ScoredPrompt:
     """The attention score of every unit, with all that is needed to compute it again.
 
     Attributes:
-        units: The units, in prompt order.
+        units: In prompt order.
         scores: By unit, averaged over the responses.
         token_spans: By unit, first and past-the-last token of the prompt.
         input_ids: The tokens of the prompt, as fed to the model.
-        responses: The tokens of each response.
-        model: The model.
         reducer: R of Eq. 1.
-        precision: Precision of the model's weights.
     """
 
     units: tuple[Unit, ...]
@@ -108,14 +104,7 @@ class ScoredPrompt:
 async def score_prompt(
     units: tuple[Unit, ...], responses: Sequence[str], model: LanguageModel, parameters: Parameters
 ) -> ScoredPrompt:
-    """Return the attention score of every unit (Eq. 1 of APP), averaged over responses.
-
-    Args:
-        units: The prompt.
-        responses: What was answered to it; none of them empty (see `check_responses`).
-        model: The model whose attention is measured.
-        parameters: Reducer and precision.
-    """
+    """Return the attention score of every unit (Eq. 1 of APP), averaged over responses that are not empty."""
     from tertulia.prompts.render import render
     from tertulia.state.language_model import ScoringOptions
 
@@ -135,11 +124,7 @@ async def score_prompt(
 
 
 def check_responses(responses: Sequence[str]) -> None:
-    """Refuse an empty response.
-
-    Raises:
-        UsageError: One of them is empty.
-    """
+    """Raise `UsageError` for an empty response."""
     for index, response in enumerate(responses, 1):
         if not response:
             raise UsageError(f"response {index} is empty; there is nothing whose attention could be scored")
@@ -166,12 +151,11 @@ def score_document(scored: ScoredPrompt) -> Document:
 
 @dataclass(frozen=True)
 class Cases:
-    """Dialogues by case, and of those that are stored runs which they are.
+    """Dialogues by case, and the stored runs among them.
 
     Attributes:
-        dialogues: By case.
-        runs: By case, the runs of the store.
-        repeated: Runs that were given more than once, stored or exported; each is counted once.
+        runs: The stored runs by case.
+        repeated: Stored or exported runs that were given more than once; each counts once.
         rehearsed: Whether a stand-in without weights spoke in any run, stored or exported.
     """
 
@@ -182,20 +166,20 @@ class Cases:
 
 
 def is_dialogue_file(given: str) -> bool:
-    """Whether an argument names a file of dialogues, or a folder of them, not a stored run or a log."""
+    """Return whether an argument names a file or a folder of dialogues."""
     return not is_log(given) and (Path(given).exists() or "." in given or "/" in given)
 
 
 def is_stored_run(given: str) -> bool:
-    """Whether an argument names a stored run."""
+    """Return whether an argument names a stored run."""
     return not is_log(given) and not is_dialogue_file(given)
 
 
 def dialogue_files(path: Path) -> list[Path]:
-    """Return the files that an argument names: itself, or those of a folder, not links, that end in `.json[l]`.
+    """Return a file itself, or the files of a folder that end in `.json[l]` and are no links.
 
     Raises:
-        UsageError: It is a folder with none.
+        UsageError: It is a folder without such a file.
     """
     if not path.is_dir():
         return [path]
@@ -208,20 +192,16 @@ def dialogue_files(path: Path) -> list[Path]:
 
 
 def linked_dialogues(given: Sequence[str]) -> list[str]:
-    """Return a line for each folder of dialogues, of what a user names, in which links were passed over."""
+    """Return a note for each given folder in which links were passed over."""
     folders = [Path(name) for name in given if is_dialogue_file(name) and Path(name).is_dir()]
     named = {folder: sorted(file.name for file in folder.glob("*.json*") if file.is_symlink()) for folder in folders}
     return [note for folder, links in named.items() for note in links_noted(links, folder)]
 
 
 def collect(given: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
-    """Return the dialogues of what a user names, by case.
+    """Return the dialogues of runs, files, folders and logs, by case (see `collect_cases`).
 
-    Args:
-        given: Ids of stored runs, files and folders of dialogues, and logs (`ga:FOLDER`, `tidewell:3`), whose dialogues
-            are cases by themselves, `SCENARIO, logged`.
-        store: Where the runs are stored; needed where there are any.
-        by: As for `collect_cases`.
+    The dialogues of logs (`ga:FOLDER`, `tidewell:3`) are cases of their own, `SCENARIO, logged`.
 
     Raises:
         NotFoundError: There is no such file, run or case.
@@ -239,13 +219,12 @@ def collect(given: Sequence[str], store: Store | None, by: str | None = None) ->
 def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
     """Return the dialogues of files and stored runs by case; a run is one dialogue of its scenario's case.
 
-    A run that is given more than once is counted once, as it is in the store where that has it.
+    A run that is given more than once counts once, as stored if it is in the store.
 
     Args:
         files: Files of dialogues, which name their cases, and of exported runs.
         runs: Ids of stored runs, or `@last`.
-        store: Where the runs are stored.
-        by: What runs of a scenario are told apart by: `lambda`, `model`, `scenario`, `seed` or any parameter.
+        by: What distinguishes runs of a scenario: `lambda`, `model`, `scenario`, `seed` or any parameter.
 
     Raises:
         NotFoundError: There is no such file or run.
@@ -284,21 +263,16 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
 
 
 def _identity(run: "RunRecord | ExportedRun") -> tuple[str, datetime]:
-    """Return what all copies of a run have in common; another store may have a run of the same id."""
+    """Return what all copies of a run have in common; another store may have another run of the same id."""
     return run.run, run.created
 
 
 def _case(name: str, run: "RunRecord | ExportedRun | None", by: str | None) -> str:
-    """Return the case of a dialogue: its name, and for a run the value by which runs are told apart."""
     return name if run is None or by in (None, "scenario") else f"{name}, {by} {_value(run, by)}"
 
 
 def _value(run: "RunRecord | ExportedRun", by: str) -> str:
-    """Return what a run is grouped by, as text.
-
-    Raises:
-        UsageError: No run has such a value.
-    """
+    """Return the value by which a run is grouped, or raise `UsageError` if runs have no such value."""
     name = ALIASES.get(by, by)
     if name in _RUN_FIELDS:
         return str(getattr(run, name))
@@ -315,39 +289,9 @@ def _value(run: "RunRecord | ExportedRun", by: str) -> str:
 
 
 def _entry(values: object, name: str) -> Any:
-    """Return an entry of a mapping; `None` where it has none, or a file holds something else."""
+    """Return an entry of a mapping; `None` if it has none, or is no mapping."""
     return values.get(name) if isinstance(values, Mapping) else None
 
 
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else "–" if value is None else str(value)
-
-
-def measure(cases: Cases, embedder: Embedder) -> dict[str, "DiversityFigures"]:
-    """Return how diverse the dialogues of each case are."""
-    from tertulia.metrics.diversity import metrics_of_cases
-
-    return metrics_of_cases(cases.dialogues, embedder)
-
-
-def mean_figures(figures: Mapping[str, "DiversityFigures"]) -> "DiversityFigures":
-    """Return the mean of each figure over the cases that have it."""
-    from tertulia.metrics.diversity import mean_over_cases
-
-    return mean_over_cases(figures.values())
-
-
-def metrics_document(cases: Cases, figures: Mapping[str, "DiversityFigures"], embedder: str) -> Document:
-    """Return figures as JSON; where stored runs were measured, with the runs of each case."""
-    document: Document = {
-        "schema_version": SCHEMA_VERSION,
-        "embedder": embedder,
-        "segmenter": segmenter(),
-        "cases": {case: figure.model_dump() for case, figure in figures.items()},
-        "mean": mean_figures(figures).model_dump(),
-    }
-    if cases.runs:
-        document["runs"] = {case: [run.run for run in runs] for case, runs in cases.runs.items()}
-    if cases.runs or cases.rehearsed:
-        document["rehearsed"] = cases.rehearsed
-    return document

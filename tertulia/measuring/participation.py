@@ -1,4 +1,4 @@
-"""Who took part how much, as in ChatAgents' Table II, with the figures that the paper published."""
+"""Participation in a run as in ChatAgents' Table II, with the published figures."""
 
 from tertulia.metrics.participation import Latency, Participation, Person, participation
 from tertulia.metrics.published import TEAM_BUILDING
@@ -14,11 +14,7 @@ from tertulia.state.store import Store
 
 
 def read_participation(store: Store, run: RunRecord, start: Start) -> Participation:
-    """Return how everybody took part in a run.
-
-    Raises:
-        UsageError: It is an album chat.
-    """
+    """Return how everybody took part in a run, or raise `UsageError` for an album chat."""
     parameters = Parameters.model_validate(run.parameters)
     turns = store.turns(run.run)
     rate, silence_s = parameters.speaking_rate_wpm, parameters.silence_s
@@ -59,7 +55,7 @@ def published_participation(run: RunRecord, start: Start) -> Participation:
     """Return the paper's figures of the team-building meeting.
 
     Raises:
-        NotFoundError: Nobody of the paper's people takes part in the run.
+        NotFoundError: None of the paper's people takes part in the run.
     """
     published = [agent.agent for agent in TEAM_BUILDING.agents]
     if isinstance(start, Population) or not set(published) & set(start.names):
@@ -71,7 +67,7 @@ def published_participation(run: RunRecord, start: Start) -> Participation:
 
 
 def participation_document(run: RunRecord, figures: Participation, published: Participation | None = None) -> Document:
-    """Return how everybody took part as JSON, with the published figures where they are given."""
+    """Return participation as JSON, with the published figures if they are given."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "run": run.run,

@@ -16,12 +16,7 @@ from tertulia.state.store import Store
 
 
 def removal_of_runs(store: Store, runs: Iterable[RunRecord]) -> Removal:
-    """Return what was removed from the prompts of all utterances of runs, the mean over prompts.
-
-    Args:
-        store: Where the runs are stored.
-        runs: The runs, each once.
-    """
+    """Return the mean removal over the prompts of all utterances of runs."""
     return mean_removal(
         removal_of(record, store.prompt(record.prompt) if record.prompt else None)
         for run in runs
@@ -30,11 +25,9 @@ def removal_of_runs(store: Store, runs: Iterable[RunRecord]) -> Removal:
 
 
 def inconsistency_of_runs(store: Store, runs: Iterable[RunRecord]) -> Inconsistency:
-    """Return how inconsistent first and chosen candidates are with what was removed, the mean over judged utterances.
+    """Return the mean inconsistency of first and chosen candidates with what was removed, over judged utterances.
 
-    Args:
-        store: Where the runs are stored.
-        runs: The runs, each once, with one kind of judge: ratings and likelihoods have other units.
+    The runs must have one kind of judge: ratings and likelihoods have different units.
     """
     return mean_inconsistency(
         inconsistency_of(record, store.candidates(run.run, record.turn.turn, part))
@@ -44,7 +37,7 @@ def inconsistency_of_runs(store: Store, runs: Iterable[RunRecord]) -> Inconsiste
 
 
 def _records(store: Store, run: RunRecord) -> Iterator[tuple[str, TurnRecord]]:
-    """Yield how every utterance of a run came about; in an album chat plans and answers too, each with its part."""
+    """Yield the record of every utterance with its part; in an album chat also of plans and answers."""
     for turn in store.turns(run.run):
         yield "", store.turn_record(run.run, turn.turn)
         if run.kind == "album_chat":

@@ -1,4 +1,4 @@
-"""Where a run begins: at its scenario's beginning, or where a fork leaves its parent."""
+"""The state in which a run begins: that of its scenario, or that of its parent at the fork."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -13,19 +13,19 @@ from tertulia.state.context import Context
 from tertulia.state.graph_state import AlbumState, DialogueState, GroupState, Mind, first_state
 from tertulia.state.meeting import Attendee, Meeting
 
-#: What a participant is prepared from: where a fork changes it, they are prepared again.
+#: Changes of these in a fork make a participant be prepared again.
 _PREPARED_FROM = ("big_five", "descriptions", "goals", "model")
 
 
 def first_state_of(context: Context) -> DialogueState | GroupState | AlbumState:
-    """Return the state in which a run begins that is no fork."""
+    """Return the first state of a run that is no fork, or of an album chat."""
     if isinstance(context.start, Population):
         return album_state(context)
     return first_state(context.start)
 
 
 async def enter(graph: Any, config: RunnableConfig, context: Context) -> DialogueState | GroupState | AlbumState | None:
-    """Return the state with which a run begins; `None` where a fork goes on behind words that were written by hand."""
+    """Return the state in which a run begins; `None` for a fork that goes on after words written by hand."""
     run = context.store.run(context.run)
     is_album_chat = isinstance(context.start, Population)  # a fork of one begins by what it shares
     if is_album_chat or run.parent is None or (run.parent[1] == 1 and not run.rewritten):
@@ -41,12 +41,7 @@ async def enter(graph: Any, config: RunnableConfig, context: Context) -> Dialogu
 
 
 def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueState | GroupState:
-    """Return the state in which a fork begins: its parent's, and for whom it has changed what that changes.
-
-    Args:
-        state: The parent's state at the fork.
-        context: The fork.
-    """
+    """Return the first state of a fork: its parent's `state`, with the effects of changes to participants."""
     parent = context.store.run(context.run).parent
     assert parent is not None
     before = context.store.start(parent[0])
@@ -60,14 +55,14 @@ def first_state_of_fork(state: Mapping[str, Any], context: Context) -> DialogueS
             minds[name] = {**minds[name], "emotion": now.emotion}
         if _is_other(now, was):
             unprepared.append(name)
-            # How far they have come was noted by the steps of a plan that they no longer have.
+            # Their progress was counted in steps of a plan that they no longer have.
             used = {mechanism: last for mechanism, last in minds[name]["used"].items() if mechanism != "goal_summary"}
             minds[name] = {**minds[name], "used": used}
     return cast(GroupState, {**state, "finished": False, "minds": minds, "unprepared": unprepared})
 
 
 def album_state(context: Context) -> AlbumState:
-    """Return the state in which an album chat begins; a fork has what everybody had after the exchanges it shares."""
+    """Return the first state of an album chat; a fork begins with the belongings after the shared exchanges."""
     store, run, population, parameters = context.store, context.run, context.population, context.parameters
     parent = store.run(run).parent
     shared = store.turns(run, 1, parent[1] - 1) if parent is not None and parent[1] > 1 else []

@@ -1,4 +1,4 @@
-"""Planning a fork: a run that has its parent's turns up to a point, and goes on with something changed, or nothing."""
+"""Plan a fork: a run that shares its parent's turns up to a point, and goes on with or without changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from tertulia.nodes.machinery.registry import Registry
     from tertulia.storage.store import SqlStore
 
-#: What follows the model where a scenario does not say otherwise: chosen anew for another model.
+#: Settings that depend on the model: chosen again for another model.
 _SUITS_THE_MODEL = (
     "layout", "judge", "inconsistency_threshold", *DECODING, "ending", "ending_threshold", *THINKING,
     "max_utterance_tokens", "memory_items_min", "memory_items_max",
 )  # fmt: skip
 
-#: Thresholds that belong to a choice: without one of their own they are chosen anew with it.
+#: Thresholds that depend on a choice: chosen again with it.
 _THRESHOLDS = {"judge": "inconsistency_threshold", "ending": "ending_threshold"}
 
-#: What a population is made of: none of it changes in a fork, or what everybody has would not follow from exchanges.
+#: What makes a population: fixed in forks, or belongings would not follow from exchanges.
 _OF_THE_POPULATION = ("villagers", "pictures", "agents", "album_pictures")
 
-#: What follows who judges.
+#: Settings that depend on the judge.
 _SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
 
 
@@ -43,9 +43,9 @@ class StartChanges:
 
     Attributes:
         person: Fields of people, as `(NAME.FIELD, value)`, under their names in scenario files.
-        remember: Memories that people are given, as `(NAME, text)`.
-        forget: Memories that are taken from people, as `(NAME, memory id)`.
-        mechanisms: What agents of a group may switch on; `None` for what they may.
+        remember: Added memories, as `(NAME, text)`.
+        forget: Removed memories, as `(NAME, memory id)`.
+        mechanisms: What agents of a group may switch on; `None`: no change.
     """
 
     person: Sequence[tuple[str, str]] = ()
@@ -55,7 +55,7 @@ class StartChanges:
 
     @property
     def models(self) -> list[str]:
-        """The models that people are given."""
+        """The new models of people."""
         return [value for path, value in self.person if path.endswith(".model")]
 
     def applied(self, start: Start, store: Store, registry: "Registry") -> Start:
@@ -94,20 +94,16 @@ def plan_fork(
     """Return the plan of a fork, checked against its parent.
 
     Args:
-        store: The open store.
-        parent: The run that is forked.
         at: The first turn of its own: it shares turns 1 to `at` − 1.
         settings: Parameters by name, over those of the parent.
-        changes: What is changed in what the parent started from.
-        model: Another model; what followed from the parent's is chosen anew.
-        seed: Another seed.
+        changes: Changes to the parent's start.
+        model: Another model; settings that depend on the parent's are chosen again.
         say: What the speaker of turn `at` says instead.
-        seat: Whose words a person types from there.
-        additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
-        label: What the user calls the fork.
+        seat: The participant whose words a person types from there.
+        additions: Nodes and mechanisms that may have changed since, are new, or were handed over.
 
     Raises:
-        NotFoundError: The parent has not come so far, or it is not known how it stood there.
+        NotFoundError: The parent has not come so far, or its state there is not known.
         UsageError: The fork can't be made like that.
     """
     from tertulia.prompts.renaming import check_names
@@ -145,12 +141,7 @@ def plan_fork(
 
 
 def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> Trace | None:
-    """Return how things stood where the fork begins; `None` at the first turn.
-
-    Raises:
-        NotFoundError: The run has not come so far, or it is not known how it stood there.
-        UsageError: Nobody speaks in the turn that is to be rewritten.
-    """
+    """Return the trace of the turn before the fork (`None` at the first turn), or refuse the fork."""
     if at < 1:
         raise SettingError("at", at, ": turns count from 1")
     last = parent.turns if say is not None else parent.turns + 1
@@ -176,7 +167,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
 
 
 def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str | None) -> Parameters:
-    """Return the parameters of a fork; what followed from the parent's model or judge is left open to follow anew."""
+    """Return the parameters of a fork; what depended on the parent's model or judge is open again."""
     before, defaults = Parameters.of_record(parent.parameters), Parameters()
     reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
     if before.ending == "off":
@@ -199,7 +190,7 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
 
 
 def _check_album_fork(parent: RunRecord, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Refuse changes that only forks of dialogues and meetings can have, and another population."""
+    """Refuse changes that forks of album chats can't have."""
     for name, value in given.items():
         if value is not None:
             raise UsageError(f"run {parent.run} is an album chat, whose forks take no {name}; leave it out")
@@ -211,7 +202,7 @@ def _check_album_fork(parent: RunRecord, settings: Mapping[str, Any], given: Map
 def _check_limits(
     store: Store, parent: RunRecord, parameters: Parameters, trace: Trace | None, at: int, rewritten: bool
 ) -> None:
-    """Refuse a fork whose limits have come before it begins."""
+    """Refuse a fork that is at its limits before it begins."""
     has, unit = at - 1 + rewritten, "turns"
     if parent.kind == "album_chat":
         has, unit = _round_at(store, parent, at) - 1, "rounds"
@@ -226,7 +217,7 @@ def _check_limits(
 
 
 def _round_at(store: Store, parent: RunRecord, at: int) -> int:
-    """Return the round of a turn of an album chat; of the one behind its last, the round that follows."""
+    """Return the round of a turn of an album chat; the next round for the turn after its last."""
     if at <= parent.turns:
         return store.turns(parent.run, at, at)[0].round
     return store.turns(parent.run, at - 1, at - 1)[0].round + 1 if at > 1 else 1

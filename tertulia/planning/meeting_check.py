@@ -1,4 +1,4 @@
-"""What a user should know of a meeting: who can come to speak in it, and who no longer does."""
+"""Checks and notes about a meeting: who can come to speak in it, and who no longer does."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -13,14 +13,14 @@ from tertulia.state.graph_state import GroupState
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 
-#: Rounds in a row without willingness after which a run notes it.
+#: A run notes so many rounds in a row without willingness.
 UNWILLING_ROUNDS = 20
-#: Equal ratings in a row after which a run notes that they are always the same.
+#: A run notes so many equal ratings in a row.
 SAME_RATINGS = 10
 
 
 def check_meeting(scenario: str, settings: Mapping[str, Any]) -> tuple[Meeting, tuple[Reach, ...], list[str]]:
-    """Return a meeting, when each of its participants comes to speak, and what is to be said about it.
+    """Return a meeting, the conditions under which each participant comes to speak, and warnings.
 
     Args:
         scenario: A shipped name or a YAML file.
@@ -65,19 +65,14 @@ def verdict(person: Reach) -> str:
     """Return in words when somebody comes to speak."""
     if person.is_never:
         return f"never: their weights add up to {person.highest:g}"
-    certain = [
-        *(["when asked by name"] if person.is_asked_enough else []),
-        *(
-            []
-            if person.rounds is None
-            else ["always" if not person.rounds else f"after {person.rounds} rounds without a word"]
-        ),
-    ]
+    certain = ["when asked by name"] if person.is_asked_enough else []
+    if person.rounds is not None:
+        certain.append(f"after {person.rounds} rounds without a word" if person.rounds else "always")
     return "; ".join(certain) or "when enough of topic, goal, feeling and character come together"
 
 
 def warnings_of(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
-    """Yield what is wrong with a meeting that can be held all the same."""
+    """Yield the problems of a meeting that do not prevent it."""
     for person in reach_of(meeting, parameters) if parameters.order == "self_driven" else ():
         if person.is_never:
             yield (
@@ -92,15 +87,13 @@ def warnings_of(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
     moments = meeting.moments_s()
     for number, moment_s in enumerate(moments):
         if all(len(meeting.present(later_s)) < 2 for later_s in moments[number:]):
-            yield (
-                f"from {meeting.time + timedelta(seconds=moment_s):%H:%M} on fewer than two are there: the meeting "
-                "ends then"
-            )
+            time = meeting.time + timedelta(seconds=moment_s)
+            yield f"from {time:%H:%M} on fewer than two are there: the meeting ends then"
             return
 
 
 def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:
-    """Yield what is to be noted after a round: who no longer wants to speak, and whose ratings say nothing."""
+    """Yield notes after a round: who no longer wants to speak, and whose ratings carry no signal."""
     if not isinstance(context.start, Meeting):
         return
     for name in state["present"]:
@@ -112,10 +105,8 @@ def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:
                 f"most, and willingness_threshold is {context.parameters.willingness_threshold:g}"
             )
     for name in state["present"] if context.parameters.willingness == "rated" else ():
-        mind, rated = (
-            state["minds"][name],
-            context.store.step(context.run, state["round"], name, "decide", WillingnessRatings),
-        )
+        mind = state["minds"][name]
+        rated = context.store.step(context.run, state["round"], name, "decide", WillingnessRatings)
         if rated is not None and rated.is_off_scale and mind.get("off_scale") == 1:
             yield f"the model of {name} rates outside 0 to {HIGHEST_RATING}; the nearer end counts"
         if mind.get("same_ratings") == SAME_RATINGS:

@@ -1,4 +1,4 @@
-"""The language of a run's prompts: what a start is told in, and notes on prompts and models that lack it."""
+"""The language of a run's prompts: the texts that determine it, and notes on prompts and models that lack it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def texts_of(start: Start) -> Iterator[str]:
-    """Yield what a scenario says of its people and their situation."""
+    """Yield the texts of a scenario about its people and their situation."""
     if isinstance(start, Population):
         yield from (value for villager in start.villagers for _, value in villager.properties)
         return
@@ -31,7 +31,7 @@ def texts_of(start: Start) -> Iterator[str]:
 
 
 def language_notes(context: "Context") -> Iterator[str]:
-    """Yield what a run is to say of the language of its prompts: what is English in them, and whom it is foreign to."""
+    """Yield notes on English parts of a run's prompts, and on models that do not speak their language."""
     language = context.parameters.language
     if language != DEFAULT:
         name = f"{name_of(language)} ({language})"
@@ -49,7 +49,7 @@ def language_notes(context: "Context") -> Iterator[str]:
 
 
 def _is_whole(name: str, language: str) -> bool:
-    """Return whether a file has all that English has in a language."""
+    """Return whether a file is fully translated."""
     return examples().keys() <= examples(language).keys() if name == "examples" else is_translated(name, language)
 
 

@@ -1,4 +1,4 @@
-"""The seat of a person in a conversation: whose it may be, and who that is."""
+"""The seat of a person in a conversation: the participant that they speak for."""
 
 import shlex
 from collections.abc import Iterable
@@ -10,12 +10,10 @@ from tertulia.state.records import RunRecord
 
 
 def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Parameters:
-    """Return the parameters with the seat under its name in the scenario.
+    """Return the parameters with the given seat, or their own, under its name in the scenario.
 
     Args:
-        parameters: They may have a seat themselves.
-        seat: What was given for it, if anything: a name, or a first name that only one participant has.
-        start: Who takes part.
+        seat: A name, or a first name that only one participant has.
 
     Raises:
         NotFoundError: Nobody of that name takes part, or several do.
@@ -33,16 +31,7 @@ def with_seat(parameters: Parameters, seat: str | None, start: Start) -> Paramet
 
 
 def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
-    """Refuse a seat that nobody would be asked in.
-
-    Args:
-        name: Whose it is, under their name in the scenario.
-        start: Who takes part.
-        sim_time_s: The moment from which it would be theirs.
-
-    Raises:
-        UsageError: They have left by then.
-    """
+    """Raise `SettingError` for the seat of a participant who has left a meeting by `sim_time_s`."""
     if isinstance(start, Meeting):
         leaves = start.participant(name).leaves
         if leaves is not None and start.offset_s(leaves, 0.0) <= sim_time_s:
@@ -50,11 +39,7 @@ def check_is_there(name: str, start: Start, sim_time_s: float) -> None:
 
 
 def check_seat(seat: str | None, run: RunRecord) -> None:
-    """Refuse another seat than a run has: its turns were made with that one.
-
-    Raises:
-        UsageError: It is another one.
-    """
+    """Raise `UsageError` for another seat than the run's, with which its turns were made."""
     current = run.parameters.get("seat")
     if seat is None or (current is not None and _is_same(str(current), seat)):
         return
@@ -66,7 +51,7 @@ def check_seat(seat: str | None, run: RunRecord) -> None:
 
 
 def role_of(name: str, start: Start) -> list[str]:
-    """Return in a few lines who somebody is in a conversation, with whom and, in a meeting, what they want."""
+    """Return a few lines about a participant: their persona, their partners and, in a meeting, their goals."""
     participant = start.participant(name)
     partners = ", ".join(partner for partner in start.names if partner != name)
     lines = [f"You are {name}, with {partners}."]

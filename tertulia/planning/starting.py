@@ -1,4 +1,4 @@
-"""Planning a run, beginning it, and going on with it: from what a user asks for to the context in which it is driven.
+"""Plan a run, begin it, and reopen it: from a user's request to the context in which it is driven.
 
 A plan is checked whole before any model is opened; the run exists from `begin` on.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "smollm2"
 DEFAULT_SEED = 1
 
-#: What only album chats have, of what a user is likely to set.
+#: Settings of album chats alone that a user is likely to give.
 _OF_ALBUM_CHATS = ("agents", "setting", "villagers", "pictures")
 
 
@@ -48,11 +48,11 @@ class Additions:
     """Nodes and mechanisms of the user's own that a run has beside those of its scenario.
 
     Attributes:
-        files: Files (.py), looked for from the current folder, and entry points of installed packages.
+        files: Files (.py), relative to the current folder, and entry points of installed packages.
         nodes, mechanisms: Handed over as Python objects.
-        accept_changed: Whether, in a run that goes on, the source of an object may differ from what was recorded.
-        trust: What else may be executed, where a scenario or a store names it; remembers the files.
-        report: Takes what was passed over in the folders of a scenario, a line each time.
+        accept_changed: Whether the source of an object may differ from the record of a run that goes on.
+        trust: What else may be executed if a scenario or a store names it; remembers the files.
+        report: Receives a line for each link that was passed over in the folders of a scenario.
     """
 
     files: Sequence[str] = ()
@@ -70,7 +70,7 @@ class Additions:
         return [extension_source(file, Path.cwd()) for file in self.files]
 
     def handed_over(self) -> "Additions":
-        """Return the same as plain data for another process, which asks nobody.
+        """Return a copy of plain data for another process, which asks nobody.
 
         Raises:
             UsageError: Some are Python objects, which only this process has.
@@ -83,13 +83,10 @@ class Additions:
         return replace(self, files=self.sources, trust=KnownTrust(self.trust.read()), report=_report_nothing)
 
     def registry(self, beside: Sequence[str] = ()) -> "Registry":
-        """Return the nodes and mechanisms that a new run can have.
-
-        Args:
-            beside: Extensions that its scenario names.
+        """Return the nodes and mechanisms of a new run; `beside` are the extensions that its scenario names.
 
         Raises:
-            TertuliaError: One is not there, is not trusted, can't be loaded, or is declared wrongly.
+            TertuliaError: An extension is missing, not trusted, can't be loaded, or is declared wrongly.
         """
         from tertulia.nodes.machinery.extensions import load_extensions
 
@@ -98,7 +95,7 @@ class Additions:
         return registry.including_objects(self.nodes, self.mechanisms)
 
     def switched_on(self, start: Start, known: tuple[str, ...]) -> Start:
-        """Return a start in which, if it is a meeting, everybody may switch on the mechanisms that were handed over."""
+        """Return a start in which, if it is a meeting, everybody may switch on the given mechanism objects."""
         from tertulia.worlds.changes import with_mechanisms
 
         if not self.mechanisms or not isinstance(start, Meeting):
@@ -107,10 +104,10 @@ class Additions:
         return with_mechanisms(start, [*start.mechanisms, *added], known)
 
     def registry_of(self, extensions: Sequence[Extension]) -> "Registry":
-        """Return the nodes and mechanisms of extensions that are recorded: those that are named here, or trusted.
+        """Return the nodes and mechanisms of recorded extensions, which must be named here or trusted.
 
         Raises:
-            TertuliaError: One is not there any more, is not trusted, or has changed.
+            TertuliaError: An extension is gone, not trusted, or has changed.
         """
         from tertulia.nodes.machinery.extensions import reload_extensions
 
@@ -118,20 +115,15 @@ class Additions:
         return reload_extensions(extensions, self.sources, trusted, self.nodes, self.mechanisms, self.accept_changed)
 
     def reload_registry(self, run: RunRecord, replaced: Collection[str] = ()) -> "Registry":
-        """Return the nodes and mechanisms of a run that was begun before: those that are named here, or trusted.
+        """Return the nodes and mechanisms of a stored run (see `registry_of`).
 
         Args:
-            run: The run.
-            replaced: Names of nodes that it does not have any more; those that were Python objects are not needed.
-
-        Raises:
-            TertuliaError: One is not there any more, is not trusted, or has changed.
+            replaced: Names of nodes that it no longer has; Python objects among them are not needed.
         """
         from tertulia.nodes.machinery.objects import PREFIX
 
         unneeded = {f"{PREFIX}{name}" for name in replaced}
-        needed = [extension for extension in run.extensions if extension.source not in unneeded]
-        registry = self.registry_of(needed)
+        registry = self.registry_of([extension for extension in run.extensions if extension.source not in unneeded])
         self._remember(registry)
         return registry
 
@@ -141,7 +133,6 @@ class Additions:
         self.trust.remember(Trusted(extensions={extension.hash: extension.source for extension in loaded}))
 
 
-#: What most runs have.
 NOTHING_ADDED = Additions()
 
 
@@ -150,17 +141,13 @@ class RunPlan:
     """A run as it will be begun.
 
     Attributes:
-        start: What it starts from.
         parameters: As they were asked for; `auto` settings are still open.
-        model: The name of everybody's model.
-        seed: Of all draws.
         registry: The nodes and mechanisms that it can have.
-        label: What the user calls it.
-        parent: The run, and the turn of it, from which it is forked.
+        parent: The run and its turn at which this one is forked.
         words: What is said in that turn instead, for a fork that rewrites it.
-        named: Names of models that the user gives, not a file.
-        pictures: The pictures of a population, as they are stored.
-        trial: Its place in an experiment, if it is of one.
+        named: Models that the user names, not a file.
+        pictures: The stored bytes of a population's pictures.
+        trial: Its place in an experiment, if any.
     """
 
     start: Start
@@ -191,11 +178,9 @@ def plan_run(
     Args:
         scenario: A shipped name, a YAML file, or `ga:FOLDER[:CASE]`.
         settings: Parameters by name, over those of the scenario.
-        model: The name of everybody's model; `rehearsal` for a stand-in without weights.
-        seed: Of all draws.
-        seat: Whose words a person types.
+        model: Everybody's model; `rehearsal` for a stand-in without weights.
+        seat: The participant whose words a person types.
         additions: Nodes and mechanisms of the user's own; in a meeting everybody may switch on those mechanisms.
-        label: What the user calls the run.
 
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
@@ -217,7 +202,6 @@ def plan_run(
     check_names(start.names, parameters)
     check_start(start, parameters, settings)
     check_models(model, start, parameters)
-    named = named_models(settings, model)
     return RunPlan(
         start=start,
         parameters=parameters,
@@ -225,13 +209,13 @@ def plan_run(
         seed=seed,
         registry=registry,
         label=label,
-        named=named,
+        named=named_models(settings, model),
         pictures=tuple(files.values()),
     )
 
 
 def links_of(source: HasWithheld) -> list[str]:
-    """Return what was passed over of a case, a population or a town because a link led to it, a line each."""
+    """Return a line for each link that was passed over in a case, a population or a town."""
     return [note for note in source.withheld if note.endswith(NOT_FOLLOWED)]
 
 
@@ -240,8 +224,7 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
     Raises:
         ScenarioError: Nobody could ever reach θ of willingness.
-        SettingError: A speaking order is set for a dialogue of two, or a preset of those for a meeting; or something of
-            album chats for either, or of theirs for an album chat.
+        SettingError: A setting is for another kind of conversation.
     """
     from tertulia.worlds.meeting_file import check_weights
 
@@ -262,7 +245,6 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
 
 def _check_album_chat(population: Population, parameters: Parameters, settings: Mapping[str, Any]) -> None:
-    """Refuse what only dialogues and meetings have."""
     unknown = {
         "preset": parameters.preset,
         "order": settings.get("order"),
@@ -273,14 +255,12 @@ def _check_album_chat(population: Population, parameters: Parameters, settings: 
         "diversity": parameters.diversity,
     }
     if (name := next((name for name, value in unknown.items() if value is not None), None)) is not None:
-        problem = (
-            f": {population.scenario} is an album chat, in which all meet in pairs; it has no {name}, leave it out"
-        )
-        raise SettingError(name, unknown[name], problem)
+        about = f"{population.scenario} is an album chat, in which all meet in pairs"
+        raise SettingError(name, unknown[name], f": {about}; it has no {name}, leave it out")
 
 
 def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
-    """Return the record of a run that is about to begin."""
+    """Return the record of a new run."""
     parameters = with_case_seed(plan.parameters, plan.start)
     return RunRecord(
         run=run,
@@ -303,7 +283,7 @@ def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
 
 
 def with_case_seed(parameters: Parameters, case: HasWithheld) -> Parameters:
-    """Return the parameters with the case's seed as a number, so that forks keep it whatever they change."""
+    """Return the parameters with the case's seed as a number, so that every fork keeps it."""
     if parameters.case_seed != "auto":
         return parameters
     return parameters.model_copy(update={"case_seed": case_seed_of(case)})
@@ -320,17 +300,12 @@ def begin(store: "SqlStore", plan: RunPlan, access: ModelAccess) -> "Context":
 
 
 def begin_with(store: "SqlStore", plan: RunPlan, engines: Engines) -> "Context":
-    """Store the run of a plan, with models that are open already, and return the context in which it is driven."""
+    """Store the run of a plan with open models, and return the context in which it is driven."""
     return context_of(store, store_run(store, plan, engines), engines, plan.registry)
 
 
 def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | None = None) -> RunRecord:
-    """Store the run of a plan, with models that are open already, and return its record.
-
-    Args:
-        store, plan, engines: The open store, the plan, and its models.
-        run: The id that is reserved for it; `None` for a new one.
-    """
+    """Store the run of a plan with open models, under a reserved id or a new one, and return its record."""
     store.make_file()
     with store.transaction():
         for picture in plan.pictures:
@@ -355,19 +330,16 @@ def reopen(
     additions: Additions = NOTHING_ADDED,
     model: str | None = None,
 ) -> "Context":
-    """Return the context in which a run that was begun before is driven on.
+    """Return the context in which a stored run goes on.
 
     Args:
-        store: The open store.
-        run: The run.
-        access: What opening its models needs.
-        seat: Whose words a person types, if that is to be checked.
-        additions: Nodes and mechanisms that may have changed since, or are new, and those that were handed over.
-        model: The same model on other servers, which are asked from now on; `None`: where it was asked before.
+        seat: Checked against the run's; `None`: not checked.
+        additions: Nodes and mechanisms that may have changed since, are new, or were handed over.
+        model: The same model on other servers, which are asked from now on; `None`: the former servers.
 
     Raises:
-        TertuliaError: Another seat or model is asked for than the run has, an extension has changed or is gone, or a
-            model can't be opened.
+        TertuliaError: The run has another seat or model, an extension has changed or is gone, or a model can't be
+            opened.
     """
     check_seat(seat, run)
     if model is not None:
@@ -384,11 +356,7 @@ def reopen(
 
 
 def _on_other_servers(run: RunRecord, model: str, access: ModelAccess) -> ModelAccess:
-    """Return the access with which a run's model is asked where the user says.
-
-    Raises:
-        UsageError: That is another model.
-    """
+    """Return the access to a run's model on other servers, or raise `UsageError` for another model."""
     from tertulia.models.served.chat_names import check_chat_name, is_chat_name, is_same_served
 
     if not is_same_served(model, run.model):
@@ -408,7 +376,7 @@ def context_of(
     registry: "Registry",
     cohort: "CohortBatches | None" = None,
 ) -> "Context":
-    """Return the context in which the nodes of a run work; in a cohort, its calls meet those of the others.
+    """Return the context of a run's nodes; in a cohort, its calls are batched with those of the others.
 
     Raises:
         UsageError: The run's nodes, or their settings, are not what there is.
@@ -441,7 +409,7 @@ def context_of(
 
 
 def _ancestors_of_same_seed(store: "SqlStore", run: RunRecord) -> list[str]:
-    """Return the runs that a run is a fork of, its parent first, as long as their draws are the same."""
+    """Return the ancestors of a run, its parent first, as far as they have its seed."""
     ancestors: list[str] = []
     ancestor = run
     while ancestor.parent is not None and (ancestor := store.run(ancestor.parent[0])).seed == run.seed:

@@ -55,7 +55,7 @@ def run(
 ) -> Run:
     """Run a conversation to its end and return it.
 
-    Where Ctrl-C, or the notebook's stop button, interrupts it, what it had is kept: `resume` goes on.
+    If Ctrl-C or the notebook's stop button interrupts it, its turns are kept, and `resume` goes on.
 
     ::
 
@@ -90,7 +90,8 @@ def run(
         KeyboardInterrupt: It was interrupted.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    options = _options(removal_factor, rounds, minutes, order, agents, setting)
+    options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    options |= {"order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
     return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
@@ -119,7 +120,7 @@ async def stream(
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Event]:
-    """Run a conversation and yield its events as they happen; whoever stops reading interrupts it.
+    """Run a conversation and yield its events as they happen; to stop reading interrupts it.
 
     ::
 
@@ -130,7 +131,8 @@ async def stream(
     Args and Raises: As `run`.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    options = _options(removal_factor, rounds, minutes, order, agents, setting)
+    options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    options |= {"order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
     events = stream_of(launcher.drive(launcher.beginning(plan), ask))
@@ -191,19 +193,6 @@ def diff(a: Run, b: Run) -> RunComparison:
     for name, run in (("a", a), ("b", b)):
         check_argument(name, run, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
     return a.diff(b)
-
-
-def _options(
-    removal_factor: float | None,
-    rounds: int | None,
-    minutes: float | None,
-    order: str | None,
-    agents: int | None,
-    setting: str | None,
-) -> dict[str, Any]:
-    """Return what `run` and `stream` take as arguments, by the names of parameters."""
-    limits = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
-    return limits | {"order": order, "agents": agents, "setting": setting}
 
 
 def _handle(store: StoreAddress | str | StoreHandle) -> StoreHandle:

@@ -1,8 +1,4 @@
-"""Checks of what Python code hands over: a value of another type is refused under the name of its argument.
-
-The command line reads numbers and names out of text; in Python anything may arrive, a function without its decorator
-before all.
-"""
+"""Checks of arguments in Python: a value of a wrong type is refused under the name of its argument."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -15,14 +11,12 @@ from tertulia.state.errors import SettingError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: What a seed is, where it is refused.
+#: What a seed, a model, and the function that asks the person in a seat are, for messages.
 SEED = "a seed is an integer"
-
-#: What a model, and who asks the person in a seat, are.
 MODEL = "a model is named by a text"
 ASK = "a function is expected, from an Invitation to an Answer; it may be async"
 
-#: The arguments that are called otherwise than the parameters that they set.
+#: The arguments with other names than the parameters that they set.
 _ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
 
 #: Characters of a value that a message shows.
@@ -32,25 +26,13 @@ _SHOWN = 60
 def check_argument(
     name: str, value: object, kind: type | tuple[type, ...], expected: str, optional: bool = True
 ) -> None:
-    """Raise `SettingError` where an argument is given and of another type.
-
-    Args:
-        name: The argument.
-        value: Its value.
-        kind: What it may be an instance of.
-        expected: What it is, for the message: `a label is a text`.
-        optional: Whether `None` stands for an argument that is not given.
-    """
+    """Raise `SettingError` for an argument of another kind; `expected` is the message, such as `a label is a text`."""
     if not isinstance(value, kind) and not (optional and value is None):
         raise _refusal(name, value, expected)
 
 
 def path_of(name: str, value: "os.PathLike[str] | str") -> str:
-    """Return a path, or a text in the place of one, as text.
-
-    Raises:
-        SettingError: It is neither.
-    """
+    """Return a path or a text as text, or raise `SettingError` for anything else."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
     try:
         if isinstance(path, str) and b"\0" not in os.fsencode(path):
@@ -61,11 +43,7 @@ def path_of(name: str, value: "os.PathLike[str] | str") -> str:
 
 
 def whole_number(name: str, value: Any, expected: str) -> int:
-    """Return an integer, also one of numpy's.
-
-    Raises:
-        SettingError: It is something else.
-    """
+    """Return an integer, also one of numpy's, or raise `SettingError` for anything else."""
     try:
         return index(value)
     except TypeError:
@@ -73,7 +51,7 @@ def whole_number(name: str, value: Any, expected: str) -> int:
 
 
 def check_texts(name: str, values: object, expected: str) -> None:
-    """Raise `SettingError` where an argument is not a mapping whose keys are texts."""
+    """Raise `SettingError` for an argument that is not a mapping with texts as keys."""
     check_argument(name, values, Mapping, expected)
     if isinstance(values, Mapping):
         for key in values:
@@ -82,7 +60,7 @@ def check_texts(name: str, values: object, expected: str) -> None:
 
 
 def check_names(model: object, seat: object, label: object) -> None:
-    """Raise `SettingError` where a model, a seat or a label is not a text, or a model has no name."""
+    """Raise `SettingError` for a model, a seat or a label that is not a text, or an empty name of a model."""
     check_argument("model", model, str, MODEL)
     check_argument("seat", seat, str, "a seat is the name of a participant")
     check_argument("label", label, str, "a label is a text")
@@ -91,7 +69,7 @@ def check_names(model: object, seat: object, label: object) -> None:
 
 
 def check_changes(say: object, **changes: object) -> None:
-    """Raise `SettingError` where what a fork changes in its parent is not by name, or its words are not a text."""
+    """Raise `SettingError` for changes of a fork that are not texts by name, or words that are not a text."""
     check_argument("say", say, str, "what is said instead is a text")
     for name, values in changes.items():
         check_texts(name, values, "a dict is expected, by the name of a person")
@@ -100,7 +78,7 @@ def check_changes(say: object, **changes: object) -> None:
 
 
 def check_additions(nodes: object, mechanisms: object, extensions: object) -> None:
-    """Raise `SettingError` where nodes, mechanisms or extensions are not what can be put into a run."""
+    """Raise `SettingError` for nodes, mechanisms or extensions of a wrong type."""
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
 
@@ -123,10 +101,10 @@ def _check_sequence(name: str, values: object, kind: type | tuple[type, ...], it
 
 @contextmanager
 def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
-    """Name a parameter that is refused as the argument that set it: `rounds`, not `max_turns`.
+    """Name a refused parameter as the argument that set it: `rounds`, not `max_turns`.
 
     Args:
-        given: The values of arguments by the parameters that they set; `None` is one that is not given.
+        given: The values of arguments by the parameters that they set; `None`: not given.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The page of a run in a notebook's cell: a frame with the whole file inside, apart from the notebook around it."""
+"""The page of a run in a notebook's cell: a sandboxed frame with the whole file inside."""
 
 import shlex
 from html import escape
@@ -8,7 +8,7 @@ from tertulia.python.arguments import whole_number
 from tertulia.python.store_handle import StoreHandle
 from tertulia.state.errors import UsageError
 
-#: What the page in a cell may do: act by itself and save figures; it reaches neither the notebook nor a host.
+#: The page may run scripts and save figures; it reaches neither the notebook nor a host.
 _ALLOWED = "allow-scripts allow-downloads"
 
 
@@ -16,16 +16,10 @@ class CellPage:
     """The page of a run, which a notebook shows below a cell; it is made when it is shown, and needs no server.
 
     Attributes:
-        run: The id of the run.
-        height: How high the frame is, in pixels.
+        height: The height of the frame in pixels.
     """
 
     def __init__(self, store: StoreHandle, run: str, height: int) -> None:
-        """Show a run of a store in a frame of that height.
-
-        Raises:
-            UsageError: The height is no number of pixels.
-        """
         self.height = whole_number("height", height, "the height of the frame is an integer, in pixels")
         if self.height < 1:
             raise UsageError(f"height={height} shows nothing; give a number of pixels: view(height=700)")

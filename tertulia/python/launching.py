@@ -1,4 +1,4 @@
-"""Launching runs from Python: their arguments checked, driven in a thread of their own, with a progress bar."""
+"""Launch runs from Python: check their arguments, and drive them in a thread with a progress bar."""
 
 import os
 import sys
@@ -43,12 +43,7 @@ Opening = Callable[[SqlStore], "Context"]
 
 
 class RunLauncher:
-    """Plans runs and drives them for Python code; has the store, additions, and access to models.
-
-    Attributes:
-        store: The store file.
-        additions: Nodes and mechanisms of the user's own.
-    """
+    """Plans runs and drives them for Python code."""
 
     def __init__(
         self,
@@ -75,11 +70,11 @@ class RunLauncher:
 
     @property
     def objects(self) -> dict[str, Sequence[Any]]:
-        """What was handed over as Python objects, by argument; whoever goes on hands it over again."""
+        """The Python objects that were handed over, by argument; to go on, they are handed over again."""
         return {"nodes": self.additions.nodes, "mechanisms": self.additions.mechanisms}
 
     def settings(self, settings: Mapping[str, Any] | None, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters by name: those given, over them the options that are given, and the chosen nodes."""
+        """Return the settings with the given options and the chosen nodes over them."""
         check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
         if settings and "seed" in settings:
             raise SettingError("seed", settings["seed"], ": it is an argument, seed=…, beside settings")
@@ -113,11 +108,11 @@ class RunLauncher:
             )
 
     def check_resumed(self, run: RunRecord) -> None:
-        """Refuse nodes and mechanisms that a run does not have, or whose source differs from what it recorded.
+        """Refuse nodes and mechanisms that differ from those of a run.
 
         Raises:
             SettingError: The run has another node in a place, or was begun without a mechanism.
-            ExtensionError: The source of one differs, or can't be read.
+            ExtensionError: The source of one differs from the record, or can't be read.
         """
         from tertulia.nodes.machinery.extensions import check_objects
         from tertulia.nodes.machinery.objects import PREFIX
@@ -137,11 +132,11 @@ class RunLauncher:
         check_objects(run.extensions, objects, self.additions.accept_changed)
 
     def beginning(self, plan: RunPlan) -> Opening:
-        """Return what begins a run."""
+        """Return a function that begins a run."""
         return lambda store: begin(store, plan, self._access)
 
     def reopening(self, run: str) -> Opening:
-        """Return what goes on with a run."""
+        """Return a function that reopens a run."""
         return lambda store: reopen(store, store.run(run), self._access, additions=self.additions)
 
     def drive(self, opening: Opening, ask: Ask | None) -> Drive:
@@ -155,7 +150,7 @@ class RunLauncher:
         return drive
 
     def drive_to_end(self, opening: Opening, ask: Ask | None, progress: bool) -> str:
-        """Drive a run to its end, a progress bar shown meanwhile, and return its id."""
+        """Drive a run to its end with a progress bar, and return its id."""
         bar, run = ProgressBar(progress), None
         try:
             with closing(events_of(self.drive(opening, ask))) as events:

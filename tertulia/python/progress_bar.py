@@ -1,4 +1,4 @@
-"""A progress bar for runs that are driven from Python: in a terminal, or in a notebook."""
+"""A progress bar in a terminal or a notebook for runs that are driven from Python."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -11,15 +11,14 @@ if TYPE_CHECKING:
 
 
 class ProgressBar:
-    """Turns out of the most that there can be, and the step that is under way."""
+    """Shows the turns so far, of the most that there can be, and the current step."""
 
     def __init__(self, shown: bool) -> None:
-        """Note whether it is shown at all; nothing is, where there is neither a terminal nor a notebook."""
         self._shown = shown and (sys.stderr.isatty() or "ipykernel" in sys.modules)
         self._bar: tqdm[None] | None = None
 
     def show(self, event: Event) -> None:
-        """Show what has happened."""
+        """Show an event."""
         if not self._shown:
             return
         if isinstance(event, RunStarted):
@@ -37,10 +36,8 @@ class ProgressBar:
             case RunEnded():
                 self._bar.set_postfix_str(event.status)
                 self._bar.close()
-            case _:
-                pass
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """Close the bar as it is."""
         if self._bar is not None:
             self._bar.close()

@@ -1,4 +1,4 @@
-"""A store by its address, for Python code that reads it now and then."""
+"""A store by its address, for Python code that reads it from time to time."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ class StoreHandle:
 
     @property
     def path(self) -> StoreAddress:
-        """The address as it was given; the absolute one where the current folder is another by now."""
+        """The address as it was given; the absolute one if the current folder has changed."""
         return self._given if _absolute(self._given) == self._absolute else self._absolute
 
     def __eq__(self, other: object) -> bool:
@@ -31,7 +31,7 @@ class StoreHandle:
         return hash(_resolved(self._absolute))
 
     def opened(self) -> SqlStore:
-        """Return the store, open; the caller closes it. A file that is missing is made when a run begins.
+        """Open the store; the caller closes it. A missing file is made when a run begins.
 
         Raises:
             StorageError: The handle was closed, or the file can't be read.

@@ -1,10 +1,11 @@
-"""A run as Python sees it: what is stored of it, read when it is asked for, and what can be done with it."""
+"""A stored run in Python: its records, read on demand, and what can be done with it."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tertulia.python.arguments import SEED, check_argument, check_changes, check_names, named_as_arguments, whole_number
 from tertulia.python.cell_page import CellPage
@@ -16,9 +17,11 @@ from tertulia.reading.exchanges import RecordedExchange, read_exchanges, spoken_
 from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, RunStatus, Turn
-from tertulia.wording.phrases import clock, people_line, settings, silence
+from tertulia.storage.store import SqlStore
+from tertulia.wording.phrases import clock, made_with, people_line, silence
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -92,9 +95,7 @@ class Run:
     @property
     def exchanges(self) -> Records[RecordedExchange]:
         """All exchanges of an album chat; none of another conversation."""
-        with self.store.opened() as store:
-            run = store.run(self.id)
-            start = store.start(run.run)
+        with self._opened() as (store, run, start):
             return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
 
     def turn(self, number: int) -> StoredTurn:
@@ -116,10 +117,15 @@ class Run:
 
     def _turn(self, number: int, removal_factor: float | None) -> StoredTurn:
         number = whole_number("turn", number, "a turn is an integer")
+        with self._opened() as (store, run, start):
+            details = read_turn(store, run, start, number, removal_factor=removal_factor)
+        return StoredTurn(details, self._turn_document)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[SqlStore, RunRecord, Start]]:
         with self.store.opened() as store:
             run = store.run(self.id)
-            details = read_turn(store, run, store.start(run.run), number, removal_factor=removal_factor)
-        return StoredTurn(details, self._turn_document)
+            yield store, run, store.start(run.run)
 
     def _turn_document(self, details: TurnDetails) -> dict[str, Any]:
         with self.store.opened() as store:
@@ -138,48 +144,31 @@ class Run:
 
         self.store.check_open()
         check_argument("of", of, str, "a frame is named by a text: frame('units')")
-        readers = {
-            "turns": frames.turns,
-            "parts": frames.parts,
-            "units": frames.units,
-            "agent_rounds": frames.agent_rounds,
-            "calls": frames.calls,
-        }
-        if of not in readers:
-            raise UsageError(f"there is no frame of {of!r}{nearest_hint(of, readers)}")
-        return readers[of](self.store.path, self.id)
+        if of not in get_args(FrameOf):
+            raise UsageError(f"there is no frame of {of!r}{nearest_hint(of, get_args(FrameOf))}")
+        return getattr(frames, of)(self.store.path, self.id)
 
     def participation(self) -> "Participation":
         """Return who took part how much, as in ChatAgents' Table II."""
         from tertulia.measuring.participation import read_participation
 
-        with self.store.opened() as store:
-            run = store.run(self.id)
-            return read_participation(store, run, store.start(run.run))
+        with self._opened() as opened:
+            return read_participation(*opened)
 
     def transcript(self, thoughts: bool = False) -> str:
-        """Return the run as a Markdown document.
-
-        Args:
-            thoughts: Whether thoughts, bids and removed units stand under every turn.
-        """
+        """Return the run as a Markdown document, with thoughts, bids and removed units under every turn if wanted."""
         from tertulia.wording.transcript import transcript
 
-        with self.store.opened() as store:
-            run = store.run(self.id)
-            return "\n".join(transcript(store, run, store.start(run.run), thoughts))
+        with self._opened() as opened:
+            return "\n".join(transcript(*opened, thoughts))
 
     def document(self) -> dict[str, Any]:
         """Return what `tertulia show RUN --json` prints."""
-        with self.store.opened() as store:
-            run = store.run(self.id)
-            return conversation_document(store, run, store.start(run.run))
+        with self._opened() as opened:
+            return conversation_document(*opened)
 
     def view(self, height: int = 720) -> CellPage:
-        """Return the page of the run, which a notebook shows in a cell, without a server and offline.
-
-        Args:
-            height: How high the cell is, in pixels.
+        """Return the page of the run, which a notebook shows offline in a cell of `height` pixels.
 
         Raises:
             UsageError: The height is no number of pixels.
@@ -296,15 +285,14 @@ class Run:
         launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
         launcher.check_resumed(record)
         if record.status == "finished":
-            hint = f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)"
-            warnings.warn(hint, stacklevel=2)
+            warnings.warn(f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)", stacklevel=2)
             with self.store.opened() as store:
                 store.clear_locks()
             return self
         return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
 
     def diff(self, other: "Run") -> "RunComparison":
-        """Return how this run and another differ, to the last record; ids, lineage and times by the clock do not count.
+        """Return how this run and another differ, to the last record; ids, lineage and wall-clock times do not count.
 
         Raises:
             UsageError: They lie in two stores.
@@ -337,12 +325,9 @@ class Run:
         return f'<div style="font-family: monospace; white-space: pre-wrap"><b>{escape(heading)}</b>{body}</div>'
 
     def _lines(self) -> Iterator[str]:
-        with self.store.opened() as store:
-            run = store.run(self.id)
-            start = store.start(run.run)
+        with self._opened() as (store, run, start):
             turns = spoken_turns(store, run.run, start)
-        marks = [*settings(run), *(["rehearsed"] if run.rehearsed else [])]
-        yield f"run {run.run} ({run.status}) · {run.scenario} · {people_line(start)} · {', '.join(marks)}"
+        yield f"run {run.run} ({run.status}) · {run.scenario} · {people_line(start)} · {', '.join(made_with(run))}"
         silence_s = Parameters.model_validate(run.parameters).silence_s
         for turn in turns:
             words = silence(silence_s) if turn.speaker is None else f"{turn.speaker}: {turn.text}"

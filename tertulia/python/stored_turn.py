@@ -1,14 +1,15 @@
-"""A turn of a run as Python sees it."""
+"""A stored turn in Python."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from tertulia.python.tables import Records
+from tertulia.reading.documents import unit_documents
 from tertulia.reading.exchanges import RecordedExchange
 from tertulia.reading.rounds import AgentRound
 from tertulia.reading.turns import TurnDetails
-from tertulia.state.records import Candidate, Unit
+from tertulia.state.records import Candidate
 
 #: Characters of an utterance that a turn's line shows.
 _SHOWN = 60
@@ -34,11 +35,7 @@ class TurnUnit:
 
 
 class StoredTurn:
-    """A turn and how it came about.
-
-    Attributes:
-        details: Everything that is stored of it.
-    """
+    """A turn and how it came about."""
 
     def __init__(self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]]) -> None:
         """Wrap what was read, and how it is written as JSON."""
@@ -63,19 +60,7 @@ class StoredTurn:
     @property
     def units(self) -> Records[TurnUnit]:
         """The units of the full prompt, in prompt order, with scores and what was removed."""
-        prompt, scores = self.details.prompt, self.details.record.scores or {}
-        return Records(self._unit(unit, scores) for unit in (prompt.units if prompt else ()))
-
-    def _unit(self, unit: Unit, scores: Mapping[str, float]) -> TurnUnit:
-        return TurnUnit(
-            id=unit.id,
-            block=unit.block,
-            kind=unit.kind,
-            text=unit.text,
-            removable=unit.removable,
-            score=scores.get(unit.id),
-            removed=unit.id in self.details.removed,
-        )
+        return Records(TurnUnit(**unit) for unit in unit_documents(self.details))
 
     @property
     def candidates(self) -> Records[Candidate]:

@@ -1,4 +1,4 @@
-"""A store as Python sees it: its runs, filtered or by id."""
+"""A store in Python: its runs, filtered or by id."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -70,7 +70,7 @@ class Store(StoreHandle):
         return frames.runs(self.path, parameters=True)
 
     def close(self) -> None:
-        """Let nothing more be read through this object, nor by runs that came from it."""
+        """Refuse further reading through this object and its runs."""
         self.is_closed = True
 
     def __enter__(self) -> Self:
@@ -101,7 +101,7 @@ class StoredRuns(tuple[Run, ...]):
         return runs
 
     def __getnewargs__(self) -> tuple[StoreHandle, tuple[RunRecord, ...]]:
-        """Return what they are made from again, copied or in another process."""
+        """Return the arguments of `__new__`, to copy and to pickle."""
         return self.store, self.records
 
     def frame(self) -> "DataFrame":

@@ -1,4 +1,4 @@
-"""Two runs compared: what they were made with, where they part, and how varied each is."""
+"""Comparison of two runs: what they were made with, where they part, and how varied each is."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,20 +21,17 @@ from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
-from tertulia.state.text import in_words, number
 
 _WITHHELD = ("start", "withheld")
 
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """Two runs beside each other.
+    """Two runs, A and B, side by side.
 
     Attributes:
-        runs: The two runs, A and B.
-        starts: What they started from.
-        turns: All that was said in them; an answer of an album chat stands behind its question.
-        comparison: How they differ; of one turn alone where `turn` is set.
+        turns: Their utterances; an answer of an album chat follows its question.
+        comparison: Their differences; of one turn alone where `turn` is set.
         turn: The only turn that was compared.
     """
 
@@ -46,7 +43,7 @@ class RunComparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether the two differ in nothing."""
+        """Whether the two are identical."""
         return self.comparison.is_same
 
     @property
@@ -55,7 +52,7 @@ class RunComparison:
         return self.comparison.differing[0] if self.comparison.differing else None
 
     def __repr__(self) -> str:
-        """Return in a line where the two part."""
+        """Return a line about where the two part."""
         a, b = (run.run for run in self.runs)
         if self.is_same:
             return f"<runs {a} and {b}: identical>"
@@ -65,7 +62,7 @@ class RunComparison:
 
     @property
     def silences_s(self) -> tuple[float, float]:
-        """How long a recorded silence is in each run, in seconds."""
+        """The length of a recorded silence in each run, in seconds."""
         first, second = (Parameters.model_validate(run.parameters).silence_s for run in self.runs)
         return first, second
 
@@ -74,8 +71,6 @@ def compare(store: Store, a: str, b: str, turn: int | None = None) -> RunCompari
     """Compare two runs of a store, to the last record; ids, lineage and wall-clock times are disregarded.
 
     Args:
-        store: Where they are stored.
-        a, b: Their ids.
         turn: The only turn to compare; 0 is the preparation of a meeting.
 
     Raises:
@@ -83,24 +78,14 @@ def compare(store: Store, a: str, b: str, turn: int | None = None) -> RunCompari
     """
     runs = (store.run(a), store.run(b))
     starts = (store.start(runs[0].run), store.start(runs[1].run))
+    turns = (spoken_turns(store, runs[0].run, starts[0]), spoken_turns(store, runs[1].run, starts[1]))
     comparison = compare_runs(store, *runs)
     if turn is not None:
         comparison = Comparison((), (_turn_of(comparison, runs, turn),))
-    return RunComparison(
-        runs=runs,
-        starts=starts,
-        turns=(spoken_turns(store, runs[0].run, starts[0]), spoken_turns(store, runs[1].run, starts[1])),
-        comparison=comparison,
-        turn=turn,
-    )
+    return RunComparison(runs, starts, turns, comparison, turn)
 
 
 def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: int) -> TurnComparison:
-    """Return a turn of the comparison.
-
-    Raises:
-        NotFoundError: Neither run has it.
-    """
     for turn in comparison.turns:
         if turn.turn == number:
             return turn
@@ -110,12 +95,7 @@ def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: 
 
 
 def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict[str, Any]:
-    """Return how varied each conversation is, and how similar the two are.
-
-    Args:
-        compared: The runs.
-        embedder: What similarity is measured with; `None`: it is not measured.
-    """
+    """Return how varied each conversation is and, given an embedder, how similar the two are."""
     from tertulia.metrics.diversity import (
         dialogue_of,
         dialogue_text,
@@ -147,25 +127,21 @@ def without(names: Iterable[str], others: Iterable[str]) -> list[str]:
     return [name for name in names if name not in others]
 
 
-def agents_that_differ(a: TurnDocument, b: TurnDocument) -> Iterator[tuple[str, str]]:
-    """Yield who differs in mechanisms, willingness or latency, and how, as a phrase."""
+def minds_that_differ(a: TurnDocument, b: TurnDocument) -> Iterator[Document]:
+    """Yield the agents that differ in mechanisms, willingness or latency, with the figures of both turns."""
     for agent in dict.fromkeys([*a["willingness"], *b["willingness"]]):
         on_a, on_b = switched_on(a, agent), switched_on(b, agent)
-        phrases = [
-            f"on in {run} alone: {', '.join(map(in_words, names))}"
-            for run, names in (("A", without(on_a, on_b)), ("B", without(on_b, on_a)))
-            if names
-        ]
-        for what, aspect, figure in (("W", "willingness", "willingness"), ("seconds", "latency", "latency_s")):
-            of_a, of_b = (turn[aspect].get(agent, {}).get(figure) for turn in (a, b))
-            if of_a != of_b:
-                phrases.append(f"{what} {number(of_a, 2)} | {number(of_b, 2)}")
-        if phrases:
-            yield agent, "; ".join(phrases)
+        willingness, latency_s = (
+            [turn[aspect].get(agent, {}).get(figure) for turn in (a, b)]
+            for aspect, figure in (("willingness", "willingness"), ("latency", "latency_s"))
+        )
+        only = {"only_in_a": without(on_a, on_b), "only_in_b": without(on_b, on_a)}
+        if any(only.values()) or willingness[0] != willingness[1] or latency_s[0] != latency_s[1]:
+            yield {"agent": agent, **only, "willingness": willingness, "latency_s": latency_s}
 
 
 def contract_path(difference: Difference) -> tuple[str, ...]:
-    """Return where a difference is, under the names of the contract."""
+    """Return the path of a difference under the names of the JSON documents."""
     first, *others = difference.path
     if difference.path == _WITHHELD:
         return ("start", "left_out")
@@ -176,12 +152,7 @@ def contract_path(difference: Difference) -> tuple[str, ...]:
 
 
 def comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
-    """Return the comparison as JSON.
-
-    Args:
-        compared: The comparison.
-        figures: How varied the conversations are (see `diversity`); empty where that was not asked for.
-    """
+    """Return the comparison as JSON, with the figures of `diversity` if there are any."""
     parting = compared.first_divergence
     return {
         "schema_version": SCHEMA_VERSION,
@@ -195,7 +166,7 @@ def comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Doc
 
 
 def settings_that_differ(compared: RunComparison) -> list[Difference]:
-    """Return what the runs were made with differently, in the order of the contract."""
+    """Return the settings in which the runs differ, in the order of the JSON document."""
     return sorted(compared.comparison.settings, key=lambda difference: difference.path == _WITHHELD)
 
 

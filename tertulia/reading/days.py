@@ -1,4 +1,4 @@
-"""What becomes of a town: how varied its days are, who met, what is remembered, and what it took."""
+"""The days of a simulated town: diversity, encounters, memories and costs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
 
 
-#: Of the columns of a table of simulations.
+#: The columns of a table of simulations.
 HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model")
 
 
@@ -48,12 +48,9 @@ def simulations_document(simulations: Sequence[Simulation]) -> Document:
 
 
 def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None) -> list[Document]:
-    """Return a row for each day that has begun: encounters, turns, diversity, memories, and what it took.
+    """Return a row for each day that has begun: encounters, turns, diversity, memories and costs.
 
-    Args:
-        store: Where the simulation is stored.
-        simulation: The simulation.
-        embedder: What similarity is measured with; `None`: it is not measured.
+    Without an embedder similarity is not measured.
     """
     from tertulia.metrics.diversity import metrics_of_cases
 
@@ -107,9 +104,7 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
     """Return for each day how conversations at the same encounter differ between simulations.
 
     Args:
-        store: Where the simulations are stored.
         simulations: Two or more.
-        embedder: What similarity is measured with.
 
     Raises:
         UsageError: They have no encounter in common.
@@ -143,7 +138,7 @@ def _shared_encounters(
 
 
 def trials_document(simulations: Sequence[Simulation], rows: Sequence[Document]) -> Document:
-    """Return several simulations beside each other as JSON (rows: see `trial_rows`)."""
+    """Return the comparison of several simulations as JSON (rows: see `trial_rows`)."""
     names = [simulation.simulation for simulation in simulations]
     return {"schema_version": SCHEMA_VERSION, "simulations": names, "days": list(rows)}
 
@@ -168,12 +163,7 @@ def encounters_document(store: SqlStore, simulation: Simulation) -> Document:
 
 @dataclass(frozen=True)
 class Memories:
-    """The memory stream of a resident.
-
-    Attributes:
-        agent: The resident.
-        stream: The whole stream, in its order.
-    """
+    """The memory stream of a resident."""
 
     agent: str
     stream: Sequence[Remembered]
@@ -195,15 +185,10 @@ class Memories:
 
 
 def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memories:
-    """Return what a resident remembers.
-
-    Args:
-        store: Where the simulation is stored.
-        simulation: The simulation.
-        agent: The resident's name, or a beginning of it.
+    """Return the memories of a resident, found by a beginning of their name.
 
     Raises:
-        NotFoundError: Nobody of that name lives there, or several do.
+        NotFoundError: No resident, or several, have such a name.
     """
     names = [resident.persona.name for resident in store.simulations.town(simulation.simulation).residents]
     matching = [name for name in names if name.casefold().startswith(agent.casefold())]
@@ -213,7 +198,7 @@ def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memori
 
 
 def memories_document(simulation: Simulation, memories: Memories) -> Document:
-    """Return what a resident remembers of the simulated days as JSON."""
+    """Return the memories of a resident from the simulated days as JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         "simulation": simulation.simulation,

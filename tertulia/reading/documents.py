@@ -1,8 +1,7 @@
-"""Runs, turns, rounds, agents and calls as JSON documents, which other programs rely on: fields are only ever added."""
+"""Runs, turns, rounds, agents and calls as JSON documents. Other programs rely on them: fields are only added."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from tertulia.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.reading.platforms import platforms_document
@@ -17,6 +16,11 @@ from tertulia.state.records import RunRecord, order_of
 from tertulia.state.store import Store
 
 _UNIT_FIELDS = {"id", "block", "kind", "text"}
+
+
+def fields_of(record: object | None, *names: str) -> Document:
+    """Return the named fields of a record; null for each if there is no record."""
+    return {name: None if record is None else getattr(record, name) for name in names}
 
 
 # --- runs -----------------------------------------------------------------------------------------------------------
@@ -48,23 +52,24 @@ def run_document(run: RunRecord, start: Start) -> Document:
 
 
 def parent_document(run: RunRecord) -> Document | None:
-    """Return from which run and turn a run was forked."""
+    """Return the run and the turn at which a run was forked."""
     return {"run": run.parent[0], "turn": run.parent[1]} if run.parent else None
 
 
 def meeting_document(meeting: Meeting) -> Document:
-    """Return what is held, when, where, how it opened, and who comes and goes."""
+    """Return title, time, place and opening of a meeting, and who comes and goes when."""
     document = meeting.model_dump(mode="json", include={"title", "description", "time", "ends", "place", "opening"})
-    stays = [
-        attendee.model_dump(mode="json", include={"joins", "leaves", "leaves_for"}) for attendee in meeting.participants
-    ]
+    stay = {"joins", "leaves", "leaves_for"}
     return document | {
-        "participants": [{"name": name, **stay} for name, stay in zip(meeting.names, stays, strict=True)]
+        "participants": [
+            {"name": attendee.persona.name, **attendee.model_dump(mode="json", include=stay)}
+            for attendee in meeting.participants
+        ]
     }
 
 
 def population_document(population: Population) -> Document:
-    """Return who may meet, when, where, and the pictures of their albums."""
+    """Return title, time, place, pictures and villagers of an album chat."""
     return {
         **population.model_dump(mode="json", include={"title", "time", "place", "pictures"}),
         "villagers": [
@@ -98,7 +103,7 @@ def _exchange_row(exchange: RecordedExchange) -> Document:
 
 
 def opening_document(store: Store, run: RunRecord, meeting: Meeting, agent: str | None = None) -> Document:
-    """Return how a meeting opened, and everybody, or one agent, as they came to it."""
+    """Return the opening of a meeting, and the characters of everybody or of one agent, with their calls."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "run": run.run,
@@ -115,7 +120,7 @@ def opening_document(store: Store, run: RunRecord, meeting: Meeting, agent: str 
 
 
 def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str) -> Document:
-    """Return one agent through a whole run: their utterances, or exchanges, and in a meeting their cognition."""
+    """Return the utterances or exchanges of an agent in a run and, in a meeting, their cognition."""
     cognition = []
     if isinstance(start, Meeting):
         rounds = (read_round(store, run.run, number, start) for number in range(1, run.turns + 1))
@@ -129,17 +134,11 @@ def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str
         turns = [_exchange_row(met) for met in read_exchanges(store, run.run, start) if met.concerns(agent)]
     else:
         turns = [turn.model_dump(mode="json") for turn in store.turns(run.run) if turn.speaker == agent]
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "run": run.run,
-        "agent": agent,
-        "turns": turns,
-        "cognition": cognition,
-    }
+    return {"schema_version": SCHEMA_VERSION, "run": run.run, "agent": agent, "turns": turns, "cognition": cognition}
 
 
-def album_document(run: RunRecord, totals: Sequence[AgentTotals], journeys: Sequence[Journey]) -> dict[str, Any]:
-    """Return what everybody did, and the journeys of pictures in numbers, as JSON."""
+def album_document(run: RunRecord, totals: Sequence[AgentTotals], journeys: Sequence[Journey]) -> Document:
+    """Return the figures of participants and pictures of an album chat."""
     return {
         "schema_version": SCHEMA_VERSION,
         "run": run.run,
@@ -154,7 +153,7 @@ def album_document(run: RunRecord, totals: Sequence[AgentTotals], journeys: Sequ
 
 
 def turn_document(store: Store, details: TurnDetails) -> Document:
-    """Return a turn and how it came about: units, candidates, and the cognition of a group."""
+    """Return a turn and its making: units, candidates, and the cognition of a group."""
     document = _making_document(details)
     if details.what_if is not None:
         document["what_if"] = details.what_if
@@ -168,37 +167,35 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
     return document
 
 
+def unit_documents(details: TurnDetails) -> list[Document]:
+    """Return the units of the full prompt, in prompt order, with scores and what was removed."""
+    scores, prompt = details.record.scores or {}, details.prompt
+    return [
+        {
+            **unit.model_dump(include={*_UNIT_FIELDS, "removable"}),
+            "score": scores.get(unit.id),
+            "removed": unit.id in details.removed,
+        }
+        for unit in (prompt.units if prompt else ())
+    ]
+
+
 def _making_document(details: TurnDetails) -> Document:
     record, prompt = details.record, details.prompt
-    scores = record.scores or {}
     return {
         "schema_version": SCHEMA_VERSION,
         "run": details.run.run,
         **record.turn.model_dump(mode="json"),
         "spoken_name": details.spoken_name,
-        "units": [
-            {
-                "id": unit.id,
-                "block": unit.block,
-                "kind": unit.kind,
-                "text": unit.text,
-                "removable": unit.removable,
-                "score": scores.get(unit.id),
-                "removed": unit.id in details.removed,
-            }
-            for unit in (prompt.units if prompt else ())
-        ],
+        "units": unit_documents(details),
         "candidates": [
             {
-                "attempt": candidate.attempt,
-                "origin": candidate.origin,
-                "text": candidate.text,
+                **fields_of(candidate, "attempt", "origin", "text"),
                 "as_written": as_written(candidate, prompt),
                 "information": candidate.reply.information,
                 "inconsistency": candidate.inconsistency,
                 "inconsistency_runs": list(candidate.inconsistency_runs),
-                "comment": candidate.comment,
-                "rewritable": candidate.rewritable,
+                **fields_of(candidate, "comment", "rewritable"),
                 "chosen": candidate.attempt == record.chosen,
             }
             for candidate in details.candidates
@@ -221,7 +218,7 @@ def _making_document(details: TurnDetails) -> Document:
 
 
 def _round_document(store: Store, run: str, round: Round, agent: str | None) -> Document:
-    """Return the cognition of a round, of everybody or of one agent, and how the floor was given."""
+    """Return the cognition of everybody or of one agent in a round, and the decision on the floor."""
     asked = calls_document(calls_of(store, run, round.round, ""), store)
     return {
         "cognition": [agent_document(present) for present in round.agents if agent in (None, present.agent)],
@@ -235,38 +232,23 @@ def agent_document(agent: AgentRound) -> Document:
     return {
         "agent": agent.agent,
         "perception": agent.perception.model_dump(mode="json"),
-        "situation_summary": need.situation_summary if need else None,
-        "key_information": need.key_information if need else None,
-        "character_analysis": need.character_analysis if need else None,
-        "decision_reason": need.decision_reason if need else None,
+        **fields_of(need, "situation_summary", "key_information", "character_analysis", "decision_reason"),
         "mechanisms": {name: choice.model_dump() for name, choice in need.mechanisms.items()} if need else {},
         "findings": {name: finding.model_dump(mode="json") for name, finding in agent.findings.items()},
-        "situation": assessment.situation if assessment else None,
-        "thought": assessment.thought if assessment else None,
-        "emotion": assessment.emotion if assessment else None,
-        "emotion_strength": assessment.emotion_strength if assessment else None,
+        **fields_of(assessment, "situation", "thought", "emotion", "emotion_strength"),
         "plan_done": list(assessment.done) if assessment else None,
         "willingness": bid.willingness if bid else None,
         "willingness_parts": bid.parts.model_dump() if bid and bid.parts else None,
         "willingness_ratings": agent.ratings.model_dump() if agent.ratings else None,
         "weights": agent.weights.model_dump(),
-        "willing": bid.willing if bid else None,
-        "similarity": bid.similarity if bid else None,
-        "similarity_max": bid.similarity_max if bid else None,
-        "latency_scale_s": bid.latency_scale_s if bid else None,
-        "latency_spread_s": bid.latency_spread_s if bid else None,
-        "persistence": bid.persistence if bid else None,
-        "address": bid.address if bid else None,
-        "need": bid.need if bid else None,
-        "yielded_s": bid.yielded_s if bid else None,
-        "latency_s": bid.latency_s if bid else None,
-        "won": bid.won if bid else None,
+        **fields_of(bid, "willing", "similarity", "similarity_max", "latency_scale_s", "latency_spread_s"),
+        **fields_of(bid, "persistence", "address", "need", "yielded_s", "latency_s", "won"),
         "typed": agent.typed,
     }
 
 
 def calls_document(calls: Iterable[Call], store: Store) -> list[Document]:
-    """Return calls of models with their prompts and replies."""
+    """Return model calls with their prompts and replies."""
     return [
         {
             "node": call.node,

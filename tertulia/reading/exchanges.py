@@ -1,4 +1,4 @@
-"""Exchanges of an album chat as they were recorded, and what follows from them: diaries, and journeys of pictures."""
+"""Recorded exchanges of an album chat, and what follows from them: totals of people, and journeys of pictures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RecordedExchange:
-    """An exchange with all that was said in it.
+    """An exchange with its utterances.
 
     Attributes:
-        turn: The turn, whose text is the question.
+        turn: The question.
         exchange: Who met, and about which picture.
-        picture: The picture.
-        plan: What the asker wrote when they chose it.
-        answer: The answer, as an utterance of who answered.
+        plan: The asker's words when they chose the picture.
+        answer: The answer, as a turn of the answerer.
     """
 
     turn: Turn
@@ -35,11 +34,11 @@ class RecordedExchange:
     answer: Turn
 
     def concerns(self, agent: str) -> bool:
-        """Whether somebody asked, or answered."""
+        """Return whether an agent asked or answered."""
         return agent in (self.exchange.asker, self.exchange.answerer)
 
     def measured(self) -> "AlbumExchange":
-        """Return what figures are taken of."""
+        """Return the exchange as metrics take it."""
         from tertulia.metrics.album import AlbumExchange
 
         return AlbumExchange(
@@ -70,7 +69,7 @@ def read_exchanges(
     """Return the exchanges of the turns `first` to `last` (inclusive; to the end if `None`).
 
     Raises:
-        StorageError: One of them is missing, or has not all that was stored with it.
+        StorageError: One of them is missing or incomplete.
     """
     steps = {turn: exchange for (turn, _), exchange in store.steps(run, "exchange", Exchange, first, last).items()}
     parts = store.part_turns(run, first, last)
@@ -91,7 +90,7 @@ def by_round(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[int, list[
 
 
 def spoken_turns(store: Store, run: str, start: Start) -> list[Turn]:
-    """Return all that was said in a run: its turns, and in an album chat behind each question its answer."""
+    """Return the turns of a run; in an album chat each question is followed by its answer."""
     turns = store.turns(run)
     if not isinstance(start, Population):
         return turns
@@ -100,11 +99,7 @@ def spoken_turns(store: Store, run: str, start: Start) -> list[Turn]:
 
 
 def check_is_no_album_chat(run: RunRecord, command: str) -> None:
-    """Refuse an album chat where a command is about conversations of all who are there.
-
-    Raises:
-        UsageError: It is one.
-    """
+    """Raise `UsageError` for an album chat where a command is about conversations of everybody present."""
     if run.kind == "album_chat":
         raise UsageError(
             f"run {run.run} is an album chat, in which two meet at a time: {command} has nothing to say of it; "
@@ -112,20 +107,19 @@ def check_is_no_album_chat(run: RunRecord, command: str) -> None:
         )
 
 
-# --- diaries --------------------------------------------------------------------------------------------------------
+# --- totals ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class AgentTotals:
-    """What somebody did in an album chat.
+    """The figures of a participant of an album chat.
 
     Attributes:
-        agent: Their name.
-        asked, answered: In how many exchanges they asked, and answered.
+        asked, answered: Numbers of exchanges.
         words: Of their questions and answers.
-        pictures_shown: How many different pictures they asked about.
-        pictures_received: How many pictures came into their album.
-        partners: How many different people they met.
+        pictures_shown: The number of different pictures that they asked about.
+        pictures_received: The number of pictures that came into their album.
+        partners: The number of different people whom they met.
     """
 
     agent: str
@@ -138,12 +132,7 @@ class AgentTotals:
 
 
 def totals_of(agent: str, exchanges: Sequence[RecordedExchange]) -> AgentTotals:
-    """Return what somebody did.
-
-    Args:
-        agent: Their name.
-        exchanges: Their exchanges.
-    """
+    """Return the figures of an agent from their exchanges."""
     from tertulia.metrics.diversity import words
 
     asked = [exchange for exchange in exchanges if exchange.exchange.asker == agent]
@@ -160,32 +149,19 @@ def totals_of(agent: str, exchanges: Sequence[RecordedExchange]) -> AgentTotals:
     )
 
 
-def exchanges_by_agent(
-    exchanges: Iterable[RecordedExchange], agents: Iterable[str]
-) -> dict[str, list[RecordedExchange]]:
-    """Return the exchanges of each agent."""
-    found: dict[str, list[RecordedExchange]] = {agent: [] for agent in agents}
-    for exchange in exchanges:
-        for agent in (exchange.exchange.asker, exchange.exchange.answerer):
-            found[agent].append(exchange)
-    return found
-
-
 # --- journeys -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Journey:
-    """How a picture travelled.
+    """The way of a picture through the albums.
 
     Attributes:
-        picture: The picture.
         first_holders: Who had it in their album when the first round began.
         exchanges: The exchanges about it.
         lost: Who lost it again, by turn.
         holders: Who has it in the end.
-        seen_by: By round, how many have seen it by its end: who had it, and who asked or answered about it. Round 0 is
-            before the first.
+        seen_by: By round, how many have had it, or asked or answered about it, by its end; round 0 is before the first.
     """
 
     picture: Picture
@@ -197,12 +173,12 @@ class Journey:
 
     @property
     def seen(self) -> int:
-        """How many have seen it in the end."""
+        """The number of people who have seen it in the end."""
         return max(self.seen_by.values())
 
     @property
     def passed(self) -> int:
-        """How often it came into an album where it was not before."""
+        """The number of times that it came into another album."""
         return sum(exchange.exchange.passed for exchange in self.exchanges)
 
     def figures(self) -> dict[str, Any]:
@@ -224,8 +200,12 @@ class Journey:
             "picture": self.picture.model_dump(mode="json"),
             "first_holders": list(self.first_holders),
             "exchanges": [
-                {"turn": exchange.turn.turn, "round": exchange.turn.round, **_who(exchange.exchange)}
-                for exchange in self.exchanges
+                {
+                    "turn": met.turn.turn,
+                    "round": met.turn.round,
+                    **met.exchange.model_dump(mode="json", include={"asker", "answerer", "passed"}),
+                }
+                for met in self.exchanges
             ],
             "lost": [{"turn": turn, "agent": agent} for turn, agent in self.lost.items()],
             "seen_by": list(self.seen_by.values()),
@@ -233,14 +213,10 @@ class Journey:
         }
 
 
-def _who(exchange: Exchange) -> dict[str, Any]:
-    return exchange.model_dump(mode="json", include={"asker", "answerer", "passed"})
-
-
 def journeys(
     population: Population, exchanges: Sequence[RecordedExchange], parameters: Parameters
 ) -> dict[str, Journey]:
-    """Return the journey of every picture by its id, those that were seen by most people first."""
+    """Return the journey of every picture by its id, sorted by how many people have seen it."""
     from tertulia.nodes.album.belongings import first_belongings
 
     holders: dict[str, dict[str, None]] = {picture.id: {} for picture in population.pictures}
@@ -294,10 +270,13 @@ def read_journey(store: Store, run: RunRecord, start: Start, given: str) -> Jour
 
 
 def read_album(store: Store, run: RunRecord, population: Population) -> tuple[list[AgentTotals], list[Journey]]:
-    """Return what everybody did, and the journey of every picture, those that most people saw first."""
+    """Return the figures of everybody, and the journeys of all pictures (see `journeys`)."""
     exchanges = read_exchanges(store, run.run, population)
-    found = exchanges_by_agent(exchanges, population.names)
-    totals = [totals_of(agent, of_agent) for agent, of_agent in found.items()]
+    by_agent: dict[str, list[RecordedExchange]] = {agent: [] for agent in population.names}
+    for exchange in exchanges:
+        for agent in (exchange.exchange.asker, exchange.exchange.answerer):
+            by_agent[agent].append(exchange)
+    totals = [totals_of(agent, of_agent) for agent, of_agent in by_agent.items()]
     return totals, [*journeys(population, exchanges, Parameters.of_record(run.parameters)).values()]
 
 

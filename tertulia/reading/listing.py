@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
 
 from tertulia.reading.documents import parent_document
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -14,7 +13,7 @@ from tertulia.state.text import counted, in_words, size_of
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 
-#: Of the columns of a table of runs.
+#: The columns of a table of runs.
 HEADINGS = ("run", "status", "scenario", "order", "λ", "seed", "turns", "model", "from", "date", "label")
 
 _SCENARIO_FILES = (".yaml", ".yml", ".json")
@@ -22,12 +21,12 @@ _SCENARIO_FILES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True)
 class RunRow:
-    """A run in a table, or a simulation that stands for its conversations.
+    """A row of a table: a run, or a simulation for its conversations.
 
     Attributes:
         run: The run; of a simulation, its newest conversation under the simulation's id, with the turns of all.
-        depth: How many forks lead to it.
-        conversations: How many conversations the simulation has; 0 for a run.
+        depth: The number of forks that lead to it.
+        conversations: The number of conversations of the simulation; 0 for a run.
     """
 
     run: RunRecord
@@ -40,10 +39,9 @@ class RunList:
     """Runs of a store, newest first.
 
     Attributes:
-        runs: The runs.
         simulations: All simulations of the store.
-        conversations: By run the simulation whose conversation it is.
-        names: By scenario the name that its own file gives it, where that differs.
+        conversations: The simulation of each run that is a conversation of one.
+        names: The name of a scenario in its own file, where that differs.
     """
 
     runs: Sequence[RunRecord] = ()
@@ -52,7 +50,7 @@ class RunList:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def name_of(self, run: RunRecord) -> str:
-        """Return the name of a run's scenario, as it is called in its own file."""
+        """Return the name of a run's scenario, from its own file if that has one."""
         return self.names.get(run.scenario, run.scenario)
 
     def cells(self, row: RunRow) -> tuple[str, ...]:
@@ -71,17 +69,17 @@ class RunList:
             run.model,
             counted(row.conversations, "conversation") if row.conversations else origin,
             date_of(run),
-            label_of(run) or "",
+            run.label or "",
         )
 
     @property
     def rows(self) -> list[RunRow]:
-        """The rows of a table: forks under their parents, the conversations of a simulation as one."""
+        """The rows of the table: forks under their parents, the conversations of a simulation as one."""
         counts = Counter(self.conversations.values())
         return [RunRow(run, depth, counts[run.run]) for run, depth in self._tree([*self._folded()])]
 
     def _folded(self) -> Iterator[RunRecord]:
-        """Yield the runs, and in the place of a simulation's newest conversation a record that stands for all."""
+        """Yield the runs, with one record for all conversations of a simulation, in place of its newest."""
         turns: Counter[str] = Counter()
         for run in self.runs:
             turns[self.conversations.get(run.run, "")] += run.turns
@@ -97,7 +95,7 @@ class RunList:
     def _tree(self, runs: Sequence[RunRecord]) -> Iterator[tuple[RunRecord, int]]:
         """Yield runs with their depth in the tree of forks, each before its forks, else in the order given.
 
-        Forks of a simulation's conversation stand under the simulation; the others need a parent that is listed.
+        Forks of a simulation's conversation are under the simulation; the others need a parent that is listed.
         """
         listed = {run.run for run in runs}
         forks: dict[str, list[RunRecord]] = {}
@@ -115,27 +113,13 @@ class RunList:
 def list_runs(
     store: SqlStore,
     scenario: str | None = None,
-    status: str | None = None,
+    status: RunStatus | None = None,
     label: str | None = None,
     limit: int | None = None,
 ) -> RunList:
-    """Return the runs of a store, newest first.
-
-    Args:
-        store: The store.
-        scenario: Only runs of this scenario.
-        status: Only runs of this status.
-        label: Only runs with this label.
-        limit: At most so many.
-    """
-    filters: dict[str, Any] = {"scenario": scenario, "status": status, "label": label, "limit": limit}
-    runs = store.runs(**{name: value for name, value in filters.items() if value is not None})
-    return RunList(
-        runs=runs,
-        simulations=store.simulations.all(),
-        conversations=store.simulations.conversations(),
-        names=_names_of_files(store, runs),
-    )
+    """Return the runs of a store that match all filters, newest first."""
+    runs = store.runs(scenario, status, label, limit)
+    return RunList(runs, store.simulations.all(), store.simulations.conversations(), _names_of_files(store, runs))
 
 
 def _names_of_files(store: SqlStore, runs: Iterable[RunRecord]) -> dict[str, str]:
@@ -149,13 +133,8 @@ def _names_of_files(store: SqlStore, runs: Iterable[RunRecord]) -> dict[str, str
     return names
 
 
-def label_of(run: RunRecord) -> str | None:
-    """Return the label that a user gave to a run."""
-    return getattr(run, "label", None)
-
-
 def date_of(run: RunRecord) -> str:
-    """Return when a run was begun, in the local time zone, to the minute."""
+    """Return the beginning of a run in the local time zone, to the minute."""
     return f"{run.created.astimezone():%Y-%m-%d %H:%M}"
 
 
@@ -179,7 +158,7 @@ def runs_document(listed: RunList) -> Document:
                 "created": run.created.isoformat(),
                 "error": run.error,
                 "name": listed.name_of(run),
-                "label": label_of(run),
+                "label": run.label,
                 "trial": None if run.trial is None else run.trial.model_dump(),
                 "date": date_of(run),
             }
@@ -196,9 +175,9 @@ class Removal:
     """The runs that a removal deletes, and the space that it frees.
 
     Attributes:
-        runs: The runs that were named.
+        runs: The named runs.
         forks: Their forks, and forks of those, that were not named.
-        bytes: Bytes of their checkpoints; texts that other runs use as well stay.
+        bytes: Bytes of their checkpoints; texts that other runs use stay.
     """
 
     runs: tuple[RunRecord, ...]
@@ -211,24 +190,23 @@ class Removal:
         return sum(run.turns for run in (*self.runs, *self.forks))
 
     def __str__(self) -> str:
-        """Return what is deleted, in words."""
+        """Return in words what is deleted."""
         names = ", ".join(f"{run.run} ({run.scenario}, {run.status})" for run in self.runs)
         forks = f"; {counted(len(self.forks), 'fork')}: {', '.join(fork.run for fork in self.forks)}"
         turns, size = counted(self.turns, "turn"), f"{size_of(self.bytes)} of checkpoints"
         return f"{names}{forks if self.forks else ''}; {turns} in all, {size}"
 
 
-def plan_removal(store: Any, names: Iterable[str], with_forks: bool = False) -> Removal:
-    """Return what goes when runs are removed, without removing anything.
+def plan_removal(store: SqlStore, names: Iterable[str], with_forks: bool = False) -> Removal:
+    """Return what would be deleted, without removing anything.
 
     Args:
-        store: The store.
         names: Ids of runs, or `@last`.
-        with_forks: Whether forks that were not named go too.
+        with_forks: Whether forks that were not named are removed, too.
 
     Raises:
         NotFoundError: There is no such run.
-        UsageError: A run is a conversation of a simulation, or has forks that were not named and are not to go.
+        UsageError: A run is a conversation of a simulation, or has forks that are not removed.
     """
     runs: dict[str, RunRecord] = {run.run: run for run in map(store.run, names)}
     forks: dict[str, RunRecord] = {}
@@ -249,12 +227,8 @@ def plan_removal(store: Any, names: Iterable[str], with_forks: bool = False) -> 
     return Removal(tuple(runs.values()), tuple(forks.values()), sum(sizes.get(run, 0) for run in (*runs, *forks)))
 
 
-def remove(store: Any, removal: Removal) -> None:
-    """Remove runs with all that hangs on them.
-
-    Args:
-        store: The store.
-        removal: What goes (see `plan_removal`).
+def remove(store: SqlStore, removal: Removal) -> None:
+    """Remove runs with all their records (see `plan_removal`).
 
     Raises:
         StorageError: Another process drives one of the runs.
@@ -266,12 +240,7 @@ def remove(store: Any, removal: Removal) -> None:
 
 
 def checkpoints_of(store: SqlStore, names: Iterable[str] = ()) -> tuple[dict[str, int], dict[str, RunStatus]]:
-    """Return the bytes of checkpoints by run that has finished, and the status of each other run that has some.
-
-    Args:
-        store: The store.
-        names: The only runs that are looked at; none for all.
-    """
+    """Return checkpoint bytes by finished run, and the status of other runs with some; of all runs or of `names`."""
     named = {store.run(name).run for name in names}
     sizes = {name: size for name, size in store.checkpoint_sizes().items() if not named or name in named}
     kept: dict[str, RunStatus] = {
@@ -280,12 +249,12 @@ def checkpoints_of(store: SqlStore, names: Iterable[str] = ()) -> tuple[dict[str
     return {name: size for name, size in sizes.items() if name not in kept}, kept
 
 
-def set_label(store: Any, run: str, label: str) -> RunRecord:
-    """Give a run a label; an empty one takes the label away.
+def set_label(store: SqlStore, run: str, label: str) -> RunRecord:
+    """Label a run; an empty label removes it.
 
     Raises:
         NotFoundError: There is no such run.
     """
-    record: RunRecord = store.run(run)
+    record = store.run(run)
     store.set_label(record.run, label or None)
     return record

@@ -1,4 +1,4 @@
-"""Why a turn had the λ that it had: what `nodes/pace.py` found before it, found again from the store."""
+"""The reason for the λ of a turn: the findings of `nodes/pace.py`, computed again from the store."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,25 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pace:
-    """Why a turn had its λ.
-
-    Attributes:
-        reason: In words.
-        steering: How it was steered; `None` where a policy decides.
-    """
+    """The reason for the λ of a turn in words, and how it was steered; `None` where a policy decides."""
 
     reason: str
     steering: "Steering | None" = None
 
 
 def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
-    """Return why a turn had its λ; `None` where all turns have the run's.
-
-    Args:
-        store: Where the run is stored.
-        run: The run.
-        turn: The turn, from 1.
-    """
+    """Return the reason for the λ of a turn (from 1); `None` if all turns have the run's λ."""
     from tertulia.nodes.pace import observations, past_utterances
     from tertulia.nodes.steering import steer
 
@@ -42,9 +31,8 @@ def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
         return Pace(_steered(parameters, steering), steering)
     if parameters.pruning == "every":
         return None
-    return Pace(
-        _policy(parameters, [utterance.words for utterance in past_utterances(store, run.run, 1, turn - 1, False)])
-    )
+    words = [utterance.words for utterance in past_utterances(store, run.run, 1, turn - 1, False)]
+    return Pace(_policy(parameters, words))
 
 
 def _policy(parameters: Parameters, utterances: list[tuple[str, ...]]) -> str:

@@ -1,15 +1,14 @@
-"""Where a run was computed, as it is stored."""
+"""The platforms on which a run was computed."""
 
-from typing import Any
-
+from tertulia.state.documents import Document
 from tertulia.state.records import Platform
 from tertulia.state.store import Store
 
-#: The step under which it is stored.
+#: The step under which a platform is stored.
 STEP = "platform"
 
 
-def platforms_document(store: Store, run: str) -> list[dict[str, Any]]:
-    """Return where a run was computed, by the round from which on it was."""
+def platforms_document(store: Store, run: str) -> list[Document]:
+    """Return the platforms of a run, each with its first round."""
     found = store.steps(run, STEP, Platform)
     return [{"round": round, **platform.model_dump(mode="json")} for (round, _), platform in found.items()]

@@ -1,4 +1,4 @@
-"""What λ removed from a turn's prompt in words, and what its user should know where that is not what λ seems to ask."""
+"""What λ removed from a turn's prompt, in words, with remarks where that is not what λ seems to ask for."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,14 +10,14 @@ from tertulia.state.records import BLOCK_INITIALS, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
 from tertulia.state.variation import BlockLength
 
-#: The share of the removable weight from which a unit that is passed over has most of it.
+#: From this share of the removable weight on, a unit that is passed over gets a remark.
 _MOST = 0.5
 #: Characters of a unit's text that a remark quotes.
 _QUOTED = 40
 
 
 def removal_in_words(details: TurnDetails) -> list[str]:
-    """Return what was removed from the prompt of a turn, a sentence a line; the remarks come last."""
+    """Return sentences about what was removed from the prompt of a turn; the remarks come last."""
     what_if, scores = details.what_if, details.record.scores
     factor = details.removal_factor if what_if is None else what_if
     if factor is not None and what_if is None and details.pace is not None and details.pace.steering is not None:
@@ -46,7 +46,7 @@ def removal_in_words(details: TurnDetails) -> list[str]:
 
 
 def remarks(details: TurnDetails) -> dict[str, str]:
-    """Return what is to be said of a removal, by kind: a unit too heavy for λ, nothing that fits, scores of zero."""
+    """Return remarks on a removal by kind: a unit too heavy for λ, nothing that fits, scores of zero."""
     scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
     factor = details.removal_factor if details.what_if is None else details.what_if
     is_by_retaining = parameters.retain is not None and details.what_if is None
@@ -66,7 +66,7 @@ def _remarks(
     heaviest = max(removable, key=lambda unit: scores[unit.id])
     if total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
-        # The nearest walk takes it from the λ on at which its share is as far above λ as nothing is below.
+        # The nearest walk removes it once λ is nearer to its share than to zero.
         least = share / 2 if parameters.removal_walk == "nearest" else share
         stops = "passes over it" if parameters.removal_walk == "paper" else "stops at it"
         yield (
@@ -86,7 +86,6 @@ def _remarks(
 
 
 def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
-    """Return why a walk removes nothing of units with these scores."""
     is_heaviest = parameters.removal_walk != "paper" and parameters.removal_order == "descending"
     total = sum(scores)
     weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
@@ -99,14 +98,14 @@ def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters)
 
 
 def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
-    """Yield what is to be noted of a turn's prompt, by kind: lengths of blocks that it has not, and `remarks`."""
+    """Yield notes on a turn's prompt by kind: lengths of blocks that it lacks, and `remarks`."""
     lengths, record = context.parameters.lengths, context.store.turn_record(context.run, turn)
     if record.prompt is None or not (lengths or record.scores):
         return
     run, prompt = context.store.run(context.run), context.store.prompt(record.prompt)
     yield from _lengths_without_items(lengths, prompt)
     details = TurnDetails(run, record, prompt, (), frozenset(record.removed), None, None, None, ())
-    # The weights of a rehearsal are drawn: that one is the heaviest says nothing of the prompt.
+    # The weights of a rehearsal are random: the heaviest says nothing about the prompt.
     yield from ((kind, text) for kind, text in remarks(details).items() if kind != "heavy" or not run.rehearsed)
 
 
@@ -124,6 +123,6 @@ def _quoted(text: str) -> str:
 
 
 def retained(run: RunRecord) -> str | None:
-    """Return which item of a block is all that a prompt retains; `None` where λ decides."""
+    """Return in words the only item of a block that a prompt retains; `None` if λ decides."""
     which = run.parameters.get("retain")
     return f"the {which} of {in_words(BLOCK_INITIALS[str(run.parameters['retain_block'])])}" if which else None

@@ -12,12 +12,7 @@ from tertulia.state.store import Store
 
 
 def select_turns(turns: Sequence[Turn], first: int | None, last: int | None, run: str) -> list[Turn]:
-    """Return the turns from the first to the last that were asked for.
-
-    Args:
-        turns: All turns of the run.
-        first, last: Their numbers; `None` for the first and the last there are.
-        run: The run.
+    """Return the turns with numbers from `first` to `last`; `None` for no limit.
 
     Raises:
         UsageError: The last comes before the first.
@@ -35,11 +30,10 @@ def select_turns(turns: Sequence[Turn], first: int | None, last: int | None, run
 def recording_document(
     store: Store, run: RunRecord, start: Start, turns: Sequence[Turn], thoughts: bool = False
 ) -> Document:
-    """Return a run with some of its turns as JSON; with `thoughts` the cognition behind each."""
+    """Return a run with some of its turns as JSON; with `thoughts` also the cognition of each round."""
     wanted = {turn.turn for turn in turns}
     rows = [row for row in turn_rows(store, run, start) if row["turn"] in wanted]
     if thoughts and isinstance(start, Meeting):
         for row, turn in zip(rows, turns, strict=True):
-            agents = read_round(store, run.run, turn.round, start).agents
-            row["cognition"] = [agent_document(agent) for agent in agents]
+            row["cognition"] = [*map(agent_document, read_round(store, run.run, turn.round, start).agents)]
     return run_document(run, start) | {"turns": rows}

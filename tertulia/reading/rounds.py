@@ -22,9 +22,9 @@ from tertulia.state.store import Store
 
 @dataclass(frozen=True)
 class AgentRound:
-    """The cognition of an agent in a round; `None` for steps that were not taken, as the round was interrupted.
+    """The cognition of an agent in a round; `None` for missing steps of an interrupted round.
 
-    A person who has the seat leaves no thoughts, only what they `typed`: empty where they stayed silent.
+    A person in the seat leaves no thoughts, only what they `typed`: empty if they stayed silent.
     """
 
     agent: str
@@ -40,11 +40,11 @@ class AgentRound:
     @property
     def active(self) -> list[str]:
         """The mechanisms that were switched on."""
-        return [name for name, choice in self.need.mechanisms.items() if choice.active] if self.need else []
+        return active_mechanisms(self.need)
 
     @property
     def latency_s(self) -> float | None:
-        """The latency that was sampled; `None` for who did not race."""
+        """The sampled latency; `None` for an agent that did not race."""
         return self.bid.latency_s if self.bid else None
 
     @property
@@ -55,7 +55,7 @@ class AgentRound:
 
 @dataclass(frozen=True)
 class Round:
-    """A round: everybody who was present, in the scenario's order, and how the floor was given."""
+    """A round: everybody present, in the scenario's order, and the decision on the floor."""
 
     round: int
     agents: tuple[AgentRound, ...]
@@ -63,19 +63,24 @@ class Round:
 
     @property
     def fastest_first(self) -> list[AgentRound]:
-        """The agents by their latency; those who did not race come last."""
+        """The agents by latency; those that did not race come last."""
         return sorted(self.agents, key=lambda agent: float("inf") if agent.latency_s is None else agent.latency_s)
 
     def first_word_s(self, reevaluation_s: float) -> float | None:
         """Return when the fastest would have begun to speak, in seconds from the start of the round.
 
         Args:
-            reevaluation_s: Time between two looks at everybody's willingness, in seconds.
+            reevaluation_s: Time between two evaluations of willingness, in seconds.
         """
         latencies = [agent.latency_s for agent in self.agents if agent.latency_s is not None]
         if self.floor is None or not latencies:
             return None
         return (self.floor.looks - 1) * reevaluation_s + min(latencies)
+
+
+def active_mechanisms(need: InformationNeed | None) -> list[str]:
+    """Return the mechanisms that a choice switches on; none without a choice."""
+    return [name for name, choice in need.mechanisms.items() if choice.active] if need else []
 
 
 def read_round(store: Store, run: str, round: int, meeting: Meeting) -> Round:
@@ -89,14 +94,13 @@ def read_round(store: Store, run: str, round: int, meeting: Meeting) -> Round:
 
 
 def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting) -> AgentRound | None:
-    """Return the cognition of an agent in a round; `None` if they were not present."""
+    """Return the cognition of an agent in a round; `None` if the agent was not present."""
     perception = store.step(run, round, name, "perceive", Perception)
     if perception is None:
         return None
     need = store.step(run, round, name, "choose_mechanisms", InformationNeed)
     answer = store.step(run, round, name, "speak_by_hand", Answer)
-    active = [mechanism for mechanism, choice in need.mechanisms.items() if choice.active] if need else []
-    findings = {mechanism: store.step(run, round, name, mechanism, Finding) for mechanism in active}
+    findings = {mechanism: store.step(run, round, name, mechanism, Finding) for mechanism in active_mechanisms(need)}
     return AgentRound(
         agent=name,
         weights=meeting.participant(name).weights,
@@ -111,12 +115,12 @@ def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting)
 
 
 def read_characters(store: Store, run: str) -> dict[str, Character]:
-    """Return everybody as they entered the meeting, as far as they were prepared."""
+    """Return the prepared characters of a meeting by agent."""
     return {agent: character for (_, agent), character in store.steps(run, "prepare", Character).items()}
 
 
 def calls_of(store: Store, run: str, round: int, agent: str) -> list[Call]:
-    """Return the calls of models that an agent made in a round (agent empty: those of the group)."""
+    """Return the model calls of an agent in a round (empty name: those of the group)."""
     return [call for call in store.calls(run, round) if call.agent == agent]
 
 
@@ -124,7 +128,7 @@ def find_agent(given: str, start: Start, run: str) -> str:
     """Return the name of a participant as the scenario writes it.
 
     Raises:
-        NotFoundError: Nobody of that name takes part.
+        NotFoundError: There is no such participant.
     """
     for name in start.names:
         if name.casefold() == given.casefold():

@@ -1,7 +1,7 @@
 """A conversation along the simulated clock, with the thoughts behind every turn. Source: ChatAgents Fig. 4."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from tertulia.reading.exchanges import spoken_turns
@@ -14,31 +14,27 @@ from tertulia.state.store import Store
 
 @dataclass(frozen=True)
 class Thought:
-    """A thought behind a turn; `willing` and `won` are of the race for it."""
+    """A thought of an agent, and whether they were willing and won in the race for the turn."""
 
     agent: str
-    text: str
+    thought: str
     willing: bool
     won: bool
 
 
 @dataclass(frozen=True)
 class TimelineTurn:
-    """A turn with the thoughts behind it."""
+    """A turn with the thoughts of its round."""
 
     turn: Turn
     thoughts: tuple[Thought, ...]
 
 
 def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = ()) -> list[TimelineTurn]:
-    """Return every turn, the opening of a meeting among them, with the thoughts behind it.
+    """Return every turn, and the opening of a meeting, with its thoughts.
 
     Args:
-        store: Where the run is stored.
-        run: Its id.
-        start: What it started from.
-        agents: Whose thoughts are returned, whether they wanted to speak or not; empty: those of who spoke, and of who
-            was willing.
+        agents: All thoughts of these are returned; if empty, those of whoever spoke or was willing.
     """
     if not isinstance(start, Meeting):
         return [TimelineTurn(turn, ()) for turn in spoken_turns(store, run, start)]
@@ -66,14 +62,14 @@ def turns_with_opening(store: Store, run: str, start: Start) -> list[Turn]:
 
 
 def attendance_changes(start: Start, turns: Sequence[Turn]) -> tuple[AttendanceChange, ...]:
-    """Return who came after the start of a meeting and who left, up to the last of the turns, in order."""
+    """Return who came after the start of a meeting and who left, up to the last turn, in order."""
     if not isinstance(start, Meeting) or not turns:
         return ()
     return start.attendance_changes(0.0, turns[-1].sim_time_s)
 
 
 def changes_before(turns: Sequence[Turn], changes: Sequence[AttendanceChange]) -> Iterator[list[AttendanceChange]]:
-    """Yield for every turn the changes since the turn before it."""
+    """Yield for each turn the changes since the previous turn."""
     waiting = list(changes)
     for turn in turns:
         due = [change for change in waiting if change.sim_time_s <= turn.sim_time_s]
@@ -93,10 +89,7 @@ def timeline_document(run: RunRecord, start: Start, timeline: Sequence[TimelineT
             {
                 **entry.turn.model_dump(mode="json"),
                 "time": (start.time + timedelta(seconds=entry.turn.sim_time_s)).isoformat(timespec="seconds"),
-                "thoughts": [
-                    {"agent": thought.agent, "thought": thought.text, "willing": thought.willing, "won": thought.won}
-                    for thought in entry.thoughts
-                ],
+                "thoughts": [*map(asdict, entry.thoughts)],
             }
             for entry in timeline
         ],

@@ -14,14 +14,9 @@ from tertulia.state.store import Store
 def read_visits(
     store: Store, run: RunRecord, turn: int | None = None, node: str | None = None, agent: str | None = None
 ) -> list[tuple[int, Visit]]:
-    """Return the executions of nodes in one turn, or in all, each with its turn.
+    """Return the executions of nodes, each with its turn: of all, or of one turn, node or agent.
 
-    Args:
-        store: Where the run is stored.
-        run: The run.
-        turn: The turn; `None` for all of them.
-        node: The only node whose executions are wanted.
-        agent: The only agent whose executions are wanted: those of their cognition, and of the turns that they speak.
+    The executions of an agent are those of their cognition, and of the turns in which they speak.
 
     Raises:
         NotFoundError: The run has no such node, or nothing is known of the turn.
@@ -33,8 +28,8 @@ def read_visits(
         if trace is not None:
             visits += [(number, visit) for visit in trace.visits]
         elif turn is None and number == run.turns and run.status != "finished":
-            continue  # killed before it was noted; the turn is taken again
-        elif visits or number == turns[-1]:  # of a run that an older one began, the first turns may lack theirs
+            continue  # killed before it was stored; the turn will start over
+        elif visits or number == turns[-1]:  # the first turns lack it where an older version began the run
             raise NotFoundError(
                 f"what was executed in turn {number} of run {run.run} is not in the store: an older Tertulia wrote it, "
                 "or it was removed since; --turn N shows another"
@@ -51,7 +46,7 @@ def read_visits(
 
 
 def changes_of(visit: Visit) -> Iterator[tuple[str, str, str | None]]:
-    """Yield every key of the state with its value before, and after where the node wrote it."""
+    """Yield every key of the state with its value before and, if the node wrote it, after."""
     update = visit.update or {}
     for key in dict.fromkeys([*visit.before, *update]):
         before = json.dumps(visit.before[key], ensure_ascii=False) if key in visit.before else ""

@@ -1,4 +1,4 @@
-"""A turn and how it came about: its prompt, what was removed, the candidates, and the cognition of a group."""
+"""A turn and its making: the prompt, what was removed, the candidates, and the cognition of a group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,21 +19,18 @@ from tertulia.state.text import folded, one_line
 
 @dataclass(frozen=True)
 class TurnDetails:
-    """A turn and how it came about.
+    """A turn and its making.
 
     Attributes:
-        run: The run.
-        record: The turn as it is stored.
         prompt: The full prompt; `None` for a silence, and for a turn that was written by hand.
         candidates: In the order of their attempts.
         removed: Ids of the units that were removed, or would be at `what_if`.
-        what_if: λ whose removal is shown instead of the run's own; `None` for the run's own.
-        round: The round, in a group chat.
-        agent: The only agent whose cognition is wanted; `None` for everybody's.
-        calls: The calls of models that this agent made in the round.
-        exchange: The exchange, in an album chat.
-        parts: In an album chat how plan and answer came about, by part.
-        pace: Why the turn had its λ, where that is not the same in all.
+        what_if: Another λ than the run's own, if that is shown.
+        round: In a group chat.
+        agent: The only agent whose cognition is wanted; `None`: everybody's.
+        calls: The model calls of this agent in the round.
+        exchange, parts: In an album chat; the parts are plan and answer.
+        pace: The reason for the turn's λ, if it differs from turn to turn.
     """
 
     run: RunRecord
@@ -51,7 +48,7 @@ class TurnDetails:
 
     @property
     def removal_factor(self) -> float | None:
-        """λ as it was in force; of older turns, and where `retain` was in its place, the run's."""
+        """The turn's λ; the run's for older turns, and where `retain` replaced it."""
         recorded = self.record.removal_factor
         return self.run.parameters.get("removal_factor") if recorded is None else recorded  # type: ignore[return-value]
 
@@ -62,13 +59,13 @@ class TurnDetails:
 
     @property
     def spoken_name(self) -> str | None:
-        """The name that the speaker has in the words: the prompt's where `names_put_back` is off; none in a silence."""
+        """The speaker's name in the words: the prompt's if `names_put_back` is off; `None` in a silence."""
         parameters, speaker = Parameters.of_record(self.run.parameters), self.record.turn.speaker
         return speaker if parameters.names_put_back or self.prompt is None else self.prompt.speaker
 
     @property
     def distinct(self) -> int:
-        """The number of different candidates that were drawn, whatever their case and punctuation."""
+        """The number of different drawn candidates, ignoring case and punctuation."""
         return len({folded(candidate.text) for candidate in self.candidates if candidate.origin in ("drawn", "backup")})
 
     @property
@@ -78,12 +75,12 @@ class TurnDetails:
 
     @property
     def removed_items(self) -> int:
-        """The number of items that were removed; with the texts of blocks that lost all items they are `removed`."""
+        """The number of removed items, without the texts of emptied blocks."""
         return sum(unit.id in self.removed for unit in self.removable)
 
     @property
     def removed_share(self) -> float:
-        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        """The removed share of the removable units' attention, in [0, 1]."""
         scores = self.record.scores or {}
         total = sum(scores[unit.id] for unit in self.removable)
         gone = sum(scores[unit.id] for unit in self.removable if unit.id in self.removed)
@@ -98,19 +95,15 @@ def read_turn(
     agent: str | None = None,
     removal_factor: float | None = None,
 ) -> TurnDetails:
-    """Return a turn and how it came about.
+    """Return a turn and its making.
 
     Args:
-        store: Where the run is stored.
-        run: The run.
-        start: What it started from.
         number: The turn, from 1.
-        agent: The only agent whose cognition is wanted, with the calls of models that they made.
-        removal_factor: λ whose removal is wanted instead of the run's own.
+        agent: The only agent whose cognition is wanted, with their model calls.
+        removal_factor: λ in [0, 1] for which the removal is wanted; `None`: the recorded one.
 
     Raises:
-        NotFoundError: There is no such turn, the agent was not present, or another λ is asked for and the turn has no
-            scores.
+        NotFoundError: There is no such turn, the agent was not present, or the turn has no scores for another λ.
         UsageError: λ is out of its range.
     """
     details = _details(store, run, store.turn_record(run.run, number), "", removal_factor)
@@ -149,6 +142,6 @@ def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, remova
 
 
 def as_written(candidate: Candidate, prompt: Prompt | None) -> str | None:
-    """Return a candidate in the names of the prompt; `None` where they are those of the utterance."""
+    """Return a candidate with the names of the prompt; `None` if the utterance has the same names."""
     written = candidate.reply.fields.get(prompt.speaker) if prompt is not None else None
     return None if written is None or one_line(written) == candidate.text else str(written)

@@ -6,13 +6,7 @@ from tertulia.state.records import Prompt, RunRecord, TurnRecord
 
 
 def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, removal_factor: float) -> tuple[str, ...]:
-    """Return the ids of the units that another λ would remove in a turn.
-
-    Args:
-        run: The run.
-        record: The turn.
-        prompt: Its full prompt.
-        removal_factor: λ in [0, 1].
+    """Return the ids of the units that another λ in [0, 1] would remove in a turn.
 
     Raises:
         UsageError: λ is out of its range.

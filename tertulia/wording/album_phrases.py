@@ -1,4 +1,4 @@
-"""Exchanges of an album chat, diaries and journeys of pictures in words, as plain text for any reader."""
+"""Exchanges of an album chat, diaries and journeys of pictures in words, as plain text."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tertulia.wording.phrases import picture_phrase
 #: Characters of a plan that a list of exchanges shows.
 _SHOWN = 160
 
-#: Rounds that a table of who has seen which picture shows at most.
+#: The most rounds in a table of who has seen which picture.
 _COLUMNS = 8
 
 
@@ -26,7 +26,7 @@ def shortened(text: str, length: int = _SHOWN) -> str:
 
 
 def found_phrase(recorded: RecordedExchange) -> str:
-    """Return how the picture was found that the plan means."""
+    """Return how the picture of a plan was found."""
     if recorded.exchange.found == "named":
         return "named in the plan"
     similarity = recorded.exchange.similarity
@@ -35,7 +35,7 @@ def found_phrase(recorded: RecordedExchange) -> str:
 
 
 def outcome_phrases(recorded: RecordedExchange, population: Population) -> list[str]:
-    """Return what became of the picture, if anything did, and of the one that it replaced."""
+    """Return whether the picture was passed on, and which one it replaced."""
     exchange = recorded.exchange
     if not exchange.passed:
         return []
@@ -46,7 +46,7 @@ def outcome_phrases(recorded: RecordedExchange, population: Population) -> list[
 
 
 def exchange_lines(recorded: RecordedExchange, population: Population) -> list[tuple[str, str]]:
-    """Return an exchange as pairs of who, or what, and a text: the plan shortened, question and answer."""
+    """Return an exchange as pairs of subject and text: the plan shortened, question, answer, outcome."""
     exchange = recorded.exchange
     return [
         ("plan", shortened(recorded.plan)),
@@ -57,20 +57,20 @@ def exchange_lines(recorded: RecordedExchange, population: Population) -> list[t
 
 
 def diary_heading(agent: str, recorded: RecordedExchange) -> str:
-    """Return whom somebody met, in which role, and about which picture."""
+    """Return the heading of an exchange in an agent's diary."""
     exchange = recorded.exchange
     met = f"asks {exchange.answerer}" if exchange.asker == agent else f"is asked by {exchange.asker}"
     return f"round {recorded.turn.round}, turn {recorded.turn.turn}: {met} about {picture_phrase(recorded.picture)}"
 
 
 def diary_lines(agent: str, recorded: RecordedExchange, population: Population) -> list[tuple[str, str]]:
-    """Return what was said, and what entered or left somebody's album, as pairs of who, or what, and a text."""
+    """Return an exchange in an agent's diary as pairs of subject and text."""
     lines = exchange_lines(recorded, population)
     return [line for line in lines if line[0]] if recorded.exchange.asker == agent else lines[1:]
 
 
 def journey_lines(journey: Journey) -> list[tuple[str, str]]:
-    """Return a picture's journey as pairs of when and what happened."""
+    """Return a picture's journey as pairs of time and event."""
     lines = [("at first", f"in the albums of {_names(journey.first_holders)}")]
     lost = dict(journey.lost)
     events = [(exchange.turn.turn, exchange) for exchange in journey.exchanges]
@@ -91,7 +91,7 @@ def seen_phrase(journey: Journey) -> str:
 
 
 def shown_rounds(journeys: Sequence[Journey]) -> list[int]:
-    """Return the rounds that a table has columns for: all, or so many evenly, the first and the last among them."""
+    """Return the rounds of a table's columns: all, or some evenly spaced, with the first and the last."""
     rounds = list(journeys[0].seen_by) if journeys else []
     if len(rounds) <= _COLUMNS:
         return rounds
@@ -99,7 +99,6 @@ def shown_rounds(journeys: Sequence[Journey]) -> list[int]:
 
 
 def _names(names: Sequence[str]) -> str:
-    """Return names, the first of them where they are many."""
     if not names:
         return "nobody"
     more = f" and {counted(len(names) - 12, 'other')}" if len(names) > 12 else ""

@@ -1,12 +1,12 @@
-"""How two runs, and two turns, differ: in words."""
+"""The differences of two runs, and of two turns, in words."""
 
 from collections.abc import Iterator, Sequence
 
 from tertulia.metrics.comparison import Document, TurnComparison, largest_score_difference
-from tertulia.reading.comparing import RunComparison, agents_that_differ, without
-from tertulia.state.text import counted, number
+from tertulia.reading.comparing import RunComparison, minds_that_differ, without
+from tertulia.state.text import counted, in_words, number
 
-#: What an aspect of a turn is called where its own name does not say it.
+#: Aspects of a turn that are printed under another name.
 _NAMES = {"mechanisms": "mechanisms chosen", "removed": "units removed", "calls": "model calls"}
 
 #: Aspects of a turn that have a line of their own; the others are named.
@@ -14,12 +14,12 @@ _IN_WORDS = {"floor", "plan", "exchange", "answer", "speaker", "removed", "score
 _IN_WORDS |= {"ending", "willingness", "latency"}
 
 
-#: What stands for a part that a turn does not have.
+#: A part that a turn does not have.
 _NOTHING = {"text": "–"}
 
 
 def sameness(compared: RunComparison) -> str:
-    """Return that two runs, or one turn of them, are identical."""
+    """Return in words that two runs, or one turn of them, are identical."""
     a, b = (run.run for run in compared.runs)
     if a == b:
         return f"A and B are the same run, {a}"
@@ -31,7 +31,7 @@ def sameness(compared: RunComparison) -> str:
 
 
 def parting_line(turn: TurnComparison) -> str:
-    """Return where two runs part, and in what."""
+    """Return in words where two runs part, and in what."""
     where = f"turn {turn.turn}" if turn.turn else "the preparation"
     if turn.a is None or turn.b is None:
         return f"they part at {where}: only {'B' if turn.a is None else 'A'} goes on"
@@ -45,7 +45,7 @@ def _named(aspect: str) -> str:
 
 
 def what_differs(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what differs in a turn besides the utterance, by subject; what has no line of its own is named."""
+    """Yield the differences of a turn besides the utterance, as subject and words; minor aspects are only named."""
     if "plan" in aspects:
         yield "plan", _both(*(document.get("plan", _NOTHING)["text"] for document in (a, b)))
     if "exchange" in aspects:
@@ -54,8 +54,7 @@ def what_differs(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[t
         yield "answer", _both(*(document.get("answer", _NOTHING)["text"] for document in (a, b)))
     if "floor" in aspects:
         yield "floor", _both(*map(_floor, (a, b)))
-    for agent, words in agents_that_differ(a, b):
-        yield "", f"{agent}: {words}"
+    yield from (("", f"{mind['agent']}: {_mind(mind)}") for mind in minds_that_differ(a, b))
     if "removed" in aspects:
         alone = {"A": without(a["removed"], b["removed"]), "B": without(b["removed"], a["removed"])}
         phrases = [f"only in {name}: {', '.join(units)}" for name, units in alone.items() if units]
@@ -70,6 +69,16 @@ def what_differs(a: Document, b: Document, aspects: Sequence[str]) -> Iterator[t
 
 def _both(a: str, b: str) -> str:
     return f"{a} | {b}"
+
+
+def _mind(mind: Document) -> str:
+    alone = (("A", mind["only_in_a"]), ("B", mind["only_in_b"]))
+    phrases = [f"on in {run} alone: {', '.join(map(in_words, names))}" for run, names in alone if names]
+    for what, figure in (("W", "willingness"), ("seconds", "latency_s")):
+        of_a, of_b = mind[figure]
+        if of_a != of_b:
+            phrases.append(f"{what} {_both(number(of_a, 2), number(of_b, 2))}")
+    return "; ".join(phrases)
 
 
 def _exchange(document: Document) -> str:

@@ -16,7 +16,7 @@ _NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return notes `what of NAME: why` without repetition; those that differ in the name alone are joined."""
+    """Return notes `what of NAME: why` without repetition; notes that differ only in the name are joined."""
     people: dict[tuple[str, str], list[str]] = {}
     names = list(names)
     for note in dict.fromkeys(notes):
@@ -34,7 +34,7 @@ def grouped(notes: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def settings(run: RunRecord) -> list[str]:
-    """Return what the run was made with, a phrase each: order or setting, λ (or what remains), α, model, seed, seat."""
+    """Return phrases for order or setting, λ (or what remains), α, model, seed and seat of a run."""
     order = order_of(run)
     kept = retained(run)
     strength = run.parameters.get("context_strength")
@@ -50,8 +50,13 @@ def settings(run: RunRecord) -> list[str]:
     ]
 
 
+def made_with(run: RunRecord) -> list[str]:
+    """Return the phrases of `settings`, and whether the run is rehearsed."""
+    return [*settings(run), *(["rehearsed"] if run.rehearsed else [])]
+
+
 def asked_diversity(run: RunRecord) -> str | None:
-    """Return which diversity λ is steered to, and from where; `None` where it is not."""
+    """Return the diversity to which λ is steered, in words; `None` if it is not steered."""
     asked, setpoint = run.parameters.get("diversity"), run.parameters.get("setpoint")
     if asked is None or not isinstance(setpoint, dict):
         return None
@@ -60,7 +65,7 @@ def asked_diversity(run: RunRecord) -> str | None:
 
 
 def people_line(start: Start) -> str:
-    """Return who takes part, with when they come and go."""
+    """Return the participants in words, with the times at which they come and go."""
     if isinstance(start, Population):
         return counted(len(start.villagers), "villager")
     if isinstance(start, Meeting):
@@ -69,7 +74,7 @@ def people_line(start: Start) -> str:
 
 
 def stay(attendee: Attendee) -> list[str]:
-    """Return when an attendee comes and goes, a phrase each; nothing for who is there all the time."""
+    """Return phrases for the times at which an attendee comes and goes; none for the whole meeting."""
     joins = [f"from {attendee.joins:%H:%M}"] if attendee.joins else []
     leaves = [f"until {attendee.leaves:%H:%M}"] if attendee.leaves else []
     return joins + leaves
@@ -81,14 +86,14 @@ def _stay(attendee: Attendee) -> str:
 
 
 def meeting_line(meeting: Meeting | Population) -> str:
-    """Return what is held, when and where."""
+    """Return title, time and place."""
     until = f" to {meeting.ends:%H:%M}" if isinstance(meeting, Meeting) and meeting.ends else ""
     place = f", {meeting.place}" if meeting.place else ""
     return f"{meeting.title}, {meeting.time:%A %d %B %Y, %H:%M}{until}{place}"
 
 
 def picture_phrase(picture: Picture, sight: str | None = None) -> str:
-    """Return a picture as text, with what its file shows, and whether it was seen."""
+    """Return a picture as text: caption, variant, size, colours, and whether it was seen."""
     known = [picture.caption, *([picture.variant] if picture.variant else [])]
     if picture.file is not None:
         known.append(f"{picture.file.width}×{picture.file.height}")
@@ -101,7 +106,7 @@ def picture_phrase(picture: Picture, sight: str | None = None) -> str:
 
 
 def clock(sim_time_s: float, start: Start) -> str:
-    """Return minutes and seconds since the start; in a group chat the time of day stands before them."""
+    """Return minutes and seconds since the start, in a group chat after the time of day."""
     minutes, seconds = divmod(int(sim_time_s), 60)
     if isinstance(start, Meeting):
         return f"{start.time + timedelta(seconds=sim_time_s):%H:%M:%S}  {minutes:>2}:{seconds:02d}"
@@ -115,7 +120,7 @@ def attendance(change: AttendanceChange) -> str:
 
 
 def silence(silence_s: float | None) -> str:
-    """Return a recorded silence in words; without its length where that is not known."""
+    """Return a recorded silence in words, with its length if that is known."""
     if silence_s is None:
         return "… silence"
     is_short = silence_s.is_integer() and silence_s < len(_NUMERALS)

@@ -1,4 +1,4 @@
-"""A round of group chat put in words, as plain text for any reader: a terminal, a document, a page."""
+"""A round of group chat in words, as plain text for any reader: a terminal, a document, a page."""
 
 from tertulia.reading.rounds import AgentRound, Round
 from tertulia.state.cognition import Bid, WillingnessParts
@@ -10,7 +10,7 @@ _PARTS = tuple(WillingnessParts.model_fields)
 
 
 def perception_phrase(agent: AgentRound, parameters: Parameters) -> str:
-    """Return what an agent noticed, and why, or why not."""
+    """Return what an agent noticed or missed, and why."""
     seen = agent.perception
     if seen.turn is None:
         return "nothing yet: came after it was said"
@@ -23,12 +23,12 @@ def perception_phrase(agent: AgentRound, parameters: Parameters) -> str:
 
 
 def typed_phrase(words: str) -> str:
-    """Return what the person who has the seat typed."""
+    """Return what the person in the seat typed."""
     return f"typed: {words}" if words else "stayed silent"
 
 
 def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
-    """Return W beside θ, and what has moved its parts."""
+    """Return W beside θ, and what has raised its parts."""
     called = "asked by name" if bid.address == 1 else f"spoken to: {bid.address:g}" if bid.address else ""
     need = f"need to speak: {bid.need:.2f}" if bid.need else ""
     moved = ", ".join(part for part in (called, need) if part)
@@ -38,7 +38,7 @@ def willingness_phrase(bid: Bid, parameters: Parameters) -> str:
 
 
 def weighing_phrase(agent: AgentRound, bid: Bid, parameters: Parameters) -> str:
-    """Return Eq. 1 of ChatAgents with its numbers; a person says it themselves."""
+    """Return Eq. 1 of ChatAgents with its numbers, which a person has not."""
     if bid.parts is None:
         return "as they said"
     terms = " + ".join(f"{getattr(agent.weights, part):g} × {getattr(bid.parts, part):.2f} {part}" for part in _PARTS)
@@ -46,7 +46,7 @@ def weighing_phrase(agent: AgentRound, bid: Bid, parameters: Parameters) -> str:
 
 
 def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
-    """Return why an agent's latency is what it is, or why it did not race."""
+    """Return the parts of an agent's latency, or why it did not race."""
     bid = agent.bid
     if bid is None:
         return "made no bid"
@@ -66,7 +66,7 @@ def race_phrase(agent: AgentRound, parameters: Parameters) -> str:
 
 
 def floor_phrase(round: Round, parameters: Parameters) -> str:
-    """Return who gave the floor, why, and when; or why nobody has it."""
+    """Return how and when the floor was given, or why nobody has it."""
     floor = round.floor
     if floor is None:
         return "the floor was not given: the round was interrupted"

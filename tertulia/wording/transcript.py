@@ -1,8 +1,8 @@
-"""A run as a Markdown document that somebody would gladly read, and that text from a model can't break.
+"""A run as a Markdown document that text from a model can't break.
 
-1. Text from a model is one line, stands behind words of the program, and its punctuation is escaped: it can begin no
-   block, close no emphasis, and open no HTML.
-2. Words that a reader of Markdown might turn into a link are shown as code, where nothing is one.
+1. Text from a model is one line after words of the program, with its punctuation escaped: it can begin no block, close
+   no emphasis, and open no HTML.
+2. Words that a reader of Markdown might turn into a link are shown as code.
 """
 
 import json
@@ -28,12 +28,12 @@ _SHOWN = 200
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>&~^|$#]")
 
-#: Addresses, with a scheme or without one: what many readers of Markdown make links of, however it is escaped.
+#: Addresses, with or without a scheme, that many readers of Markdown turn into links even if escaped.
 _LINK = re.compile(r"://|www\.|@|(?:mailto|xmpp|tel):|\w\.[^\W\d_]{2}", re.IGNORECASE)
 
 
 def escaped(text: str) -> str:
-    """Return text of any origin as Markdown that reads as this text, on one line."""
+    """Return text of any origin as one line of Markdown that shows this text."""
     return " ".join(
         _as_code(word) if _LINK.search(word) else _MARKUP.sub(r"\\\g<0>", word) for word in clean(text).split()
     )
@@ -46,17 +46,9 @@ def _as_code(word: str) -> str:
 
 
 def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> Iterator[str]:
-    """Yield the lines of a transcript.
-
-    Args:
-        store: Where the run lies.
-        run: The run.
-        start: What it started from.
-        thoughts: Whether who thought what, who wanted to speak and what was removed stands under every turn.
-    """
+    """Yield the lines of a transcript, with thoughts, bids and removed units under every turn if wanted."""
     yield from _heading(run, start)
-    yield "## The conversation"
-    yield ""
+    yield from ("## The conversation", "")
     silence_s = Parameters.model_validate(run.parameters).silence_s
     if isinstance(start, Population):
         yield from _exchanges(store, run, start, thoughts)
@@ -65,17 +57,14 @@ def transcript(store: Store, run: RunRecord, start: Start, thoughts: bool) -> It
     turns = turns_with_opening(store, run.run, start)
     for turn, changes in zip(turns, changes_before(turns, attendance_changes(start, turns)), strict=True):
         for change in changes:
-            yield _attendance_change(change, start)
-            yield ""
-        yield _utterance(turn, start, silence_s)
-        yield ""
+            yield from (_attendance_change(change, start), "")
+        yield from (_utterance(turn, start, silence_s), "")
         if thoughts and turn.turn:
             lines = list(_behind(read_turn(store, run, start, turn.turn)))
             yield from lines
             yield from [""] if lines else []
     if not any(turn.turn for turn in turns):
-        yield "Nothing was said yet."
-        yield ""
+        yield from ("Nothing was said yet.", "")
     yield from _settings(run)
 
 
@@ -104,7 +93,7 @@ def _exchanges(store: Store, run: RunRecord, population: Population, thoughts: b
 
 
 def _heading(run: RunRecord, start: Start) -> Iterator[str]:
-    """Yield what is held, when and where, who takes part, and what is to be known of the run."""
+    """Yield title, time, place, participants, and how the run was made."""
     title, description, until = people_line(start), None, ""
     if isinstance(start, Population):
         title = start.title
@@ -118,14 +107,11 @@ def _heading(run: RunRecord, start: Start) -> Iterator[str]:
     yield from (_person(participant) for participant in _people(start))
     yield ""
     if run.rehearsed:
-        yield "> **Rehearsed:** a stand-in without weights spoke here, not a language model."
-        yield ""
-    yield f"**Made with** {escaped(', '.join(settings(run)))}"
-    yield ""
+        yield from ("> **Rehearsed:** a stand-in without weights spoke here, not a language model.", "")
+    yield from (f"**Made with** {escaped(', '.join(settings(run)))}", "")
     if run.status != "finished":
         why = f": {escaped(run.error)}" if run.error else ""
-        yield f"**Not at its end:** the run is {run.status}{why}"
-        yield ""
+        yield from (f"**Not at its end:** the run is {run.status}{why}", "")
 
 
 def _people(start: Start) -> Sequence[Participant]:
@@ -163,7 +149,7 @@ def _clock(sim_time_s: float, start: Start) -> str:
 
 
 def _behind(details: TurnDetails) -> Iterator[str]:
-    """Yield what led to an utterance: everybody's thoughts and bids, what was removed, and candidates set aside."""
+    """Yield the making of an utterance: thoughts and bids, what was removed, and candidates set aside."""
     run, record = details.run, details.record
     if details.round is not None:
         yield from map(_thought, details.round.agents)
@@ -196,18 +182,11 @@ def _thought(agent: AgentRound) -> str:
 
 
 def _settings(run: RunRecord) -> Iterator[str]:
-    """Yield everything that the run was made with."""
-    yield "## What it was made with"
-    yield ""
-    parent = {"forked from": f"{run.parent[0]} at turn {run.parent[1]}"} if run.parent else {}
-    participant_models = {f"model of {name}": participant.model for name, participant in run.participant_models.items()}
-    known = {
-        "run": run.run,
-        "scenario": run.scenario,
-        **parent,
-        "model": run.model,
-        **participant_models,
-        "embedder": run.embedder,
-    }
-    for name, value in (known | {"seed": run.seed} | run.parameters).items():
+    yield from ("## What it was made with", "")
+    known: dict[str, object] = {"run": run.run, "scenario": run.scenario}
+    if run.parent:
+        known["forked from"] = f"{run.parent[0]} at turn {run.parent[1]}"
+    known["model"] = run.model
+    known |= {f"model of {name}": participant.model for name, participant in run.participant_models.items()}
+    for name, value in (known | {"embedder": run.embedder, "seed": run.seed} | run.parameters).items():
         yield f"- {escaped(in_words(name))}: {escaped(value if isinstance(value, str) else json.dumps(value))}"

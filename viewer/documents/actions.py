@@ -1,4 +1,4 @@
-"""What can be done from a run, for the viewer: the commands that fork it or go on with it, word by word."""
+"""The commands that fork a run or go on with it, word by word, for the viewer."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,26 +10,25 @@ from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
 from tertulia.storage.store import SqlStore
 
-#: What a command has where nothing names the store.
+#: The store of a command without `--store`.
 _DEFAULT_STORE = Path("tertulia.db")
 
-#: What names models, files or people, and so is given on a command line that somebody types (SECURITY.md); what needs
-#: another option of `fork`; and what a fork can't change. Nodes and their settings are such too.
+#: Parameters that name models, code, files or people, which must be typed on a command line (SECURITY.md); that need
+#: another option of `fork`; or that a fork can't change.
 _NOT_OFFERED = frozenset(
     {"judge_model", "thinking_model", "picture_model", "surrogate", "nodes", "node_settings"}
     | {"seat", "seat_clock", "villagers", "pictures", "agents", "album_pictures", "exchanges_in_batch"}
     | {"diversity", "setpoint", "preset"}
 )
 
-#: What has an option of its own.
+#: Parameters with options of their own.
 _OPTIONS = {"removal_factor": "--lambda", "seed": "--seed"}
 
 
 def actions_page(store: SqlStore, run: str) -> Document:
-    """Return what can be done from a run: the words of commands, and the parameters that a fork may change.
+    """Return the words of commands for a run, and the parameters that a fork may change.
 
-    `store` are the words that name the store, none where it is the default one; `resume` is `None` where the run is
-    finished or a process drives it.
+    `resume` is `None` if the run is finished or driven by a process.
     """
     record = store.run(run)
     is_driven = record.status == "running" and store.drivers().is_driven(record.run)
@@ -57,7 +56,7 @@ def store_page(store: SqlStore) -> Document:
 
 
 def store_words(store: SqlStore) -> list[str]:
-    """Return the arguments that name the store; none where it is the default one."""
+    """Return the arguments that name the store; none for the default store."""
     return [] if store.path == _DEFAULT_STORE else ["--store", str(store.path)]
 
 
@@ -65,12 +64,11 @@ def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:
     """Return the arguments that fork a run.
 
     Args:
-        run: Its id.
-        at: The first turn of the fork's own.
+        at: The first turn of the fork's own, from 1.
         settings: Values by parameter name as `--set` takes them, and `seed`.
 
     Raises:
-        UsageError: The turn is below 1, or there is no such parameter, or it is one that the page does not set.
+        UsageError: The turn is below 1, or the page can't set such a parameter.
     """
     if at < 1:
         raise SettingError("at", at, ": turns count from 1")
@@ -78,11 +76,10 @@ def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:
     known = {parameter.name for group in parameter_groups() for parameter in group.parameters} - _NOT_OFFERED
     for given, value in settings.items():
         name = ALIASES.get(given, given)
+        if name in _NOT_OFFERED or "." in name:
+            raise UsageError(f"{given}: is given on the command line alone")
         if name not in known | {"seed"}:
-            refused = ": is given on the command line alone" if name in _NOT_OFFERED or "." in name else ""
-            raise UsageError(
-                f"{given}{refused}" if refused else f"unknown parameter {given!r}{nearest_hint(given, known)}"
-            )
+            raise UsageError(f"unknown parameter {given!r}{nearest_hint(given, known)}")
         words += [f"{_OPTIONS[name]}={value}"] if name in _OPTIONS else ["--set", f"{name}={value}"]
     return words
 

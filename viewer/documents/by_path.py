@@ -1,4 +1,4 @@
-"""The documents of the viewer by their paths: what the server answers, and what an exported file has inside.
+"""The documents of the viewer by their paths, as the server answers them and exported files contain them.
 
 runs                                all runs and simulations
 runs/RUN                            a run without its turns
@@ -33,7 +33,7 @@ Reader = Callable[[SqlStore, Sequence[str], Mapping[str, str]], Document]
 #: The number of a turn, as an address has it.
 _NUMBER = re.compile("[0-9]{1,9}")
 
-#: By pattern, in which `*` stands for a part of the path, what reads the document.
+#: The readers of documents by path; `*` is a variable part.
 READERS: dict[str, Reader] = {
     "store": lambda store, _parts, _query: actions.store_page(store),
     "runs": lambda store, _parts, _query: runs.runs_page(store),
@@ -59,9 +59,7 @@ def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = No
     """Return the document of a path.
 
     Args:
-        store: The open store.
-        path: One of those above, each part of it percent-encoded.
-        query: What follows the path's question mark.
+        path: One of those above, with its parts percent-encoded.
 
     Raises:
         NotFoundError: There is no such path, run, turn, agent or simulation.

@@ -1,9 +1,9 @@
-"""A run and its turns along the simulated clock, for the viewer."""
+"""A run and its turns along the simulated clock for the viewer."""
 
 from dataclasses import asdict
 from datetime import timedelta
 
-from tertulia.reading.documents import run_document
+from tertulia.reading.documents import fields_of, run_document
 from tertulia.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.reading.listing import date_of
 from tertulia.reading.timeline import read_timeline
@@ -20,11 +20,9 @@ from tertulia.storage.store import SqlStore
 #: Forks that a run's page names; it has a link to all runs.
 _NAMED_FORKS = 20
 
-_BID_FIELDS = ("latency_s", "willingness", "willing", "won")
-
 
 def run_page(store: SqlStore, run: str) -> Document:
-    """Return a run without its turns, with what its page needs to draw them."""
+    """Return a run without its turns, with all that its page needs to draw them."""
     record = store.run(run)
     start = store.start(record.run)
     parameters = Parameters.of_record(record.parameters)
@@ -49,7 +47,7 @@ def run_page(store: SqlStore, run: str) -> Document:
 
 
 def _stays(start: Start) -> list[Document]:
-    """Return of everybody who is not there from start to end of a meeting when they come and leave, and why."""
+    """Return when and why people come late to a meeting, or leave early."""
     if not isinstance(start, Meeting):
         return []
     return [
@@ -71,13 +69,7 @@ def _fork(fork: RunRecord) -> Document:
 
 
 def turns_page(store: SqlStore, run: str, after: int = -1) -> Document:
-    """Return the turns of a run, each with the bids for it.
-
-    Args:
-        store: The open store.
-        run: The run.
-        after: Only turns behind this one; -1: all, among them how a meeting opened, as turn 0.
-    """
+    """Return the turns of a run with their bids, after a turn; -1: all, with the opening of a meeting as turn 0."""
     record = store.run(run)
     start = store.start(record.run)
     parameters = Parameters.of_record(record.parameters)
@@ -109,34 +101,26 @@ def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
 
 
 def _making(summary: TurnSummary | None) -> Document:
-    """Return how a turn came about, in figures; the opening of a meeting was written with it."""
+    """Return the making of a turn in figures; the opening of a meeting has none."""
     nothing = {"by_hand": False, "rollbacks": 0, "removal_factor": None, "removable": None, "removed": None}
     return nothing if summary is None else asdict(summary)
 
 
 def _bids(store: SqlStore, run: RunRecord, start: Start, first: int) -> dict[int, list[Document]]:
-    """Return the bids of a meeting by round."""
     bids: dict[int, list[Document]] = {}
     if isinstance(start, Meeting):
         for (round, agent), bid in store.steps(run.run, "bid", Bid, first).items():
-            fields = {name: getattr(bid, name) for name in _BID_FIELDS}
+            fields = fields_of(bid, "latency_s", "willingness", "willing", "won")
             bids.setdefault(round, []).append({"agent": agent, **fields})
     return bids
 
 
 def thoughts_page(store: SqlStore, run: str) -> Document:
-    """Return by turn the thoughts of who got the floor, first, and of who was willing to speak."""
+    """Return by turn the thoughts of whoever got the floor, first, and of whoever was willing to speak."""
     record = store.run(run)
     timeline = read_timeline(store, record.run, store.start(record.run))
     return {
         "schema_version": SCHEMA_VERSION,
         "run": record.run,
-        "turns": {
-            str(entry.turn.turn): [
-                {"agent": thought.agent, "thought": thought.text, "willing": thought.willing, "won": thought.won}
-                for thought in entry.thoughts
-            ]
-            for entry in timeline
-            if entry.thoughts
-        },
+        "turns": {str(entry.turn.turn): [*map(asdict, entry.thoughts)] for entry in timeline if entry.thoughts},
     }

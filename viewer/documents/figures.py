@@ -1,11 +1,10 @@
-"""Figures of runs, for the viewer: diversity, length, removal and participation of one, and how similar several are."""
+"""Figures of runs for the viewer: diversity, length, removal and participation of one, and similarity of several."""
 
 from collections.abc import Callable, Sequence
 
 from tertulia.measuring.dialogues import dialogue_of_run
 from tertulia.measuring.participation import participation_document, read_participation
 from tertulia.reading.exchanges import spoken_turns
-from tertulia.reading.listing import label_of
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import Embedder
@@ -17,7 +16,7 @@ WINDOW = 10
 
 
 def figures_page(store: SqlStore, run: str) -> Document:
-    """Return how varied and how long the utterances of a run are, over all of them and turn by turn."""
+    """Return the diversity and the length of the utterances of a run, over all of them and turn by turn."""
     from tertulia.metrics.diversity import mean
 
     record = store.run(run)
@@ -30,7 +29,7 @@ def figures_page(store: SqlStore, run: str) -> Document:
         "run": record.run,
         "kind": record.kind,
         "scenario": record.scenario,
-        "label": label_of(record),
+        "label": record.label,
         "removal_factor": record.parameters.get("removal_factor"),
         "seed": record.seed,
         "people": list(start.names),
@@ -44,15 +43,10 @@ def figures_page(store: SqlStore, run: str) -> Document:
 
 
 def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callable[[], Embedder]) -> Document:
-    """Return how similar the dialogues of runs are, as `metrics` measures those of one case (APP §2).
-
-    Args:
-        store: Where the runs are stored.
-        runs: Two ids or more.
-        open_embedder: Opens what similarity is measured with.
+    """Return the similarity of the dialogues of two runs or more, measured like those of one case (APP §2).
 
     Raises:
-        UsageError: There is one run alone, or nobody speaks in one of them.
+        UsageError: There is only one run, or nobody speaks in one of them.
         TertuliaError: There is no such run, or the embedder can't be opened.
     """
     from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine
@@ -88,15 +82,11 @@ def _by_utterance(utterances: list[Turn]) -> Document:
 
 
 def _by_turn(store: SqlStore, record: RunRecord, utterances: list[Turn]) -> Document:
-    """Return rollbacks and removed units of each utterance, as columns; of an album chat, of its questions.
+    """Return rollbacks and removed units of each utterance (in an album chat, question), as columns.
 
     `removed` and `removable` are `None` where nothing was scored.
     """
     summaries = store.summaries(record.run)
     turns = {turn.turn: summaries[turn.turn] for turn in utterances}
-    return {
-        "turn": list(turns),
-        "rollbacks": [summary.rollbacks for summary in turns.values()],
-        "removed": [summary.removed for summary in turns.values()],
-        "removable": [summary.removable for summary in turns.values()],
-    }
+    columns = ("rollbacks", "removed", "removable")
+    return {"turn": list(turns)} | {name: [getattr(turn, name) for turn in turns.values()] for name in columns}

@@ -1,7 +1,7 @@
-"""The minds of a meeting, for the viewer: how it opened, and one agent through the whole run."""
+"""The minds of a meeting for the viewer: how it opened, and one agent in the whole run."""
 
-from tertulia.reading.documents import opening_document, turn_rows
-from tertulia.reading.rounds import find_agent
+from tertulia.reading.documents import fields_of, opening_document, turn_rows
+from tertulia.reading.rounds import active_mechanisms, find_agent
 from tertulia.state.cognition import Assessment, Bid, InformationNeed, Perception
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
@@ -13,11 +13,7 @@ from tertulia.storage.store import SqlStore
 
 
 def opening_page(store: SqlStore, run: str) -> Document:
-    """Return how a meeting opened, and everybody as they came to it.
-
-    Raises:
-        UsageError: The run is no meeting.
-    """
+    """Return the opening of a meeting and its characters, or raise `UsageError` for another run."""
     record = store.run(run)
     start = store.start(record.run)
     if not isinstance(start, Meeting):
@@ -26,7 +22,7 @@ def opening_page(store: SqlStore, run: str) -> Document:
 
 
 def _person(meeting: Meeting, name: str) -> Document:
-    """Return what the scenario gives of a participant."""
+    """Return the scenario's description of a participant."""
     attendee = meeting.participant(name)
     return {
         "agent": name,
@@ -40,9 +36,9 @@ def _person(meeting: Meeting, name: str) -> Document:
 
 
 def agent_page(store: SqlStore, run: str, agent: str) -> Document:
-    """Return an agent through a whole run: what they said, and in a meeting their minds in short, round by round.
+    """Return the turns of an agent in a run and, in a meeting, their mind in short, round by round.
 
-    The reasons behind them are in the document of each turn.
+    The reasons are in the document of each turn.
     """
     record = store.run(run)
     start = store.start(record.run)
@@ -66,7 +62,7 @@ def _turns_of(store: SqlStore, run: RunRecord, start: Start, agent: str) -> list
 
 
 def _cognition(store: SqlStore, run: str, agent: str) -> list[Document]:
-    """Return an agent's mind in every round in which they were there; what was not recorded is null."""
+    """Return an agent's mind in every round in which they were present; what was not recorded is null."""
     needs = store.steps(run, "choose_mechanisms", InformationNeed, agent=agent)
     assessments = store.steps(run, "assess", Assessment, agent=agent)
     bids = store.steps(run, "bid", Bid, agent=agent)
@@ -76,25 +72,11 @@ def _cognition(store: SqlStore, run: str, agent: str) -> list[Document]:
             "round": key[0],
             "noticed": perception.noticed,
             "relevance": perception.relevance,
-            **_thinking(assessments.get(key)),
-            "mechanisms": _active(needs.get(key)),
-            **_bid(bids.get(key)),
+            **fields_of(assessments.get(key), "thought", "emotion", "emotion_strength"),
+            "mechanisms": active_mechanisms(needs[key]) if key in needs else None,
+            "parts": bid.parts.model_dump() if (bid := bids.get(key)) and bid.parts else None,
+            **fields_of(bid, "willingness", "willing", "latency_s", "won"),
             "typed": typed[key].words if key in typed else None,
         }
         for key, perception in store.steps(run, "perceive", Perception, agent=agent).items()
     ]
-
-
-def _active(need: InformationNeed | None) -> list[str] | None:
-    return None if need is None else [name for name, choice in need.mechanisms.items() if choice.active]
-
-
-def _thinking(assessment: Assessment | None) -> Document:
-    fields = ("thought", "emotion", "emotion_strength")
-    return {field: None if assessment is None else getattr(assessment, field) for field in fields}
-
-
-def _bid(bid: Bid | None) -> Document:
-    parts = None if bid is None or bid.parts is None else bid.parts.model_dump()
-    fields = ("willingness", "willing", "latency_s", "won")
-    return {"parts": parts, **{field: None if bid is None else getattr(bid, field) for field in fields}}

@@ -1,4 +1,4 @@
-"""Where a run or a simulation is shown on the page."""
+"""The address of a run or a simulation on the page."""
 
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.storage.ids import LATEST
@@ -6,10 +6,9 @@ from tertulia.storage.store import SqlStore
 
 
 def place_of(store: SqlStore, name: str) -> str:
-    """Return the part of the page's address behind its path: `#/runs/k3f9`, or `#/towns/` and a simulation's id.
+    """Return the fragment of the page's address: `#/runs/k3f9`, or `#/towns/` and a simulation's id.
 
     Args:
-        store: The open store.
         name: The id of a run or a simulation, a unique beginning of it, or `@last` for the newest run.
 
     Raises:

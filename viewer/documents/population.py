@@ -1,21 +1,20 @@
-"""An album chat, for the viewer: who has seen which picture, by round, and how the pictures travelled."""
+"""An album chat for the viewer: who has seen which picture by round, and how the pictures travelled."""
 
 import base64
 from collections.abc import Sequence
 
 from tertulia.reading.documents import album_document
-from tertulia.reading.exchanges import Journey, exchanges_by_agent, journeys, read_exchanges, totals_of
+from tertulia.reading.exchanges import Journey, read_album
 from tertulia.state.album import Picture, Population
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
-from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
 
-#: Bytes of a picture that is shown, and of all of them together.
+#: The most bytes of a picture that is shown, and of all of them together.
 MOST_BYTES = 200_000
 _MOST_OF_ALL = 4_000_000
 
-#: How the bytes of a picture begin that a browser may show, by type. SVG is none of them: it may hold scripts.
+#: The first bytes of pictures that a browser may show, by type. SVG is excluded: it may hold scripts.
 _BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -25,10 +24,10 @@ _BEGINNINGS = (
 
 
 def album_page(store: SqlStore, run: str) -> Document:
-    """Return what everybody did in an album chat, and the journey of every picture.
+    """Return the figures of everybody in an album chat, and the journey of every picture.
 
-    Each picture has, beside the journey, `first_seen`: by person the round in which they first saw it, 0 for who had
-    it at first; and `image`: the picture as a data URL, `None` with the reason in `no_image`.
+    Beside the journey, `first_seen` is by person the round in which they first saw the picture, 0 if they had it at
+    first; `image` is the picture as a data URL, or `None` with the reason in `no_image`.
 
     Raises:
         UsageError: The run is no album chat.
@@ -37,35 +36,32 @@ def album_page(store: SqlStore, run: str) -> Document:
     start = store.start(record.run)
     if not isinstance(start, Population):
         raise UsageError(f"run {record.run} is no album chat, so nobody shows pictures in it")
-    exchanges = read_exchanges(store, record.run, start)
-    totals = [totals_of(agent, found) for agent, found in exchanges_by_agent(exchanges, start.names).items()]
-    found = [*journeys(start, exchanges, Parameters.of_record(record.parameters)).values()]
-    return album_document(record, totals, found) | {
+    totals, journeys = read_album(store, record, start)
+    return album_document(record, totals, journeys) | {
         "people": list(start.names),
-        "rounds": max((exchange.turn.round for exchange in exchanges), default=0),
-        "pictures": _pictures(store, found),
+        "rounds": max((round for journey in journeys for round in journey.seen_by), default=0),
+        "pictures": _pictures(store, journeys),
     }
 
 
-def _pictures(store: SqlStore, found: Sequence[Journey]) -> list[Document]:
+def _pictures(store: SqlStore, journeys: Sequence[Journey]) -> list[Document]:
     rows, left = [], _MOST_OF_ALL
-    for journey in found:
+    for journey in journeys:
         image, reason = _image(store, journey.picture, left)
         left -= len(image or "")
-        row = {
-            **journey.document(),
+        row = journey.document() | {
             "id": journey.picture.id,
             "caption": journey.picture.described,
             "first_seen": _first_seen(journey),
             "image": image,
             "no_image": reason,
         }
-        rows.append({name: value for name, value in row.items() if name != "picture"})
+        del row["picture"]
+        rows.append(row)
     return rows
 
 
 def _first_seen(journey: Journey) -> dict[str, int]:
-    """Return by person the round in which they first saw a picture: they had it, asked about it, or answered."""
     seen = dict.fromkeys(journey.first_holders, 0)
     for exchange in journey.exchanges:
         for agent in (exchange.exchange.asker, exchange.exchange.answerer):
@@ -87,7 +83,7 @@ def _image(store: SqlStore, picture: Picture, most_bytes: int) -> tuple[str | No
 
 
 def image_type(image: bytes) -> str | None:
-    """Return the type of a picture that a browser may show, by how its bytes begin; `None` for any other."""
+    """Return the type of a picture that a browser may show, from its first bytes; `None` for any other."""
     if image[:4] == b"RIFF" and image[8:12] == b"WEBP":
         return "image/webp"
     return next((type for beginning, type in _BEGINNINGS if image.startswith(beginning)), None)

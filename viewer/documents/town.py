@@ -1,4 +1,4 @@
-"""Days of a town, for the viewer: encounters, how varied the days are, and what its people remember."""
+"""Days of a town for the viewer: encounters, diversity, and memories."""
 
 from tertulia.reading.days import Memories, day_rows, encounters_document, memories_document, read_memories
 from tertulia.state.documents import Document
@@ -7,10 +7,7 @@ from tertulia.storage.store import SqlStore
 
 
 def town_page(store: SqlStore, simulation: str) -> Document:
-    """Return a simulation: its people, who met whom, and its days as `days` tells them, without similarities.
-
-    Similarities are measured with an embedding model, which the page does without.
-    """
+    """Return a simulation: people, encounters, and days as in `days` but without similarities, which need a model."""
     record = store.simulations.get(simulation)
     town = store.simulations.town(record.simulation)
     rows = [
@@ -30,10 +27,10 @@ def town_page(store: SqlStore, simulation: str) -> Document:
 
 
 def person_page(store: SqlStore, simulation: str, person: str) -> Document:
-    """Return what somebody remembers of the simulated days, and the texts of what each insight rests on.
+    """Return the memories of a resident from the simulated days, and the evidence of each insight.
 
     Raises:
-        NotFoundError: Nobody of that name lives there.
+        NotFoundError: There is no such resident.
     """
     record = store.simulations.get(simulation)
     memories = _memories_of(store, record, person)
@@ -43,7 +40,7 @@ def person_page(store: SqlStore, simulation: str, person: str) -> Document:
 
 
 def _memories_of(store: SqlStore, record: Simulation, person: str) -> Memories:
-    """Return the memories of somebody by their whole name, with which another name may begin; else by its beginning."""
+    """Return the memories of a resident by their whole name, else by its beginning; one name may begin another."""
     town = store.simulations.town(record.simulation)
     if any(resident.persona.name == person for resident in town.residents):
         return Memories(person, store.simulations.memories_of(record, person))

@@ -1,4 +1,4 @@
-"""How a turn came about, for the viewer: prompt, scores, candidates, minds, states and cost."""
+"""The making of a turn for the viewer: prompt, scores, candidates, minds, states and cost."""
 
 from tertulia.measuring.costs import calls_paid, cost_document
 from tertulia.reading.documents import turn_document
@@ -7,18 +7,17 @@ from tertulia.reading.traces import read_visits, visits_document
 from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import TurnRecord
 from tertulia.storage.store import SqlStore
 
-#: Scorers of one prompt that stand side by side, the turn's own among them.
+#: The most scorers of one prompt side by side, with the turn's own.
 _SCORERS_AT_MOST = 5
 
 
 def turn_page(store: SqlStore, run: str, turn: int) -> Document:
-    """Return a turn as `show --turn --json` gives it, with what the page needs to move λ.
+    """Return the document of `show --turn --json` with what the page needs to move λ.
 
-    That is, for the turn and for every part of it: the order and the walk by which λ removes units, λ as it was
-    recorded, the threshold of the judge, and the scores that other runs gave to the same prompt by other scorers.
+    That is for the turn and each of its parts: the order and the walk of removal, the recorded λ, the threshold of the
+    judge, and the scores of the same prompt by other scorers in other runs.
     """
     record = store.run(run)
     details = read_turn(store, record, store.start(record.run), turn)
@@ -29,7 +28,7 @@ def turn_page(store: SqlStore, run: str, turn: int) -> Document:
 
 
 def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
-    """Return how units are removed in an utterance of a turn, and who scored them."""
+    """Return the removal of units in an utterance of a turn, and their scorers."""
     parameters = Parameters.of_record(details.run.parameters)
     return {
         "prompt": details.record.prompt,
@@ -56,13 +55,9 @@ def _scorers(store: SqlStore, details: TurnDetails, part: str) -> list[Document]
     for scored_by, scorer_run in store.scorings(record.prompt, turn, part).items():
         if scored_by == record.scored_by or len(scorers) == _SCORERS_AT_MOST:
             continue
-        scored = _utterance(store, scorer_run, turn, part)
+        scored = store.parts(scorer_run, turn)[part] if part else store.turn_record(scorer_run, turn)
         scorers.append({"scored_by": scored_by, "run": scorer_run, "turn": turn, "scores": scored.scores})
     return scorers
-
-
-def _utterance(store: SqlStore, run: str, turn: int, part: str) -> TurnRecord:
-    return store.parts(run, turn)[part] if part else store.turn_record(run, turn)
 
 
 def states_page(store: SqlStore, run: str, turn: int) -> Document:
@@ -72,7 +67,7 @@ def states_page(store: SqlStore, run: str, turn: int) -> Document:
 
 
 def cost_page(store: SqlStore, run: str, turn: int | None = None) -> Document:
-    """Return what the calls of a turn, or of a whole run, took."""
+    """Return the cost of the calls of a turn, or of a whole run."""
     record = store.run(run)
     costs = cost_document(calls_paid(store, record, turn), not record.rehearsed)
     return {"schema_version": SCHEMA_VERSION, "run": record.run, **costs}

@@ -1,7 +1,7 @@
-"""JSON documents in which nothing long stands twice: prompts repeat from turn to turn, and states from node to node.
+"""JSON documents that share long values: prompts repeat from turn to turn, and states from node to node.
 
-Every string, list and object of some length is a numbered value of its own, written as JSON; what contains it holds its
-number. Values are kept in compressed chunks, each of which can be read alone.
+Every string, list and object of some length is a numbered value of its own, written as JSON and referred to by its
+number. Values are kept in compressed chunks that can be read one by one.
 """
 
 import json
@@ -12,10 +12,10 @@ from json.encoder import encode_basestring_ascii
 from math import isfinite
 from typing import Any
 
-#: In place of a value, its number follows this sign; a text that begins with it gets another one.
+#: A reference is this sign and the number of a value; a text that begins with the sign gets another one.
 REFERENCE = "~"
 
-#: Bytes of JSON from which a value has a number; a shorter one takes no more room where it stands.
+#: A value of so many bytes of JSON has a number; a shorter one takes no more room than a reference.
 SHARED_FROM = 40
 
 #: Bytes of JSON in a chunk before it is compressed: read in some ten milliseconds.
@@ -33,7 +33,6 @@ class ValueTable:
     """
 
     def __init__(self) -> None:
-        """Begin without a document."""
         self.chunks: list[str] = []
         self.firsts: list[int] = []
         self._numbers: dict[bytes, int] = {}
@@ -44,7 +43,7 @@ class ValueTable:
         """Return the number under which a document of JSON's types is kept.
 
         Raises:
-            ValueError: A number in it is infinite or none.
+            ValueError: A number in it is infinite or NaN.
         """
         encoded = self._encoded(document)
         is_reference = encoded.startswith(f'"{REFERENCE}') and not encoded.startswith(f'"{REFERENCE * 2}')
@@ -77,7 +76,7 @@ class ValueTable:
         return text if len(text) < SHARED_FROM else f'"{REFERENCE}{_base36(self._number(text))}"'
 
     def _number(self, text: str) -> int:
-        """Return the number of a value, which is new or was there before."""
+        """Return the number of a new or known value."""
         digest = blake2b(text.encode("ascii"), digest_size=16).digest()
         known = self._numbers.get(digest)
         if known is not None:
