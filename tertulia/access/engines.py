@@ -217,7 +217,7 @@ class ModelAccess:
         with _errors_explained(f"the model {name!r}"):
             return open_picture_finder(name, report=self.report, **self._permissions(name))
 
-    def _permissions(self, name: str) -> dict[str, bool]:
+    def _permissions(self, name: str) -> dict[str, Any]:
         may_download = name in self.named or name in self.trust.read().places
         return {"may_download": may_download, "with_code": name in self.with_code}
 

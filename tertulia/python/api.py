@@ -90,7 +90,7 @@ def run(
         KeyboardInterrupt: It was interrupted.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
     options |= {"order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
@@ -120,7 +120,7 @@ async def stream(
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Event]:
-    """Run a conversation and yield its events as they happen; to stop reading interrupts it.
+    """Run a conversation and yield its events as they happen. If you stop reading, it is interrupted.
 
     ::
 
@@ -131,7 +131,7 @@ async def stream(
     Args and Raises: As `run`.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    options = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
     options |= {"order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
