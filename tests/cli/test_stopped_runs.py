@@ -31,7 +31,7 @@ Command = tuple[str, ...]
 
 TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
 ROOT = Path(__file__).parents[2]
-LONG = (*ENDLESS[:-1], "24")
+LONG = (*ENDLESS[:-1], "32")
 ON_DEMAND = ("--set", "backups=on_demand")
 
 
@@ -73,7 +73,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]
     return [json.loads(document) | {"run": ""} for document in shown]
 
 
-SHOWN = ([], ["--turn", "6"], ["--turn", "24"])
+SHOWN = ([], ["--turn", "6"], ["--turn", "32"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -89,9 +89,9 @@ def test_a_run_that_is_stopped_or_killed_resumes_as_if_nothing_had_happened(
         assert "Traceback" not in err
         ended = json.loads(out)
         assert (ended["run"], ended["status"]) == (run, "interrupted")
-        assert 5 <= ended["turns"] < 24
+        assert 5 <= ended["turns"] < 32
         assert cli("show", run, "--json").json["status"] == "interrupted"
-    assert cli("resume", run, "--json").json == {"run": run, "status": "finished", "turns": 24}
+    assert cli("resume", run, "--json").json == {"run": run, "status": "finished", "turns": 32}
     assert [cli("show", run, *turn, "--json").json | {"run": ""} for turn in SHOWN] == undisturbed
 
 
@@ -104,7 +104,7 @@ def test_a_second_driver_is_refused_and_leaves_the_run_alone(cli: Cli, tmp_path:
     finally:
         process.send_signal(signal.SIGCONT)
     out, _ = process.communicate(timeout=30)
-    assert json.loads(out) == {"run": run, "status": "finished", "turns": 24}
+    assert json.loads(out) == {"run": run, "status": "finished", "turns": 32}
 
 
 def test_a_terminal_sees_each_step(tmp_path: Path) -> None:
@@ -356,8 +356,8 @@ def test_a_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         result = cli("run", "tidewell", *LONG, "--json")
     result.complains(1, "disk is full", "tertulia.db", "resume")
     ended = json.loads(result.out)
-    assert (ended["status"], ended["turns"] < 24) == ("failed", True)
-    assert cli("resume", "@last", "--json").json["turns"] == 24
+    assert (ended["status"], ended["turns"] < 32) == ("failed", True)
+    assert cli("resume", "@last", "--json").json["turns"] == 32
 
 
 def test_a_prompt_that_does_not_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ EXPERIMENT = Experiment(
     cases=("tidewell:0", "tidewell:1"),
     settings={"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5}},
     trials=1,
-    rounds=3,
+    rounds=5,
     cohort_size=1,
 )
 
