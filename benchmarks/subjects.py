@@ -195,7 +195,11 @@ def _whole_store(command: Command, before: tuple[Command, ...], unfinished: Comm
 
 
 def _experiments(length: int, seeded: Command) -> dict[str, tuple[Subject, ...]]:
-    made_by = ("cli.sweep", "cli.lab", "lab.running", "lab.setpoint", "lab.results")
+    made_by = (
+        "cli.commands.sweep",
+        "cli.commands.lab",
+        *(f"lab.experiments.{name}" for name in ("running", "setpoint", "results")),
+    )
     imports = (*REHEARSED, *(f"tertulia.{module}" for module in made_by))
     trials = ("--trials", "2", "--rounds", str(2 * length), *seeded)
     sweep = ("sweep", "tidewell:all", *_REHEARSE, "--lambda", "0.5", *trials)

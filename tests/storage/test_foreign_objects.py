@@ -124,7 +124,7 @@ LONG_QUERY = f"""
 import sys
 from tertulia.cli.main import main
 from tertulia.storage.store import SqlStore
-def runs(self, **_):
+def runs(self, *_):
     print("asking", flush=True)
     with self.file.transaction():
         self.file.write("UPDATE runs SET label = 'lost'")
