@@ -20,8 +20,8 @@ IN_FILE = ("meeting", "minds", "figures", "no run")
 
 WIDTHS = (360, 768, 1280, 2560)
 
-#: The theme in which axe is asked, by width.
-ASKED: dict[int, Literal["light", "dark"]] = {360: "dark", 1280: "light"}
+#: The themes in which axe is asked, by width.
+ASKED: dict[int, tuple[Literal["light", "dark"], ...]] = {360: ("light", "dark"), 1280: ("light", "dark")}
 
 _FOUND = """async () => {
     const shown = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`;
@@ -95,7 +95,7 @@ def visited(browser: Browser, places: dict[str, str]) -> Visited:
             resize(page, width)
             if wider := page.evaluate(_WIDER):
                 noted.wider.append(f"{name}, {width}: {wider}")
-            if (theme := ASKED.get(width)) and AXE.is_file():
+            for theme in ASKED.get(width, ()) if AXE.is_file() else ():
                 page.emulate_media(color_scheme=theme)
                 noted.violations.extend(f"{name}, {theme}, {width}: {line}" for line in page.evaluate(_FOUND))
         resize(page, 1280)
