@@ -8,36 +8,33 @@ from nbformat.v4 import new_code_cell, new_notebook
 from support.notebook_kernel import kernel_of_this_python
 
 PREPARE = """
-import os, signal, threading, time
+import os, signal
 import tertulia as tt
+from tertulia.storage.store import SqlStore
 
-settings = {"ending": "continuation", "ending_threshold": 1}
+save, settings = SqlStore.save_turn, {"ending": "continuation", "ending_threshold": 1}
 
-def stop_in_turn_3():
-    def wait():
-        while not os.path.exists("tertulia.db") or not [
-            run for run in tt.open_store("tertulia.db").runs(status="running") if len(run.turns) >= 3
-        ]:
-            time.sleep(0.02)
+def save_and_stop(store, run, record, *parts):
+    save(store, run, record, *parts)
+    if record.turn.turn == 3:
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=wait, daemon=True).start()
+SqlStore.save_turn = save_and_stop
 """
 RUN = """
-stop_in_turn_3()
-tt.run("tidewell", rounds=60, rehearse=True, settings=settings)
+tt.run("tidewell", rounds=20, rehearse=True, settings=settings)
 """
 STREAM = """
-stop_in_turn_3()
-async for event in tt.stream("tidewell", rounds=60, rehearse=True, settings=settings):
+async for event in tt.stream("tidewell", rounds=20, rehearse=True, settings=settings):
     pass
 """
 HOW_THEY_STAND = """
 stopped = tt.open_store("tertulia.db").runs()
 for run in stopped:
-    print(run.status, 3 <= len(run.turns) < 60)
+    print(run.status, 3 <= len(run.turns) < 20)
 """
 GO_ON = """
+SqlStore.save_turn = save
 first, second = (tt.resume(run, progress=False) for run in stopped)
 print(first.status, second.status, tt.diff(first, second).is_same, len(first.turns))
 """
@@ -56,4 +53,4 @@ def test_the_stop_button_interrupts_a_run_and_a_stream_that_go_on_identically(
     assert any("tertulia.resume(" in output.get("text", "") for output in run)
     assert [output["ename"] for output in stream if output["output_type"] == "error"] == ["CancelledError"]
     assert [output["text"] for output in how_they_stand] == ["interrupted True\ninterrupted True\n"]
-    assert [output["text"] for output in go_on] == ["finished finished True 60\n"]
+    assert [output["text"] for output in go_on] == ["finished finished True 20\n"]

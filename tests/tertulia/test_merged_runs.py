@@ -1,4 +1,4 @@
-"""Three shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs.
+"""Two shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs.
 
 A hundred shards of a hundred runs are `python -m benchmarks.merging`.
 """
@@ -21,7 +21,7 @@ from tertulia.python.launching import RunLauncher
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stores import Store, open_store
 
-SHARDS, RUNS = 3, 8
+SHARDS, RUNS = 2, 8
 
 #: How many steps of which turn an interrupted run had begun.
 INTERRUPTED = ((1, 4), (2, 3))
