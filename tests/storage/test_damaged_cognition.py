@@ -1,7 +1,6 @@
 """What goes on in agents, in a store that was altered, damaged or killed in mid-write: whole, or told to be damaged."""
 
 import itertools
-import random
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,10 @@ from support.group_stored import read_all, write_meeting
 from support.killed_writer import written_before_kill
 from support.long_meeting import AGENTS, PHASES
 from support.postgres_server import undone
-from support.stored import STEPS, a_call, a_case, a_run
+from support.stored import a_call, a_case, a_run
 
 from tertulia.state.cognition import Bid, Finding, Trace
-from tertulia.state.errors import StorageError, TertuliaError
+from tertulia.state.errors import StorageError
 from tertulia.storage.schema import TABLES
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import COLUMNS
@@ -89,29 +88,6 @@ def test_a_lost_lineage_is_told(store_with_runs: SqlStore, change: str) -> None:
     assert store_with_runs.run("f0rk").turns == 1
 
 
-def test_flipped_bytes_never_end_in_a_traceback(path: Path) -> None:
-    with SqlStore.open(path, create=True) as store:
-        write_meeting(store)
-    content = path.read_bytes()
-
-    def read_everything() -> list[object]:
-        with SqlStore.open(path) as store:
-            found = [store.steps("m33t", node, kind) for node, kind in {**STEPS, "time_analysis": Finding}.items()]
-            return [store.start("m33t"), store.run("m33t"), store.calls("m33t"), *found]
-
-    sound = read_everything()
-    drawn = random.Random(0)
-    noticed = 0
-    for _ in range(200):
-        at = drawn.randrange(len(content))
-        path.write_bytes(content[:at] + bytes([content[at] ^ (1 << drawn.randrange(8))]) + content[at + 1 :])
-        try:
-            noticed += read_everything() != sound
-        except TertuliaError as error:
-            noticed += str(path) in str(error) or "m33t" in str(error)
-    assert noticed > 30
-
-
 # --- kill -----------------------------------------------------------------------------------------------------------
 
 WRITER = """
@@ -122,25 +98,20 @@ from support.stored import a_case, a_run
 from tertulia.storage.store import SqlStore
 store = SqlStore.open(sys.argv[1], create=True)
 store.create_run(a_run(), a_case())
-for round in count(store.run("k3f9").turns + 1):
+for round in count(1):
     write_group_round(store, "k3f9", round)
     print(round, flush=True)
 """
 
 
 def test_what_was_thought_before_a_kill_is_whole(path: Path) -> None:
-    reached = 0
-    for lines in (2, 5):
-        reported = written_before_kill(WRITER, path, lines)
-        assert reported[0] > reached
-        reached = reported[-1]
-        with SqlStore.open(path) as store:
-            for node in PHASES:
-                for _, batch in itertools.groupby(
-                    (call for call in store.calls("k3f9") if call.node == node), key=lambda call: call.round
-                ):
-                    assert [call.agent for call in batch] == list(AGENTS)
-            assert len(store.calls("k3f9")) >= 15 * reached
-            assert len(store.steps("k3f9", "bid", Bid)) >= 5 * reached
-            for call in store.calls("k3f9", reached):
-                assert len(store.prompt(call.prompt).units) == 40
+    reached = written_before_kill(WRITER, path, 3)[-1]
+    with SqlStore.open(path) as store:
+        for node in PHASES:
+            calls = (call for call in store.calls("k3f9") if call.node == node)
+            for _, batch in itertools.groupby(calls, key=lambda call: call.round):
+                assert [call.agent for call in batch] == list(AGENTS)
+        assert len(store.calls("k3f9")) >= 15 * reached
+        assert len(store.steps("k3f9", "bid", Bid)) >= 5 * reached
+        for call in store.calls("k3f9", reached):
+            assert len(store.prompt(call.prompt).units) == 40

@@ -20,7 +20,7 @@ from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore
 
 #: Bits that are flipped, one after the other; `make nightly` damages stores by the thousand.
-FLIPS = 60 if settings.default.max_examples < 2000 else 5000
+FLIPS = 30 if settings.default.max_examples < 2000 else 5000
 PAGE = 4096
 
 

@@ -3,10 +3,8 @@
 import json
 import re
 import shlex
-import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils_cli
 from support.commands import Cli
 from support.group_stored import write_meeting
+from support.merged import copied, execute
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.stored_exchange import a_population, an_album_run, write_exchange
 
@@ -44,15 +43,8 @@ CHECKS = {
     "moment": lambda value: datetime.fromisoformat(value).tzinfo is not None,
     "json": lambda value: value[0] in "[{",
 }
-DTYPES = {
-    "text": "str",
-    "flag": "boolean",
-    "count": "Int64",
-    "number": "float64",
-    "integer": "object",
-    "json": "object",
-}
-DTYPES["moment"] = "datetime64[us, UTC]"
+DTYPES = {"text": "str", "flag": "boolean", "count": "Int64", "number": "float64", "integer": "object"}
+DTYPES |= {"json": "object", "moment": "datetime64[us, UTC]"}
 
 
 def documented(view: str) -> dict[str, str]:
@@ -61,10 +53,10 @@ def documented(view: str) -> dict[str, str]:
     return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, flags=re.MULTILINE))
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a dialogue, a fork of it, a meeting, and an exchange of an album chat."""
-    path = tmp_path / "tertulia.db"
+    path = tmp_path_factory.mktemp("made") / "tertulia.db"
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(seed=2**70), a_case())
         write_turns(store, "k3f9", 1, 4)
@@ -76,49 +68,45 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def altered(path: Path, statement: str) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        assert connection.execute(statement).rowcount == 1
+@pytest.fixture
+def path(made: Path, tmp_path: Path) -> Path:
+    return copied(made, tmp_path / made.name)
 
 
 @pytest.mark.parametrize("view", READERS)
-def test_every_column_of_a_view_is_documented_with_what_it_holds(path: Path, view: str) -> None:
-    with SqlStore.open(path) as store:
+def test_every_column_of_a_view_is_documented_with_what_it_holds(made: Path, view: str) -> None:
+    with SqlStore.open(made) as store:
         rows = store.file.rows(f"SELECT * FROM {view}")
     assert rows
     assert list(documented(view)) == list(rows[0])
     for name, kind in documented(view).items():
         values = [row[name] for row in rows if row[name] is not None]
         assert all(CHECKS[kind](value) for value in values), name
-
-
-@pytest.mark.parametrize("view", READERS)
-def test_a_frame_has_the_documented_types_whether_it_is_empty_or_not(path: Path, view: str) -> None:
     for chosen in (None, []):
-        frame = READERS[view](path, chosen)
+        frame = READERS[view](made, chosen)
         assert frame.empty == (chosen == [])
         assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
             name: DTYPES[kind] for name, kind in documented(view).items()
         }
 
 
-def test_values_come_as_python_and_pandas_have_them(path: Path) -> None:
-    runs = frames.runs(path).set_index("run")
+def test_values_come_as_python_and_pandas_have_them(made: Path) -> None:
+    runs = frames.runs(made).set_index("run")
     assert list(runs.index) == ["k3f9", "f0rk", "m33t", "aaaa"]
     assert runs.loc["k3f9", "seed"] == 2**70
     assert runs.loc["k3f9", "created"] == pandas.Timestamp(NOW)
     assert runs.loc["f0rk", "parameters"] == {"removal_factor": 1, "seed": 3}
     assert runs["parent_turn"].isna().tolist() == [True, False, True, True]
-    minds = frames.agent_rounds(path)
+    minds = frames.agent_rounds(made)
     assert minds["mechanisms"].map(type).eq(list).all()
     assert minds["latency_s"].isna().any()
-    assert frames.calls(path)["results"].tolist() == [[]] * len(frames.calls(path))
+    assert frames.calls(made)["results"].tolist() == [[]] * len(frames.calls(made))
 
 
-def test_a_fork_has_the_turns_of_its_parent_before_its_own(path: Path) -> None:
-    assert frames.turns(path, "f0rk")["turn"].tolist() == [1, 2, 3]
-    assert frames.units(path, "f0rk")["turn"].drop_duplicates().tolist() == [1, 2, 3]
-    both = frames.turns(path, ["f0rk", "k3f", "k3f9"])
+def test_a_fork_has_the_turns_of_its_parent_before_its_own(made: Path) -> None:
+    assert frames.turns(made, "f0rk")["turn"].tolist() == [1, 2, 3]
+    assert frames.units(made, "f0rk")["turn"].drop_duplicates().tolist() == [1, 2, 3]
+    both = frames.turns(made, ["f0rk", "k3f", "k3f9"])
     assert both.groupby("run").size().to_dict() == {"f0rk": 3, "k3f9": 4}
 
 
@@ -156,7 +144,7 @@ def test_parameters_have_columns_of_their_own_on_demand(path: Path) -> None:
 )
 def test_what_was_altered_is_refused(path: Path, statement: str, reader: Callable[..., pandas.DataFrame]) -> None:
     reader(path)
-    altered(path, statement)
+    execute(path, (statement, ()))
     with pytest.raises(StorageError, match=r"tertulia\.db is damaged or was altered"):
         reader(path)
 
@@ -165,10 +153,9 @@ def test_a_store_and_runs_that_are_not_there_are_told(path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"^there is no store .*elsewhere\.db; "):
         frames.turns(path.with_name("elsewhere.db"))
     assert not path.with_name("elsewhere.db").exists()
-    with pytest.raises(NotFoundError, match="no run 'zzzz'"):
-        frames.turns(path, "zzzz")
-    with pytest.raises(NotFoundError, match="no run 'zzzz'"):
-        frames.turns(path, ["k3f9", "zzzz"])
+    for runs in ("zzzz", ["k3f9", "zzzz"]):
+        with pytest.raises(NotFoundError, match="no run 'zzzz'"):
+            frames.turns(path, runs)
     path.write_text("not a store " * 100)
     with pytest.raises(StorageError, match="is not a Tertulia store"):
         frames.turns(path)

@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("merged")
 
 
-@settings(max_examples=30)
+@settings(max_examples=8 if settings.default.max_examples < 2000 else 30)
 @given(order=st.lists(st.integers(0, len(COPIES) - 1), min_size=2, max_size=5))
 def test_the_longest_copy_is_there_whatever_the_order(copies: list[Path], folder: Path, order: Sequence[int]) -> None:
     into, expected = folder / "into.db", folder / f"{max(order)}.db"

@@ -38,7 +38,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
     open_store(paths["hers"]).run(fork.id).fork(at=2, seed=9)
     rehearse("meeting", "mothers_house", 3)
-    rehearse("album", "villagers", 1)
+    rehearse("album", "villagers", 1, settings={"agents": 4})
     with SqlStore.open(paths["town"], create=True) as store:
         access = ModelAccess()
         plan = plan_simulation("tidewell", {}, days=1, encounters_per_day=2, model="rehearsal")
@@ -78,10 +78,9 @@ def test_the_order_of_sources_does_not_matter(stores: dict[str, Path], tmp_path:
     sources = [stores[name] for name in ("mine", "hers", "town", "meeting")]
     first = tmp_path / "first.db"
     merged(first, *sources)
-    for number, order in enumerate((sources[::-1], sources[1:] + sources[:1])):
-        found = tmp_path / f"{number}.db"
-        merged(found, *order, order[0])
-        assert_same(first, found)
+    second = tmp_path / "second.db"
+    merged(second, *sources[::-1], sources[-1])
+    assert_same(first, second)
 
 
 def test_runs_are_listed_by_when_they_were_created(tmp_path: Path, into: Path) -> None:

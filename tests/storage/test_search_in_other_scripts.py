@@ -15,6 +15,32 @@ WATER, TO_LEAD = "ดื่มน้ำเย็น", "เขานำทาง"
 ENGLISH = "Isabella walks in the park."
 TEXTS = [PARK, COMPANY, COFFEE, WATER, TO_LEAD, ENGLISH]
 
+#: What is found by each query.
+FOUND = {
+    "公园": [PARK],
+    "园": [PARK, COMPANY],
+    "公园 散步": [PARK],
+    "公园 咖啡馆": [],
+    '"去公园"': [PARK],
+    "散步好吗": [],
+    '"散步，好吗"': [PARK],
+    "公司": [COMPANY],
+    "isabella": [COFFEE, ENGLISH],
+    "Isabella 咖啡馆": [COFFEE],
+    "Isabell": [],
+    "Isabell*": [COFFEE, ENGLISH],
+    "Hobbs": [COFFEE],
+    "コーヒー": [COFFEE],
+    "コー*": [COFFEE],
+    "コー": [],
+    "น้ำ": [WATER],
+    "นำ": [TO_LEAD],
+    "park": [ENGLISH],
+    "pa*": [ENGLISH],
+    "。": [],
+    "公园*": [PARK],
+}
+
 
 def say(store: SqlStore, *texts: str) -> None:
     with store.file.transaction():
@@ -28,36 +54,12 @@ def spoken(store_with_runs: SqlStore) -> SqlStore:
     return store_with_runs
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("公园", [PARK]),
-        ("园", [PARK, COMPANY]),
-        ("公园 散步", [PARK]),
-        ("公园 咖啡馆", []),
-        ('"去公园"', [PARK]),
-        ("散步好吗", []),
-        ('"散步，好吗"', [PARK]),
-        ("公司", [COMPANY]),
-        ("isabella", [COFFEE, ENGLISH]),
-        ("Isabella 咖啡馆", [COFFEE]),
-        ("Isabell", []),
-        ("Isabell*", [COFFEE, ENGLISH]),
-        ("Hobbs", [COFFEE]),
-        ("コーヒー", [COFFEE]),
-        ("コー*", [COFFEE]),
-        ("コー", []),
-        ("น้ำ", [WATER]),
-        ("นำ", [TO_LEAD]),
-        ("park", [ENGLISH]),
-        ("pa*", [ENGLISH]),
-        ("。", []),
-        ("公园*", [PARK]),
-    ],
-)
-def test_what_is_found(spoken: SqlStore, query: str, expected: list[str]) -> None:
-    assert [found.text for found in search(spoken.file, query, "k3f9", ("utterance",))] == expected
-    assert [found.text for found in search(spoken.file, query, None, ("utterance",))] == expected
+def test_what_is_found(spoken: SqlStore) -> None:
+    for run in ("k3f9", None):
+        found = {
+            query: [passage.text for passage in search(spoken.file, query, run, ("utterance",))] for query in FOUND
+        }
+        assert found == FOUND
 
 
 def test_what_somebody_remembers_is_found(spoken: SqlStore) -> None:
@@ -72,7 +74,7 @@ def test_what_somebody_remembers_is_found(spoken: SqlStore) -> None:
 
 
 def test_many_passages_are_looked_through_quickly(store_with_runs: SqlStore) -> None:
-    say(store_with_runs, *[f"第{number}天，我们在湖边谈论天气和晚饭。" for number in range(20_000)], PARK)
+    say(store_with_runs, *[f"第{number}天，我们在湖边谈论天气和晚饭。" for number in range(4_000)], PARK)
     begin = time.process_time()
     assert [found.text for found in search(store_with_runs.file, "公园", "k3f9")] == [PARK]
-    assert time.process_time() - begin < 5
+    assert time.process_time() - begin < 1

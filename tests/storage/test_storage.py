@@ -44,6 +44,9 @@ def store_with_run(store: SqlStore) -> SqlStore:
 
 # --- round trips ----------------------------------------------------------------------------------------------------
 
+#: Every example is an empty store; `make fuzz` tries more of them.
+few = settings(max_examples=20 if settings.default.max_examples < 2000 else 2000, deadline=None)
+
 texts = (
     st.text(max_size=40)
     | st.text(st.characters(), max_size=5)
@@ -126,20 +129,22 @@ runs = st.builds(
 ).map(lambda run: run if run.parent is None else run.model_copy(update={"turns": run.parent[1] - 1}))  # fmt: skip
 
 
+@few
 @given(text=texts)
 def test_texts_come_back(new_store: NewStore, text: str) -> None:
     with new_store() as store:
         assert store.text(store.save_text(text)) == text
 
 
+@few
 @given(prompt=prompts)
 def test_prompts_come_back(new_store: NewStore, prompt: Prompt) -> None:
     with new_store() as store:
         assert store.prompt(store.save_prompt(prompt)) == prompt
 
 
+@settings(few, suppress_health_check=[HealthCheck.too_slow])
 @given(run=runs, start=cases | meetings)
-@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_runs_and_what_they_start_from_come_back(new_store: NewStore, run: RunRecord, start: Start) -> None:
     with new_store() as store:
         store.create_run(run, start)
@@ -150,6 +155,7 @@ def test_runs_and_what_they_start_from_come_back(new_store: NewStore, run: RunRe
         assert store.runs()[0].created.utcoffset() == run.created.utcoffset()
 
 
+@few
 @given(drawn=st.lists(candidates, max_size=3, unique_by=lambda candidate: candidate.attempt))
 def test_candidates_come_back_by_attempt(new_store: NewStore, drawn: list[Candidate]) -> None:
     with new_store() as store:
@@ -160,6 +166,7 @@ def test_candidates_come_back_by_attempt(new_store: NewStore, drawn: list[Candid
         assert store.candidates("k3f9", 2) == []
 
 
+@few
 @given(record=turn_records)
 def test_turn_records_come_back(new_store: NewStore, record: TurnRecord) -> None:
     with new_store() as store:
@@ -211,16 +218,9 @@ def test_a_text_is_stored_once_wherever_it_stands(store: SqlStore) -> None:
 
 def test_prompts_that_differ_in_any_field_have_different_hashes(store: Store) -> None:
     unit = Unit(id="m1", block="memory", kind="item", text="x")
-    changes = [
-        {},
-        {"id": "m2"},
-        {"block": "b"},
-        {"kind": "text"},
-        {"text": "y"},
-        {"removable": True},
-        {"speaker": "Bo"},
-    ]
-    made = [Prompt(units=(unit.model_copy(update=change),), speaker="Ana", layout="l") for change in changes]
+    changes = {"id": "m2", "block": "b", "kind": "text", "text": "y", "removable": True, "speaker": "Bo"}
+    units = [unit, *(unit.model_copy(update={name: value}) for name, value in changes.items())]
+    made = [Prompt(units=(unit,), speaker="Ana", layout="l") for unit in units]
     made += [Prompt(units=(unit,), speaker="Bo", layout="l"), Prompt(units=(unit,), speaker="Ana", layout="k")]
     assert len({store.save_prompt(prompt) for prompt in made}) == len(made)
     assert [store.prompt(store.save_prompt(prompt)) for prompt in made] == made

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.group_stored import ROUNDS, a_group_run, a_meeting, write_meeting
 from support.long_meeting import write_group_round
 from support.postgres_server import NewStore
 from support.stored import a_call, a_case, a_prompt, a_reply, a_run
-from test_storage import counts, names, replies, texts
+from test_storage import counts, few, names, replies, texts
 
 from tertulia.state.cognition import (
     Assessment,
@@ -90,8 +90,6 @@ calls = st.builds(
 )  # fmt: skip
 visits = st.builds(Visit, node=names, agent=st.just("") | names, before=json_data, update=st.none() | json_data)
 traces = st.builds(Trace, visits=st.lists(visits, max_size=3).map(tuple), after=json_data)
-
-few = settings(max_examples=20, deadline=None)
 
 
 @few

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,34 +43,34 @@ def test_storage_is_linear_in_turns(path: Path) -> None:
     sizes = []
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
-        for turn in range(1, 151):
+        for turn in range(1, 61):
             write_turn(store, "k3f9", turn)
-            if turn % 50 == 0:
+            if turn % 20 == 0:
                 store.file.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 sizes.append(path.stat().st_size)
     second, third = sizes[1] - sizes[0], sizes[2] - sizes[1]
     assert third < 1.1 * second
-    assert third / 50 < 8 * 1024
+    assert third / 20 < 8 * 1024
 
 
-def test_a_newer_store_is_refused_and_not_touched(path: Path) -> None:
-    SqlStore.open(path, create=True).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 41")
-    connection.close()
+@pytest.mark.parametrize(
+    ("is_store", "statement", "reported"),
+    [
+        (True, "PRAGMA user_version = 41", r"tertulia.db was written by a newer Tertulia \(schema version 41.*upgrade"),
+        (False, "CREATE TABLE birds (name)", "SQLite file of something else"),
+    ],
+)
+def test_a_database_of_another_program_is_refused_and_not_touched(
+    path: Path, is_store: bool, statement: str, reported: str
+) -> None:
+    if is_store:
+        SqlStore.open(path, create=True).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement)
     before = path.read_bytes()
-    with pytest.raises(StorageError, match=r"tertulia.db was written by a newer Tertulia \(schema version 41.*upgrade"):
-        SqlStore.open(path)
-    assert path.read_bytes() == before
-
-
-def test_another_programs_database_is_refused_and_not_touched(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE birds (name)")
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(StorageError, match="SQLite file of something else"):
-        SqlStore.open(path, create=True)
+    for create in (False, True):
+        with pytest.raises(StorageError, match=reported):
+            SqlStore.open(path, create=create)
     assert path.read_bytes() == before
 
 
@@ -83,33 +84,15 @@ def test_what_is_no_store_is_told(path: Path, content: bytes, reported: str) -> 
         SqlStore.open(path)
 
 
-def test_a_folder_or_a_missing_folder_is_told(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "missing" / "tertulia.db"):
-        with pytest.raises(StorageError, match="can't be opened"):
-            SqlStore.open(place, create=True)
-
-
-def filled(path: Path, turns: int = 5) -> bytes:
+def test_a_changed_text_is_told(path: Path) -> None:
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())
-        write_turns(store, "k3f9", 1, turns)
-    return path.read_bytes()
-
-
-def read_everything(path: Path) -> list[object]:
-    with SqlStore.open(path) as store:
-        records = [store.turn_record("k3f9", turn) for turn in range(1, store.run("k3f9").turns + 1)]
-        prompts = [store.prompt(record.prompt) for record in records if record.prompt]
-        spoken = [store.candidates("k3f9", turn.turn) for turn in store.turns("k3f9")]
-        return [store.runs(), store.start("k3f9"), records, prompts, spoken]
-
-
-def test_a_changed_text_is_told(path: Path) -> None:
-    content = filled(path)
+        write_turn(store, "k3f9", 1)
+    content = path.read_bytes()
     assert b"heron number 7." in content
     path.write_bytes(content.replace(b"heron number 7.", b"heron number 8."))
-    with pytest.raises(StorageError, match=r"damaged .*does not match its hash"):
-        read_everything(path)
+    with SqlStore.open(path) as store, pytest.raises(StorageError, match=r"damaged .*does not match its hash"):
+        store.prompt(store.turn_record("k3f9", 1).prompt)
 
 
 def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
@@ -146,22 +129,11 @@ def test_a_bug_keeps_its_traceback() -> None:
         store.file.write("INSERT INTO contents (hash) VALUES ('x')")
 
 
-@pytest.mark.parametrize("change", ["DROP TABLE candidates", "ALTER TABLE turns RENAME COLUMN speaker TO orator"])
-def test_changed_tables_are_told(path: Path, change: str) -> None:
-    filled(path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("DROP VIEW each_turn")  # SQLite would rename the column in it too
-        connection.execute(change)
-    connection.close()
-    with pytest.raises(StorageError, match=r"damaged or was altered .*(candidates|turns) is not as it was made"):
-        SqlStore.open(path)
-
-
 def test_many_processes_may_make_the_store_at_once(path: Path) -> None:
     opened = "SqlStore.open(sys.argv[1], create=True)"
     code = f"import sys; from tertulia.storage.store import SqlStore; {opened}.save_text('x')"
-    processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(3)]
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    processes = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(2)]
+    assert [process.wait(60) for process in processes] == [0, 0]
 
 
 WRITER = """
