@@ -5,7 +5,6 @@ days of a town with what a model answered about a conversation of it, and a dial
 the middle. Checkpoints of what was finished were dropped from it, as `gc` drops them.
 """
 
-import json
 import lzma
 import signal
 import sqlite3
@@ -41,18 +40,6 @@ def path(tmp_path: Path) -> Path:
 # --- what it holds goes on --------------------------------------------------------------------------------------------
 
 
-def test_a_turn_that_was_killed_before_its_trace_merges_with_itself_gone_on(
-    cli: Cli, path: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "older.db").write_bytes(OLDER)
-    assert cli("resume", "a2ds", "--store", str(path)).code == 0
-    for order in (("older.db", str(path)), (str(path), "older.db")):
-        into = f"{len(order[0])}.db"
-        merged = [cli("merge", source, "--into", into, "--json").out for source in order]
-        assert "a2ds" not in "".join(str(json.loads(out)["sources"][0]["refused"]) for out in merged)
-        assert cli("show", "a2ds", "--store", into).out == cli("show", "a2ds", "--store", str(path)).out
-
-
 def test_all_of_it_is_read(path: Path) -> None:
     with SqlStore.open(path) as store:
         runs = store.runs()
@@ -73,14 +60,17 @@ def test_all_of_it_is_read(path: Path) -> None:
         assert sum(map(len, streams)) == 804
 
 
-def test_a_fork_of_it_differs_as_it_did(path: Path, cli: Cli) -> None:
-    document = cli("diff", "cbmy", "4yaq", "--json").json
-    assert document["first_divergence"] is not None
-    assert cli("diff", "cbmy", "cbmy", "--exit-code").code == 0
+def test_a_fork_of_it_differs_as_it_did_and_another_is_identical(path: Path, cli: Cli) -> None:
+    assert cli("diff", "cbmy", "4yaq", "--json").json["first_divergence"] is not None
     assert cli("diff", "cbmy", "4yaq", "--exit-code").code == 4
+    fork = cli("fork", "cbmy", "--at", "3", "--json").json["run"]
+    assert cli("diff", "cbmy", fork, "--exit-code").code == 0
 
 
-def test_what_was_killed_goes_on_to_what_is_run_now(path: Path, cli: Cli) -> None:
+def test_what_was_killed_goes_on_to_what_is_run_now_and_merges_with_itself(
+    path: Path, cli: Cli, tmp_path: Path
+) -> None:
+    """Its last turn was killed before its trace."""
     run, settings = "a2ds", ("--rounds", "8", "--seed", "9", "--lambda", "0.7", "--set", "memory_order=time")
     assert cli("resume", run, "--json").json["status"] == "finished"
     anew = cli("run", "tidewell", "--rehearse", *settings, "--json").json["run"]
@@ -93,6 +83,12 @@ def test_what_was_killed_goes_on_to_what_is_run_now(path: Path, cli: Cli) -> Non
         assert turn["only_in"] is None
         for difference in turn["differences"]:
             assert difference["a"] == pytest.approx(difference["b"], rel=1e-12)
+    (tmp_path / "older.db").write_bytes(OLDER)
+    for order in (("older.db", path.name), (path.name, "older.db")):
+        into = f"from_{order[0]}"
+        merged = [cli("merge", source, "--into", into, "--json").json for source in order]
+        assert not any(run in document["sources"][0]["refused"] for document in merged)
+        assert cli("show", run, "--store", into).out == cli("show", run).out
 
 
 def test_a_meeting_that_was_killed_goes_on_as_it_began(path: Path, cli: Cli) -> None:
@@ -104,11 +100,6 @@ def test_a_meeting_that_was_killed_goes_on_as_it_began(path: Path, cli: Cli) -> 
     assert shown["parameters"]["perception_threshold"] == 0.25
     bids = [agent for agent in cli("show", "wtdr", "--turn", "8", "--json").json["cognition"] if agent["need"]]
     assert bids == [], "the need to speak does not grow in it"
-
-
-def test_a_run_of_it_forks_identically(path: Path, cli: Cli) -> None:
-    fork = cli("fork", "cbmy", "--at", "3", "--json").json["run"]
-    assert cli("diff", "cbmy", fork, "--exit-code").code == 0
 
 
 def test_its_town_goes_on(path: Path, cli: Cli) -> None:
@@ -233,12 +224,11 @@ SqlStore.open(sys.argv[1])
 
 def test_killed_in_the_middle_it_is_as_it_was(path: Path) -> None:
     """Killed at any moment: tests/cli/test_kills.py, and 40 times in `make nightly`."""
-    for converted in (0, 3):
-        process = subprocess.run([sys.executable, "-c", KILLED, str(path), str(converted)], check=False)
-        assert process.returncode == -signal.SIGKILL
-        with closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("PRAGMA user_version").fetchone() == (5,)
-            assert connection.execute("SELECT count(*), count(voices) FROM runs").fetchone() == (len(RUNS), len(RUNS))
+    process = subprocess.run([sys.executable, "-c", KILLED, str(path), "3"], check=False)
+    assert process.returncode == -signal.SIGKILL
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
+        assert connection.execute("SELECT count(*), count(voices) FROM runs").fetchone() == (len(RUNS), len(RUNS))
     with SqlStore.open(path) as store:
         assert [run.run for run in store.runs()] == RUNS
 
@@ -247,27 +237,22 @@ def test_an_interrupt_within_a_migration_is_one_and_no_damage(path: Path, monkey
     def interrupted(_: object) -> bytes:
         raise KeyboardInterrupt
 
+    def interrupt_as_sqlite_calls(frame: FrameType, event: str, _: object) -> None:
+        if frame.f_code.co_name == "called":
+            raise KeyboardInterrupt
+
     with monkeypatch.context() as patched:
         patched.setattr("tertulia.storage.sqlite.migrations.checksum", interrupted)
         with pytest.raises(KeyboardInterrupt):
             SqlStore.open(path)
-    with SqlStore.open(path) as store:
-        assert store.runs()
-
-
-def test_an_interrupt_as_sqlite_calls_a_function_is_one_and_no_damage(path: Path) -> None:
-    def interrupt(frame: FrameType, event: str, _: object) -> None:
-        if frame.f_code.co_name == "called":
-            raise KeyboardInterrupt
-
-    sys.setprofile(interrupt)
+    sys.setprofile(interrupt_as_sqlite_calls)
     try:
         with pytest.raises(KeyboardInterrupt):
             SqlStore.open(path)
     finally:
         sys.setprofile(None)
     with SqlStore.open(path) as store:
-        assert store.runs()
+        assert [run.run for run in store.runs()] == RUNS
 
 
 def test_a_store_of_this_version_is_read_without_sqlite_utils(path: Path) -> None:
