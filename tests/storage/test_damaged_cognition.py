@@ -23,14 +23,9 @@ from tertulia.storage.tables import COLUMNS
     "change",
     [
         "UPDATE steps SET record = '{'",
-        "UPDATE steps SET record = '{\"lines\": 3}'",
         "UPDATE calls SET tokens = 'é'",
-        "UPDATE calls SET tokens = substr(tokens, 5)",
-        "UPDATE calls SET replies = '[]'",
         "UPDATE calls SET replies = '7'",
         "UPDATE calls SET replies = replace(replies, 'text', 'tfxt')",
-        "UPDATE calls SET replies = replace(replies, '{\\\"thought', '[\\\"thought')",
-        "UPDATE calls SET model = model || ' '",
     ],
 )
 def test_damage_is_told(store_with_runs: SqlStore, change: str) -> None:

@@ -218,13 +218,6 @@ def check_search(store: SqlStore, run: str, seen: Seen) -> None:
 # --- a family ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_fork_has_the_past_of_its_ancestors_and_nothing_behind_it(store: SqlStore) -> None:
-    a_family(store)
-    for run, by in {"a": "aaaaaa", "b": "aaabbbb", "c": "aaabbccc", "d": "add"}.items():
-        seen = dict(enumerate(by, start=1))
-        check(store, run, Seen(seen, seen, {0: "a"} | seen))
-
-
 def test_who_is_prepared_anew_is_no_longer_as_in_the_parent(store: SqlStore) -> None:
     a_family(store)
     begin(store, "e", ("c", 8))
@@ -282,6 +275,7 @@ def trees(draw: st.DrawFn) -> list[tuple[int | None, int, bool, int]]:
 
 @given(tree=trees())
 @example([(None, 1, False, 6), (0, 1, False, 0), (0, 1, False, 2), (2, 2, False, 1)])  # nothing is shared at turn 1
+@example([(None, 1, False, 6), (0, 4, False, 7), (1, 6, False, 8), (1, 2, False, 3)])  # as `a_family`
 @example([(None, 1, False, 6), (0, 1, True, 0), (0, 1, True, 3), (0, 4, True, 3), (0, 4, True, 6), (4, 6, True, 5)])
 @settings(deadline=None, max_examples=4 if settings.default.max_examples < 2000 else 100)
 def test_any_tree_of_forks_reads_as_it_was_told(

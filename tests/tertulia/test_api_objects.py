@@ -1,6 +1,7 @@
 """Nodes and mechanisms handed over as Python objects: taken, refused, asked for again, replaced in a fork."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -17,6 +18,12 @@ def longest(units: Any) -> list[int]:
 @tt.scorer(name="nearest", description="nearest to the last line")
 async def by_name(units: Any, context: Any) -> dict[str, float]:
     return {unit.id: float(context.seed) for unit in units}
+
+
+@tt.scorer(name="longest")
+def shortest(units: Any) -> list[float]:
+    """Score the shortest units highest."""
+    return [1 / (1 + len(unit.text)) for unit in units]
 
 
 @tt.mechanism("look for a question that nobody has answered yet")
@@ -48,25 +55,19 @@ def test_nodes_and_mechanisms_are_handed_over_as_objects() -> None:
     assert any("open_question" in agent.need.mechanisms for agent in run.turn(1).agents if agent.need)
 
 
-def test_a_scorer_may_be_async_take_the_context_and_score_by_id() -> None:
-    run = tt.run("tidewell", rounds=1, rehearse=True, seed=3, nodes={"score": by_name, "decide_ending": never})
-    assert {unit.score for unit in run.turn(1).units} == {3.0}
-    assert run.turn(1).details.record.scored_by == "nearest"
-
-
-def test_a_run_with_handed_over_nodes_asks_for_them_again() -> None:
+def test_a_fork_takes_a_scorer_that_is_handed_over_again_as_it_is_now_or_another_in_its_place() -> None:
     run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": longest})
     with pytest.raises(tt.ExtensionError, match=r"'longest'.*hand"):
         run.fork(at=2)
     assert tt.diff(run, run.fork(at=2, nodes={"score": longest})).is_same
-
-    @tt.scorer(name="longest")
-    def shortest(units: Any) -> list[float]:
-        """Score the shortest units highest."""
-        return [1 / len(unit.text) for unit in units]
-
-    with pytest.raises(tt.ExtensionError, match="differs"):
+    with pytest.raises(tt.ExtensionError, match=r"differs from what was recorded.*accept_changed=True"):
         run.fork(at=2, nodes={"score": shortest})
+    fork = run.fork(at=2, nodes={"score": shortest}, accept_changed=True)
+    assert "1 / (1 + len(unit.text))" in (fork.record.extensions[0].code or "")
+    other = run.fork(at=2, nodes={"score": "length"})
+    assert (list(other.record.extensions), other.parameters.nodes) == ([], {"score": "length"})
+    with pytest.raises(tt.ExtensionError, match="'longest' was handed over in Python"):
+        run.fork(at=2, removal_factor=0.9)
 
 
 def test_a_node_whose_source_can_not_be_read_is_refused() -> None:
@@ -87,23 +88,6 @@ def test_a_scorer_that_miscounts_fails_the_run_with_words() -> None:
     assert tt.open_store("tertulia.db").run().status == "failed"
 
 
-def test_a_fork_takes_a_scorer_as_it_is_now_or_another_in_its_place() -> None:
-    run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"score": longest})
-
-    @tt.scorer(name="longest")
-    def shortest(units: Any) -> list[float]:
-        return [1 / (1 + len(unit.text)) for unit in units]
-
-    with pytest.raises(tt.ExtensionError, match=r"differs from what was recorded.*accept_changed=True"):
-        run.fork(at=2, nodes={"score": shortest})
-    fork = run.fork(at=2, nodes={"score": shortest}, accept_changed=True)
-    assert "1 / (1 + len(unit.text))" in (fork.record.extensions[0].code or "")
-    other = run.fork(at=2, nodes={"score": "length"})
-    assert (list(other.record.extensions), other.parameters.nodes) == ([], {"score": "length"})
-    with pytest.raises(tt.ExtensionError, match="'longest' was handed over in Python"):
-        run.fork(at=2, removal_factor=0.9)
-
-
 def test_the_way_on_names_what_was_handed_over() -> None:
     @tt.scorer
     def failing(units: Any) -> list[float]:
@@ -122,20 +106,36 @@ class Twice:
         return [2] * len(units)
 
 
-def test_what_is_no_plain_function_is_refused_or_named() -> None:
-    with pytest.raises(tt.ExtensionError, match="has no name as a function has; give one with name="):
-        tt.scorer(Twice())
+def test_what_is_no_plain_function_is_named() -> None:
     assert tt.scorer(name="twice")(Twice()).description == "Score every unit with two"
-    with pytest.raises(tt.ExtensionError, match=r"^3: a function is expected"):
-        tt.scorer(cast(Any, 3))
-    with pytest.raises(tt.ExtensionError, match=r"node 'f': a scorer takes the units.*not \(\)"):
-        tt.scorer(name="f")(lambda: [])
-    with pytest.raises(tt.ExtensionError, match=r"node 'f': its function takes the state and the runtime, not \(x\)"):
-        tt.node("decide_ending", name="f")(lambda x: {})
-    with pytest.raises(tt.ExtensionError, match=r"reads is a list of state keys: reads=\['turn'\]"):
-        tt.node("decide_ending", name="f", reads="turn")(lambda state, runtime: {})
-    with pytest.raises(tt.ExtensionError, match=r"mechanism 'f': its function takes the view, not \(\)"):
-        tt.mechanism("it", name="f")(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("decorate", "words"),
+    [
+        (lambda: tt.scorer(Twice()), "has no name as a function has; give one with name="),
+        (lambda: tt.scorer(cast(Any, 3)), r"^3: a function is expected"),
+        (lambda: tt.scorer(name="f")(lambda: []), r"node 'f': a scorer takes the units.*not \(\)"),
+        (
+            lambda: tt.node("decide_ending", name="f")(lambda x: {}),
+            r"node 'f': its function takes the state and the runtime, not \(x\)",
+        ),
+        (
+            lambda: tt.node("decide_ending", name="f", reads="turn")(lambda state, runtime: {}),
+            r"reads is a list of state keys: reads=\['turn'\]",
+        ),
+        (
+            lambda: tt.mechanism("it", name="f")(lambda: None),
+            r"mechanism 'f': its function takes the view, not \(\)",
+        ),
+        (lambda: tt.node(cast(Any, never.run)), r"place is named by a text: @tertulia\.node\('decide_ending'\)"),
+        (lambda: tt.mechanism(cast(Any, never.run)), r"description is a text: @tertulia\.mechanism\('what for'\)"),
+        (lambda: tt.node("decide_ending", reads=cast(Any, 3)), "reads is a list"),
+    ],
+)
+def test_a_decorator_says_what_it_can_not_take(decorate: Callable[[], object], words: str) -> None:
+    with pytest.raises(tt.ExtensionError, match=words):
+        decorate()
 
 
 @pytest.mark.parametrize(
@@ -155,15 +155,19 @@ class Patient:
         return {"ended": False}
 
 
-def test_an_object_that_is_called_asynchronously_is_awaited() -> None:
-    node = tt.node("decide_ending", name="patient")(Patient())
-    run = tt.run("tidewell", rounds=2, rehearse=True, nodes={"decide_ending": node})
-    assert [turn.ended for turn in run.turns] == [False, False]
+@tt.scorer
+def powers(units: Any, power: int = 2) -> list[int]:
+    """Take no context: the second argument has a default."""
+    return [power for _ in units]
 
 
-@tt.scorer(name="longest")
-def shortest(units: Any) -> list[float]:
-    return [1 / (1 + len(unit.text)) for unit in units]
+@pytest.mark.parametrize(("scorer", "score", "name"), [(by_name, 3.0, "nearest"), (powers, 2.0, "powers")])
+def test_a_scorer_may_be_async_take_the_context_and_score_by_id(scorer: Any, score: float, name: str) -> None:
+    ending = tt.node("decide_ending", name="patient")(Patient())
+    run = tt.run("tidewell", rounds=2, rehearse=True, seed=3, nodes={"score": scorer, "decide_ending": ending})
+    assert {unit.score for unit in run.turn(1).units} == {score}
+    assert run.turn(1).details.record.scored_by == name
+    assert [turn.ended for turn in run.turns] == [False, False], "an object that is called asynchronously is awaited"
 
 
 def test_resume_says_what_differs_in_a_finished_run_too() -> None:
@@ -189,30 +193,8 @@ def test_resume_refuses_nodes_and_mechanisms_that_a_run_does_not_have(status: An
         run.resume(nodes={"score": longest}, mechanisms=[open_question])
 
 
-def test_agents_of_a_fork_may_switch_on_a_new_mechanism() -> None:
+def test_agents_of_a_fork_may_switch_on_a_new_mechanism_and_one_listed_twice_is_taken_once() -> None:
     run = tt.run("team_building", rounds=1, rehearse=True)
-    fork = run.fork(at=1, mechanisms=[open_question])
+    fork = run.fork(at=1, mechanisms=[open_question, open_question])
     assert any("open_question" in agent.need.mechanisms for agent in fork.turn(1).agents if agent.need)
-
-
-def test_a_second_argument_with_a_default_is_not_the_context() -> None:
-    @tt.scorer
-    def powers(units: Any, power: int = 2) -> list[int]:
-        return [power for _ in units]
-
-    run = tt.run("tidewell", rounds=1, rehearse=True, nodes={"score": powers})
-    assert {unit.score for unit in run.turn(1).units} == {2.0}
-
-
-def test_a_decorator_without_its_argument_is_refused_at_once() -> None:
-    with pytest.raises(tt.ExtensionError, match=r"a place is named by a text: @tertulia\.node\('decide_ending'\)"):
-        tt.node(cast(Any, never.run))
-    with pytest.raises(tt.ExtensionError, match=r"description is a text: @tertulia\.mechanism\('what for'\)"):
-        tt.mechanism(cast(Any, open_question.run))
-    with pytest.raises(tt.ExtensionError, match="reads is a list"):
-        tt.node("decide_ending", reads=cast(Any, 3))
-
-
-def test_one_mechanism_listed_twice_is_taken_once() -> None:
-    run = tt.run("team_building", rounds=1, rehearse=True, mechanisms=[open_question, open_question])
-    assert [extension.source for extension in run.record.extensions] == ["python:open_question"]
+    assert [extension.source for extension in fork.record.extensions] == ["python:open_question"]

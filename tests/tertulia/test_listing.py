@@ -31,22 +31,12 @@ def test_a_fork_whose_parent_is_not_listed_stands_by_itself() -> None:
 
 
 def test_the_conversations_of_a_simulation_are_one_row_and_their_forks_stand_under_it() -> None:
-    simulation = Simulation(
-        simulation="5cu8",
-        status="finished",
-        town="tidewell",
-        model="m",
-        embedder="e",
-        rehearsed=True,
-        seed=1,
-        days=1,
-        encounters_per_day=2,
-        parameters={},
-        created=NOW,
-    )
+    known = {"simulation": "5cu8", "status": "finished", "town": "tidewell", "model": "m", "embedder": "e", "seed": 1}
+    more = {"rehearsed": True, "days": 1, "encounters_per_day": 2, "parameters": {}, "created": NOW}
+    simulation = Simulation.model_validate({**known, **more})
     conversations = {"5cu8-1-2": "5cu8", "5cu8-1-1": "5cu8"}
-    known = runs(f="5cu8-1-1", **dict.fromkeys(conversations), a=None)
-    listed = RunList(runs=known, simulations=[simulation], conversations=conversations)
+    stored = runs(f="5cu8-1-1", **dict.fromkeys(conversations), a=None)
+    listed = RunList(runs=stored, simulations=[simulation], conversations=conversations)
     assert rows(listed) == [("5cu8", 0, 2), ("f", 1, 0), ("a", 0, 0)]
     (folded, *_) = listed.rows
     assert (folded.run.status, folded.run.turns) == ("finished", 6)

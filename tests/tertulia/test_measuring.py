@@ -34,10 +34,8 @@ def store(cli: Cli) -> Iterator[SqlStore]:
     ("by", "cases"),
     [
         (None, {"cafe": ["r1", "r2", "r3"]}),
-        ("scenario", {"cafe": ["r1", "r2", "r3"]}),
         ("lambda", {"cafe, lambda 0.5": ["r1", "r2"], "cafe, lambda 0.8": ["r3"]}),
         ("seed", {"cafe, seed 0": ["r1"], "cafe, seed 1": ["r2"], "cafe, seed 2": ["r3"]}),
-        ("model", {"cafe, model m": ["r1", "r2", "r3"]}),
         ("judge", {"cafe, judge off": ["r1", "r2", "r3"]}),
         ("nodes.score", {"cafe, nodes.score –": ["r1"], "cafe, nodes.score length": ["r2", "r3"]}),
     ],
