@@ -264,7 +264,7 @@ def test_a_parent_stays_as_it_is_to_the_last_byte(store: SqlStore) -> None:
 def trees(draw: st.DrawFn) -> list[tuple[int | None, int, bool, int]]:
     """Runs: each with its parent (by place), the turn of the fork, whether that is rewritten, and its last turn."""
     runs: list[tuple[int | None, int, bool, int]] = [(None, 1, False, draw(st.integers(0, 4)))]
-    for _ in range(draw(st.integers(1, 5))):
+    for _ in range(draw(st.integers(1, 4))):
         parent = draw(st.integers(0, len(runs) - 1))
         last = runs[parent][3]
         rewritten = draw(st.booleans()) and last > 0
@@ -277,7 +277,7 @@ def trees(draw: st.DrawFn) -> list[tuple[int | None, int, bool, int]]:
 @example([(None, 1, False, 6), (0, 1, False, 0), (0, 1, False, 2), (2, 2, False, 1)])  # nothing is shared at turn 1
 @example([(None, 1, False, 6), (0, 4, False, 7), (1, 6, False, 8), (1, 2, False, 3)])  # as `a_family`
 @example([(None, 1, False, 6), (0, 1, True, 0), (0, 1, True, 3), (0, 4, True, 3), (0, 4, True, 6), (4, 6, True, 5)])
-@settings(deadline=None, max_examples=4 if settings.default.max_examples < 2000 else 100)
+@settings(deadline=None, max_examples=3 if settings.default.max_examples < 2000 else 100)
 def test_any_tree_of_forks_reads_as_it_was_told(
     new_store: NewStore, tree: list[tuple[int | None, int, bool, int]]
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.store_content import content, differences
 from tertulia.storage.merging.stores import Merged, merge
 from tertulia.storage.store import SqlStore
+from tertulia.storage.tables import Table
 
 
 def merged(into: Path, *sources: Path) -> list[Merged]:
@@ -36,3 +37,13 @@ def execute(store: Path, *statements: tuple[str, Sequence[Any]]) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         for sql, values in statements:
             connection.execute(sql, values)
+
+
+def forged(path: Path, table: str, which: str, **changes: Any) -> Path:
+    """Change rows and renew their checksums, as a stranger would."""
+    with SqlStore.open(path) as store:
+        rows = Table(store.file, table).select(which)
+        store.file.write(f"DELETE FROM {table} {which}")
+        for row in rows:
+            Table(store.file, table).insert(row | changes)
+    return path
