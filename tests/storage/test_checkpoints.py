@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import ormsgpack
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
@@ -66,12 +66,9 @@ async def test_a_run_goes_on_from_its_checkpoint_in_the_store_file(tmp_path: Pat
             async with open_checkpoints(path) as checkpointer:
                 graph = counting_graph(checkpointer, store.save_text, turns=3, interrupt_after=["speak"])
                 await graph.ainvoke({"turn": 0} if turn == 1 else None, thread("k3f9"), durability="exit")
+                said = [f"line {at}" for at in range(1, turn + 1)]
                 state = await graph.aget_state(thread("k3f9"))
-                assert state.values == {
-                    "turn": turn,
-                    "scores": {"m1": turn / 3},
-                    "said": [f"line {at}" for at in range(1, turn + 1)],
-                }
+                assert state.values == {"turn": turn, "scores": {"m1": turn / 3}, "said": said}
     assert [file.name for file in tmp_path.iterdir()] == ["tertulia.db"]
 
 
@@ -146,6 +143,7 @@ scalars = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floa
 plain = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
 
+@settings(max_examples=30 if settings.default.max_examples < 2000 else 2000)
 @given(value=plain)
 def test_plain_data_comes_back(value: object) -> None:
     serializer = PlainSerializer("tertulia.db")

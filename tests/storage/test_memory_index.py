@@ -135,15 +135,8 @@ def a_memory(number: int, text: str, kind: str = "event") -> Remembered:
 
 
 def test_chats_idle_things_what_is_passed_over_and_what_comes_again() -> None:
-    stream = [
-        a_memory(1, "1:a"),
-        a_memory(2, "the oven is idle"),
-        a_memory(3, "1:b", "chat"),
-        a_memory(4, "2:c"),
-        a_memory(5, "1:a"),
-        a_memory(6, "3:d"),
-    ]
-    index = indexed(stream)
+    told = (("1:a",), ("the oven is idle",), ("1:b", "chat"), ("2:c",), ("1:a",), ("3:d",))
+    index = indexed([a_memory(number, *words) for number, words in enumerate(told, start=1)])
     assert list(asked(index, 4, ["1:x"]).numbers) == [1, 4]
     assert list(asked(index, 6, ["1:x"]).numbers) == [4, 5, 6], "of the same text the latest, as of that length"
     assert list(asked(index, 6, ["1:x"], "m4", "m6", "no such id").numbers) == [5]

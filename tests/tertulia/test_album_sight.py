@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.tiny import save_tiny
 from support.tiny_seeing import save_clip, save_seeing
 
 from tertulia.access.engines import ModelAccess
@@ -68,7 +69,8 @@ def test_captions_are_read_where_that_is_asked_for(tmp_path: Path, folders: dict
 
 
 def test_a_model_that_reads_text_alone_is_not_asked_to_see(tmp_path: Path) -> None:
-    plan = plan_run("villagers", {**SETTINGS, "removal_factor": 0, "sight": "pictures"}, model="smollm2")
+    tiny = str(save_tiny(tmp_path / "tiny"))
+    plan = plan_run("villagers", {**SETTINGS, "removal_factor": 0, "sight": "pictures"}, model=tiny)
     with (
         SqlStore.open(tmp_path / "store.db", create=True) as store,
         pytest.raises(SettingError, match="sight=pictures needs a model that sees pictures"),

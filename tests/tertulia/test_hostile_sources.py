@@ -27,16 +27,22 @@ def write_store(path: Path, *runs: str) -> Path:
     return path
 
 
-@pytest.fixture
-def good(tmp_path: Path) -> Path:
-    return write_store(tmp_path / "good.db", "good")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("made")
+    return write_store(folder / "good.db", "good"), write_store(folder / "bad.db", "bad2", "fine")
 
 
 @pytest.fixture
-def bad(tmp_path: Path) -> Path:
+def good(made: tuple[Path, Path], tmp_path: Path) -> Path:
+    return copied(made[0], tmp_path / "good.db")
+
+
+@pytest.fixture
+def bad(made: tuple[Path, Path], tmp_path: Path) -> Path:
     """A store in a folder of its own, to be damaged."""
     (tmp_path / "sent").mkdir()
-    return write_store(tmp_path / "sent" / "bad.db", "bad2", "fine")
+    return copied(made[1], tmp_path / "sent" / "bad.db")
 
 
 def state(folder: Path) -> dict[str, tuple[str, int]]:
