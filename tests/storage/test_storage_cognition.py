@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.group_stored import ROUNDS, a_group_run, a_meeting, write_meeting
+from support.group_stored import a_group_run, a_meeting, write_meeting
 from support.long_meeting import write_group_round
 from support.postgres_server import NewStore
 from support.stored import a_call, a_case, a_prompt, a_reply, a_run
@@ -33,7 +33,6 @@ from tertulia.state.cognition import (
 )
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Record, Reply
-from tertulia.state.store import Store
 from tertulia.storage.store import SqlStore
 
 # --- round trips ----------------------------------------------------------------------------------------------------
@@ -164,17 +163,6 @@ def test_a_text_that_holds_its_fields_is_stored_once(store_with_runs: SqlStore) 
     )
     (row,) = store_with_runs.file.rows("SELECT replies FROM calls")
     assert row["replies"].count("a quiet thought") == 1
-
-
-def test_a_whole_meeting_comes_back(store: Store) -> None:
-    write_meeting(store)
-    assert store.start("m33t") == a_meeting()
-    assert store.run("m33t").turns == ROUNDS
-    bids = store.steps("m33t", "bid", Bid)
-    assert list(bids) == sorted(bids)
-    won = [agent for (round, agent), bid in bids.items() if bid.won and round <= ROUNDS]
-    assert won == [turn.speaker for turn in store.turns("m33t") if turn.speaker is not None]
-    assert all(store.prompt(call.prompt).units for call in store.calls("m33t"))
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------

@@ -84,17 +84,6 @@ def test_what_is_no_store_is_told(path: Path, content: bytes, reported: str) -> 
         SqlStore.open(path)
 
 
-def test_a_changed_text_is_told(path: Path) -> None:
-    with SqlStore.open(path, create=True) as store:
-        store.create_run(a_run(), a_case())
-        write_turn(store, "k3f9", 1)
-    content = path.read_bytes()
-    assert b"heron number 7." in content
-    path.write_bytes(content.replace(b"heron number 7.", b"heron number 8."))
-    with SqlStore.open(path) as store, pytest.raises(StorageError, match=r"damaged .*does not match its hash"):
-        store.prompt(store.turn_record("k3f9", 1).prompt)
-
-
 def test_a_full_disk_is_told_and_what_was_stored_stays(path: Path) -> None:
     with SqlStore.open(path, create=True) as store:
         store.create_run(a_run(), a_case())

@@ -4,44 +4,36 @@ import os
 from pathlib import Path
 
 import pytest
+from support.stored import a_case, a_run, write_turns
 
-import tertulia
 from tertulia.state.errors import StorageError
 from tertulia.storage.sqlite.locks import Drivers, drive_lock
 from tertulia.storage.store import SqlStore
 from tertulia.storage.watching import RunProgress, Watch
 
 
-def test_a_look_is_the_same_until_something_is_written(tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    run = tertulia.run("tidewell", rehearse=True, rounds=2, store=path, progress=False)
-    with SqlStore.open(path) as watched, SqlStore.open(path) as writing:
+def test_a_look_is_the_same_until_something_is_written(path: Path) -> None:
+    with SqlStore.open(path, create=True) as writing, SqlStore.open(path) as watched:
+        writing.create_run(a_run(status="finished"), a_case())
+        write_turns(writing, "k3f9", 1, 2)
         watch = Watch(watched)
         before = watch.look()
-        assert before.runs == {run.id: RunProgress("finished", 2)}
+        assert before.runs == {"k3f9": RunProgress("finished", 2)}
         assert watch.look() is before
-        writing.set_label(run.id, "a label")
+        writing.set_label("k3f9", "a label")
         labelled = watch.look()
         assert labelled.runs == before.runs
         assert labelled.digest != before.digest
-        writing.set_status(run.id, "running")
-        assert watch.look().runs[run.id] == RunProgress("running", 2, is_driven=False)
-        with drive_lock(path, run.id):
+        writing.set_status("k3f9", "running")
+        assert watch.look().runs["k3f9"] == RunProgress("running", 2, is_driven=False)
+        with drive_lock(path, "k3f9"):
             driven = watch.look()
-            assert driven.runs[run.id].is_driven
+            assert driven.runs["k3f9"].is_driven
         assert watch.look().digest != driven.digest
-
-
-def test_a_fork_has_the_turns_that_it_shares(tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    run = tertulia.run("tidewell", rehearse=True, rounds=3, store=path, progress=False)
-    fork = run.fork(3, progress=False)
-    with SqlStore.open(path) as store:
-        looked = Watch(store).look().runs
-        assert list(looked) == [fork.id, run.id]
-        assert {name: progress.turns for name, progress in looked.items()} == {
-            record.run: record.turns for record in store.runs()
-        }
+        writing.create_run(a_run("f0rk", parent=("k3f9", 2)), a_case())
+        write_turns(writing, "f0rk", 2, 4)
+        turns = {name: progress.turns for name, progress in watch.look().runs.items()}
+        assert list(turns.items()) == [("f0rk", 4), ("k3f9", 2)], "a fork has those that it shares"
 
 
 def test_a_lock_that_nobody_holds_is_tried_once_and_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

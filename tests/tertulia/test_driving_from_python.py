@@ -60,6 +60,7 @@ async def test_a_stream_gives_each_turn_and_leaves_the_loop_free() -> None:
     assert ticks > 5
     finished = [event.turn for event in events if isinstance(event, tt.TurnFinished)]
     assert [turn.turn for turn in finished] == [1, 2, 3]
+    assert isinstance(events[0], tt.RunStarted)
     assert isinstance(events[-1], RunEnded)
     assert tuple(finished) == tt.open_store("tertulia.db").run().turns
 
@@ -96,6 +97,7 @@ def test_a_loop_that_is_closed_in_mid_run_loses_nothing(caplog: pytest.LogCaptur
 
 
 # --- interrupts -------------------------------------------------------------------------------------------------------
+
 
 def test_an_interrupt_stops_a_run_soon_and_it_resumes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -164,16 +166,7 @@ def test_an_interrupt_in_the_progress_bar_stops_the_run_though_its_traceback_is_
     assert interrupted.traceback
 
 
-# --- order, and other drivers ----------------------------------------------------------------------------------------
-
-
-def test_events_are_given_in_order() -> None:
-    events = list(events_of(RunLauncher(tt.Store("tertulia.db"), None, (), (), None, None).drive(_opening(), None)))
-    assert isinstance(events[0], tt.RunStarted)
-    assert isinstance(events[-1], tt.RunEnded)
-    assert [event.turn.turn for event in events if isinstance(event, tt.TurnFinished)] == [
-        *range(1, events[-1].turns + 1)
-    ]
+# --- other drivers ------------------------------------------------------------------------------------------------
 
 
 def test_two_who_drive_a_run_are_told() -> None:

@@ -147,8 +147,9 @@ def test_a_run_that_does_not_read_is_refused(good: Path, bad: Path, damage: Call
     assert state(bad.parent) == before
 
 
-def test_a_value_that_is_huge_is_not_read(good: Path, bad: Path) -> None:
-    execute(bad, ("UPDATE contents SET text = CAST(zeroblob(70000000) AS TEXT) WHERE text = 'Line 2.'", ()))
+def test_a_value_that_is_huge_is_not_read(good: Path, bad: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tertulia.storage.sqlite.opening.LARGEST_BYTES", 10**6)
+    execute(bad, ("UPDATE contents SET text = CAST(zeroblob(1000001) AS TEXT) WHERE text = 'Line 2.'", ()))
     found = merged_with(good, bad)
     assert found.merged.added == ()
     assert "64 MB" in found.merged.refused["bad2"]

@@ -55,14 +55,6 @@ def test_a_step_that_a_signal_comes_in_is_done_to_its_end(number: signal.Signals
     assert done == ["this step"]
 
 
-def test_a_long_computation_is_stopped_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tertulia.driving.interrupting, "_PATIENCE_S", 0.02)
-    begun = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), interruptible():
-        run_or_abandon(compute())
-    assert time.monotonic() - begun < 5
-
-
 def test_an_interrupt_that_compiled_code_tells_as_an_error_is_one() -> None:
     def build_schema(*signals: signal.Signals) -> None:
         try:
@@ -78,7 +70,9 @@ def test_an_interrupt_that_compiled_code_tells_as_an_error_is_one() -> None:
         build_schema()
 
 
-def test_all_who_waited_for_what_is_stopped_tidy_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_computation_is_stopped_in_the_middle_and_all_who_waited_for_it_tidy_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(tertulia.driving.interrupting, "_PATIENCE_S", 0.02)
     tidied: list[str] = []
 
@@ -94,8 +88,10 @@ def test_all_who_waited_for_what_is_stopped_tidy_up(monkeypatch: pytest.MonkeyPa
         computing = asyncio.create_task(compute())
         await asyncio.wait([asyncio.create_task(wait_for(computing)) for _ in range(2)])
 
+    begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt), interruptible():
         run_or_abandon(hold())
+    assert time.monotonic() - begun < 5
     assert tidied == ["up", "up"]
 
 

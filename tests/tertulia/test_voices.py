@@ -18,16 +18,10 @@ NEIGHBOURS = str(Path(__file__).parents[2] / "benchmarks" / "two_neighbours.yaml
 SHORT = ("--rounds", "2", "--lambda", "0", "--set", "ending=off", "--set", "max_utterance_tokens=12")
 
 
-@pytest.fixture
-def voiced(tmp_path: Path) -> tuple[str, Path]:
-    """A tiny model with adapters: its name, and the folder of the adapters."""
+def test_a_run_notes_base_and_adapters_and_a_fork_needs_the_same(cli: Cli, tmp_path: Path) -> None:
     base = save_tiny(tmp_path / "base")
     folder = save_adapters(tmp_path / "voice", base)
-    return f"{base}+{folder}", folder
-
-
-def test_a_run_notes_base_and_adapters_with_their_hashes(cli: Cli, voiced: tuple[str, Path]) -> None:
-    model, folder = voiced
+    model = f"{base}+{folder}"
     run = cli("run", NEIGHBOURS, "--model", model, *SHORT, "--json").json["run"]
     shown = cli("show", run, "--json").json
     assert shown["model"] == model
@@ -35,13 +29,6 @@ def test_a_run_notes_base_and_adapters_with_their_hashes(cli: Cli, voiced: tuple
     assert noted["adapters"] == str(folder)
     assert len(noted["base_hash"]) == len(noted["adapters_hash"]) == 32
     assert noted["base_hash"] != noted["adapters_hash"]
-
-
-def test_a_fork_without_a_change_is_its_parent_and_one_with_changed_adapters_is_refused(
-    cli: Cli, voiced: tuple[str, Path]
-) -> None:
-    model, folder = voiced
-    run = cli("run", NEIGHBOURS, "--model", model, *SHORT, "--json").json["run"]
     assert cli("fork", run, "--at", "2", "--json").code == 0
     assert cli("diff", run, "@last", "--exit-code").code == 0
     matrices = load_file(folder / WEIGHTS)
