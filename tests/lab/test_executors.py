@@ -13,64 +13,45 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.experiment_case import Spoken, a_grid, conversations, drive_here
 from support.forked import Forked
 
 from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Event, Noted, RunEnded, TurnFinished
+from tertulia.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Message, Ready, Setup, Unable
-from tertulia.lab.experiments.experiment import Experiment, checked
-from tertulia.lab.experiments.results import read_results
-from tertulia.lab.experiments.running import InProcessExecutor, Progress, progress_of, run_experiment
+from tertulia.lab.executors.processes import ProcessCrew
+from tertulia.lab.experiments.cohorts import CohortTask
+from tertulia.lab.experiments.running import Progress, progress_of, run_experiment
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
-from tertulia.planning.starting import Additions
+from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, StorageError, UsageError
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore
 
-EXPERIMENT = {
-    "name": "grid",
-    "model": "rehearsal",
-    "cases": ("tidewell:0", "tidewell:1"),
-    "settings": {"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5}},
-    "trials": 1,
-    "rounds": 3,
-    "cohort_size": 3,
-}
+
+class OneWorker:
+    """An executor with a single worker process, which takes one cohort after the other."""
+
+    def __init__(self, store: SqlStore, additions: Additions = NOTHING_ADDED) -> None:
+        self.store, self.additions = store, additions
+
+    def folder(self, experiment: str) -> ShardFolder:
+        return ShardFolder.of(self.store, experiment, Path())
+
+    def drive(self, tasks: Sequence[CohortTask], emit: Emit) -> None:
+        dispatcher = Dispatcher(self.store, self.folder("grid"), ModelAccess(), self.additions, emit)
+        dispatcher.drive(tasks, ProcessCrew(), 1)
 
 
-def spoken(store: SqlStore) -> dict[tuple[str, str, int], Any]:
-    results = read_results(store, "grid")
-    return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
+def run(store: SqlStore, emit: Emit = ignore, extensions: Sequence[str] = (), **changes: Any) -> Progress:
+    executor = OneWorker(store, Additions(extensions))
+    return run_experiment(store, a_grid(extensions, **changes), executor, emit)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqlStore]:
-    with SqlStore.open(tmp_path / "store.db", create=True) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, int], Any]:
-    """What is said where this process drives everything."""
-    with SqlStore.open(tmp_path_factory.mktemp("here") / "store.db", create=True) as opened:
-        run_experiment(opened, an_experiment(), InProcessExecutor(opened, ModelAccess()), lambda event: None)
-        return spoken(opened)
-
-
-def an_experiment(**changes: Any) -> Experiment:
-    return checked(Experiment.model_validate(EXPERIMENT | changes))
-
-
-def go_on_here(store: SqlStore, emit: Any = lambda event: None) -> Progress:
-    return run_experiment(store, an_experiment(), InProcessExecutor(store, ModelAccess()), emit)
-
-
-def run(store: SqlStore, emit: Any = lambda event: None, extensions: Sequence[str] = (), **changes: Any) -> Progress:
-    experiment = checked(Experiment.model_validate(EXPERIMENT | changes), extensions)
-    executor = LocalExecutor(store, ModelAccess(), Additions(extensions), workers=2)
-    return run_experiment(store, experiment, executor, emit)
+def run_in_two(store: SqlStore, emit: Emit) -> Progress:
+    return run_experiment(store, a_grid(), LocalExecutor(store, ModelAccess(), workers=2), emit)
 
 
 def killing_node(folder: Path, once: bool) -> str:
@@ -107,10 +88,10 @@ def children() -> list[int]:
     return [int(line.split()[0]) for line in found.stdout.splitlines() if "process_worker" in line]
 
 
-def test_processes_hold_the_same_conversations(store: SqlStore, expected: dict[Any, Any]) -> None:
+def test_processes_hold_the_same_conversations(store: SqlStore, expected: Spoken) -> None:
     events: list[Event] = []
-    assert run(store, events.append).missing == 0
-    assert spoken(store) == expected
+    assert run_in_two(store, events.append).missing == 0
+    assert conversations(store) == expected
     assert sum(isinstance(event, RunEnded) for event in events) == 4
     assert not list(Path(store.path).parent.glob("*.shards"))
     assert not children()
@@ -126,15 +107,16 @@ def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) 
     told = [note.text for note in notes if isinstance(note, Noted)]
     assert [("SIGKILL" in text, "goes on with another one" in text) for text in told] == [(True, True)]
     with SqlStore.open(tmp_path / "here.db", create=True) as here:  # it kills nobody any more
-        experiment = checked(Experiment.model_validate(EXPERIMENT | changes), [deadly])
-        executor = InProcessExecutor(here, ModelAccess(), Additions([deadly]))
-        run_experiment(here, experiment, executor, lambda event: None)
-        assert spoken(store) == spoken(here)
+        drive_here(here, a_grid([deadly], **changes), additions=Additions([deadly]))
+        assert conversations(store) == conversations(here)
 
 
-def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(store: SqlStore, tmp_path: Path) -> None:
+def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(
+    store: SqlStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tertulia.lab.executors.dispatch.MOST_DEATHS", 2)
     ends: list[Event] = []
-    settings = {"Full": {"lambda": 0.0}, "Deadly": {"nodes.decide_ending": "killing"}}
+    settings = {"Deadly": {"nodes.decide_ending": "killing"}, "Full": {"lambda": 0.0}}
     changes = {"settings": settings, "cohort_size": 2, "cases": ("tidewell:0",), "trials": 2}
     after = run(store, ends.append, [killing_node(tmp_path, once=False)], **changes)
     assert {(record.trial.setting, record.status) for record in store.runs() if record.trial} == {
@@ -142,11 +124,11 @@ def test_a_cohort_that_kills_its_workers_fails_and_the_others_go_on(store: SqlSt
         ("Deadly", "failed"),
     }
     assert after.missing == 2
-    assert all("3 workers died" in str(record.error) for record in after.with_status("failed"))
+    assert all("2 workers died" in str(record.error) for record in after.with_status("failed"))
     assert sorted(end.status for end in ends if isinstance(end, RunEnded)) == ["failed"] * 2 + ["finished"] * 2
 
 
-def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expected: dict[Any, Any]) -> None:
+def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expected: Spoken) -> None:
     turns: list[int] = []
 
     def interrupt(event: Event) -> None:
@@ -156,12 +138,12 @@ def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expect
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(store, interrupt)
+        run_in_two(store, interrupt)
     assert not children()
     assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
     assert sum(record.turns for record in store.runs()) >= 3
-    assert go_on_here(store).missing == 0
-    assert spoken(store) == expected
+    assert drive_here(store, a_grid()).missing == 0
+    assert conversations(store) == expected
     assert len(store.runs()) == 4
 
 
@@ -170,22 +152,21 @@ def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
         run(store)
 
 
-def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(
-    store: SqlStore, expected: dict[Any, Any], tmp_path: Path
-) -> None:
+def test_a_damaged_shard_is_set_aside_and_the_rest_goes_on(store: SqlStore, expected: Spoken, tmp_path: Path) -> None:
     folder = ShardFolder.of(store, "grid", tmp_path)
     folder.make()
     (folder.path / "abcdef.db").write_bytes(b"no database" * 100)
-    notes: list[Noted] = []
-    assert go_on_here(store, lambda event: notes.append(event) if isinstance(event, Noted) else None).missing == 0
-    assert [note.run for note in notes] == ["abcdef"]
-    assert "abcdef.db.set-aside" in notes[0].text
+    events: list[Event] = []
+    assert drive_here(store, a_grid(), events.append).missing == 0
+    (note,) = (event for event in events if isinstance(event, Noted))
+    assert note.run == "abcdef"
+    assert "abcdef.db.set-aside" in note.text
     assert (folder.path / "abcdef.db.set-aside").exists()
-    assert spoken(store) == expected
+    assert conversations(store) == expected
 
 
 def test_a_shard_that_can_not_be_read_waits_and_a_lock_without_one_goes(
-    store: SqlStore, expected: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+    store: SqlStore, expected: Spoken, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = interrupted_cohort(store)
     folder = ShardFolder.of(store, "grid", Path())
@@ -206,12 +187,12 @@ def test_a_shard_that_can_not_be_read_waits_and_a_lock_without_one_goes(
     with monkeypatch.context() as patch:
         patch.setattr(SqlStore, "open", open_others)
         with pytest.raises(StorageError, match="disk I/O error"):
-            go_on_here(store)
+            drive_here(store, a_grid())
     assert [file.name for file in folder.path.iterdir()] == [shard.name]
     # As if the command was killed when it had merged a shard, and not yet removed the lock of its worker.
     (folder.path / "r249cv.db.worker.lock").write_text("4711")
-    assert go_on_here(store).missing == 0
-    assert spoken(store) == expected
+    assert drive_here(store, a_grid()).missing == 0
+    assert conversations(store) == expected
     assert not list(Path(store.path).parent.glob("*.shards"))
 
 
@@ -223,13 +204,11 @@ def interrupted_cohort(store: SqlStore) -> list[str]:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        go_on_here(store, interrupt)
+        drive_here(store, a_grid(), interrupt)
     return [record.run for record in reversed(store.runs()) if record.turns and record.status == "interrupted"]
 
 
-def test_a_turn_whose_trace_a_full_disk_has_cost_is_driven_to_its_end(
-    store: SqlStore, expected: dict[Any, Any]
-) -> None:
+def test_a_turn_whose_trace_a_full_disk_has_cost_is_driven_to_its_end(store: SqlStore, expected: Spoken) -> None:
     """As an earlier version left it, which stored the trace, and then the checkpoint, after the turn."""
     begun = interrupted_cohort(store)
     store.file.delete_checkpoints(begun)
@@ -238,11 +217,11 @@ def test_a_turn_whose_trace_a_full_disk_has_cost_is_driven_to_its_end(
     notes: list[Event] = []
     assert run(store, notes.append).missing == 0
     assert [note.text for note in notes if isinstance(note, Noted)] == []
-    assert spoken(store) == expected
+    assert conversations(store) == expected
     assert not list(Path(store.path).parent.glob("*.shards"))
 
 
-def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, expected: dict[Any, Any]) -> None:
+def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, expected: Spoken) -> None:
     begun = interrupted_cohort(store)
     folder = ShardFolder.of(store, "grid", Path())
     folder.make()
@@ -259,9 +238,9 @@ def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, e
         after = run(store, events.append)
         notes = [event.text for event in events if isinstance(event, Noted)]
         assert any(f"{begun[0]}.db.refused; --workers 1" in note for note in notes)
-        assert after.missing == EXPERIMENT["cohort_size"]
-    assert go_on_here(store).missing == 0
-    assert spoken(store) == expected
+        assert after.missing == 3
+    assert drive_here(store, a_grid()).missing == 0
+    assert conversations(store) == expected
 
 
 class Talkers:
@@ -298,7 +277,7 @@ def test_who_can_not_open_a_model_is_not_hired_again(store: SqlStore, tmp_path: 
         notes.extend([event.text] if isinstance(event, Noted) else [])
 
     dispatcher = Dispatcher(store, folder, ModelAccess(), Additions(), note)
-    tasks = progress_of(store, an_experiment()).tasks()
+    tasks = progress_of(store, a_grid()).tasks()
     if unable == 1:
         dispatcher.drive(tasks, crew, 2)
         assert notes == ["a worker can't take part: its memory is too small"]
@@ -326,12 +305,12 @@ def test_places_that_are_none(cli: Cli) -> None:
 
 
 def test_a_command_that_is_stopped_is_gone_on_with(cli: Cli, tmp_path: Path) -> None:
-    """Killed, asked to end, interrupted, and then left alone, one after the other."""
+    """Killed, asked to end, and then left alone, one after the other."""
     out, err = tmp_path / "out.txt", tmp_path / "err.txt"
     command = ["sweep", "tidewell", "--lambda", "0,0.7", "--trials", "4", "--rounds", "3", "--rehearse"]
     command += ["--name", "grid", "--side-by-side", "2", "--json", "--store", str(tmp_path / "store.db")]
     out.touch()
-    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGKILL, signal.SIGTERM):
         left = set(tmp_path.glob("store.db.shards/*/*.db"))
         sweep = Forked([*command, "--workers", "2"], err, stdout=out)
         while sweep.poll() is None and not {*tmp_path.glob("store.db.shards/*/*.db")} - left:
@@ -343,8 +322,6 @@ def test_a_command_that_is_stopped_is_gone_on_with(cli: Cli, tmp_path: Path) -> 
             assert json.loads(out.read_text())["status"] == "interrupted"
             assert "to go on: tertulia sweep" in err.read_text()
             assert not list(tmp_path.glob("*.shards"))
-            out.write_text("")
-            err.write_text("")
     assert cli(*command, "--workers", "1").json["runs"] == 8
     with SqlStore.open(tmp_path / "store.db") as opened:
         assert [record.status for record in opened.runs()] == ["finished"] * 8

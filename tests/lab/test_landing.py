@@ -1,6 +1,5 @@
 """Where conversations come out that are asked for a level, and how stable what is removed is."""
 
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -22,13 +21,6 @@ from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 
 TASK = CalibrationTask("tidewell", {"max_turns": 2}, REHEARSAL, pilot=Pilot(3, 2, (0.0, 1.0)))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Any:
-    with SqlStore.open(tmp_path / "runs.db") as opened:
-        opened.make_file()
-        yield opened
 
 
 def landed(store: SqlStore) -> Any:

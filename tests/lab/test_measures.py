@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.experiment_case import rehearsed, spoken
+from support.letters import LetterEmbedder
 
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
@@ -23,26 +24,6 @@ from tertulia.state.records import Case
 from tertulia.storage.store import SqlStore
 
 LINES = ("I have seen the sea.", "The sea is wide", "no", "I have seen the sea again", "what a wide, wide sea!")
-
-
-class Letters:
-    """Embeds a text by how often it has each of ten letters; untruncated, of all of it, else of its first 40 signs."""
-
-    id = "letters"
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        self.asked += texts
-        return [self._vector(text[:40]) for text in texts]
-
-    def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._vector(text) for text in texts]
-
-    def _vector(self, text: str) -> list[float]:
-        counts = np.array([1.0, *(text.lower().count(letter) for letter in "aehinostw")])
-        return [float(count) for count in counts / np.linalg.norm(counts)]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +62,7 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def test_every_figure_of_words_and_vectors_is_that_of_its_own_function(store: SqlStore) -> None:
-    runs, embedder = trials(), Letters()
+    runs, embedder = trials(), LetterEmbedder(40)
     metrics = ("sim", "sim_untruncated", "dist1", "dist2", "dist3", "len", "vendi", "duplicate_rate")
     figures = Measuring(store, runs, embedder).figures(metrics)
     for setting in "AB":
@@ -125,14 +106,14 @@ def test_settings_are_compared_on_the_trials_that_all_of_them_have(store: SqlSto
 
 
 def test_one_trial_has_no_pair_and_nothing_to_leave_out(store: SqlStore) -> None:
-    figures = Measuring(store, trials(count=1), Letters()).figures(["sim", "vendi", "dist1", "dist1_equal"])
+    figures = Measuring(store, trials(count=1), LetterEmbedder(40)).figures(["sim", "vendi", "dist1", "dist1_equal"])
     assert set(figures["A"]) == {"dist1", "dist1_equal"}
     assert figures["A"]["dist1"]["x"].without == {}
 
 
 def test_dialogues_are_counted_of_which_only_the_beginning_is_embedded(store: SqlStore) -> None:
     runs = [spoken("A", "x", 1, ["short"]), spoken("A", "x", 2, ["so long " * 5, "that its end has other letters"])]
-    assert Measuring(store, runs, Letters()).truncated() == 1
+    assert Measuring(store, runs, LetterEmbedder(40)).truncated() == 1
     assert Measuring(store, runs, None).truncated() == 0
 
 
@@ -142,9 +123,10 @@ def test_without_an_embedder_nothing_is_measured_that_needs_one(store: SqlStore)
 
 
 def test_each_text_is_embedded_once(store: SqlStore) -> None:
-    embedder = Letters()
+    embedder = LetterEmbedder(40)
     Measuring(store, trials(), embedder).figures(["sim", "vendi", "sim@0", "sim@1"])
-    assert len(embedder.asked) == len(set(embedder.asked))
+    asked = [text for batch in embedder.batches for text in batch]
+    assert len(asked) == len(set(asked))
 
 
 def test_equal_length_is_for_as_many_as_the_shortest_setting_has_without_any_trial(store: SqlStore) -> None:
@@ -169,17 +151,19 @@ def test_at_an_index_only_dialogues_count_that_reach_it(store: SqlStore) -> None
         spoken("A", "x", 2, ["one two"]),
         spoken("A", "x", 3, ["one six", "three five"]),
     ]
-    figures = Measuring(store, runs, Letters()).figures(["dist1@0", "dist1@1", "dist1@2", "sim@1", "len@1"])["A"]
+    figures = Measuring(store, runs, LetterEmbedder(40)).figures(["dist1@0", "dist1@1", "dist1@2", "sim@1", "len@1"])[
+        "A"
+    ]
     assert figures["dist1@0"]["x"].value == pytest.approx(3 / 6)
     assert figures["dist1@1"]["x"].value == pytest.approx(3 / 4)
     assert set(figures["dist1@1"]["x"].without) == {1, 3}
     assert "dist1@2" not in figures
     assert figures["len@1"]["x"].value == 2
-    assert figures["sim@1"]["x"].value == pytest.approx(cosine(*Letters().embed(["three four", "three five"])))
+    assert figures["sim@1"]["x"].value == pytest.approx(cosine(*LetterEmbedder(40).embed(["three four", "three five"])))
 
 
 def test_exclusiveness_compares_a_group_with_the_next(store: SqlStore) -> None:
-    runs, embedder = trials(count=4), Letters()
+    runs, embedder = trials(count=4), LetterEmbedder(40)
     measuring = Measuring(store, runs, embedder)
     found = measuring.exclusiveness("A", "B", 2, ["max_sim", "excl1"])
     of_case = {run.run.run: run.dialogue for run in runs}
@@ -197,7 +181,7 @@ def test_exclusiveness_compares_a_group_with_the_next(store: SqlStore) -> None:
 
 
 def test_conversations_are_not_compared_with_themselves(store: SqlStore) -> None:
-    measuring = Measuring(store, trials(count=1), Letters())
+    measuring = Measuring(store, trials(count=1), LetterEmbedder(40))
     assert measuring.exclusiveness("A", "A", 3, ["max_sim", "excl1"]) == {}
     assert set(measuring.exclusiveness("A", "B", 3, ["excl1"])) == {"excl1"}
 
@@ -229,15 +213,15 @@ def test_words_tell_the_case_of_a_dialogue_and_names_do_not(store: SqlStore, res
     texts = {run: texts_of_case(start) for run, start in starts.items() if isinstance(start, Case)}
     remembered = [replace(run, dialogue=[("Ada", text) for text in texts[run.run.run]]) for run in results.runs]
     named = [replace(run, dialogue=[("Ada", name) for name in starts[run.run.run].names]) for run in results.runs]
-    told = Measuring(store, remembered, Letters()).figures(["to_the_point"])["all"]["to_the_point"]
+    told = Measuring(store, remembered, LetterEmbedder(40)).figures(["to_the_point"])["all"]["to_the_point"]
     assert all(figure.value > 0.001 for figure in told.values())
-    assert "to_the_point" not in Measuring(store, named, Letters()).figures(["to_the_point"])["all"]
+    assert "to_the_point" not in Measuring(store, named, LetterEmbedder(40)).figures(["to_the_point"])["all"]
 
 
 @given(st.lists(st.lists(st.text(max_size=12), max_size=3), min_size=1, max_size=3))
 def test_any_script_and_empty_utterances_are_measured(store: SqlStore, spoken_lines: list[list[str]]) -> None:
     runs = [spoken("A", "x", number, lines) for number, lines in enumerate(spoken_lines, 1)]
-    figures = Measuring(store, runs, Letters()).figures(["sim", "dist1", "dist1_equal", "len", "vendi"])["A"]
+    figures = Measuring(store, runs, LetterEmbedder(40)).figures(["sim", "dist1", "dist1_equal", "len", "vendi"])["A"]
     expected = distinct_n([run.dialogue for run in runs], 1)
     assert ("dist1" in figures) == (expected is not None)
     if expected is not None:

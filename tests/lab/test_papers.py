@@ -71,17 +71,13 @@ def test_what_a_report_names_is_there(name: str, quick: bool) -> None:
 
 @pytest.mark.parametrize(("name", "quick"), BOTH)
 def test_every_ordering_has_a_name_of_its_own_and_says_something(name: str, quick: bool) -> None:
-    report = report_of(name, quick)
-    assert report.orderings
-    ids = [ordering.id for ordering in report.orderings]
-    assert len(ids) == len(set(ids))
-    for ordering in report.orderings:
-        assert ordering.text
-        assert ordering.source
-        if isinstance(ordering.claim, Rising):
-            assert len(ordering.claim.curve.points) > 1
-        if isinstance(ordering.claim, WeightedSum):
-            assert any(term.weight for term in ordering.claim.terms)
+    orderings = report_of(name, quick).orderings
+    assert orderings
+    assert len({ordering.id for ordering in orderings}) == len(orderings)
+    assert all(ordering.text and ordering.source for ordering in orderings)
+    for claim in (ordering.claim for ordering in orderings):
+        assert not isinstance(claim, Rising) or len(claim.curve.points) > 1
+        assert not isinstance(claim, WeightedSum) or any(term.weight for term in claim.terms)
 
 
 @pytest.mark.parametrize("name", REPORTS)

@@ -1,5 +1,8 @@
 """Trials on a Ray cluster of two nodes: the same conversations, also where a worker or a node is lost."""
 
+import os
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -8,63 +11,54 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.experiment_case import Spoken, a_grid, conversations, drive_here
 from support.stored import a_case, a_run
-from support.two_nodes import kill_a_worker, two_nodes, workers
 
 from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Event, Noted, TurnFinished
+from tertulia.driving.events import Emit, Event, Noted, TurnFinished, ignore
 from tertulia.files.shard_files import put_shard
 from tertulia.lab.executors.cluster_worker import Installed, saved_messages
 from tertulia.lab.executors.ray_cluster import RayExecutor, refusal
-from tertulia.lab.experiments.experiment import Experiment, checked
-from tertulia.lab.experiments.results import read_results
-from tertulia.lab.experiments.running import InProcessExecutor, Progress, run_experiment
+from tertulia.lab.experiments.running import Progress, run_experiment
 from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 
-EXPERIMENT = Experiment(
-    name="grid",
-    model="rehearsal",
-    cases=("tidewell:0", "tidewell:1"),
-    settings={"Full": {"lambda": 0.0}, "Half": {"lambda": 0.5}},
-    trials=1,
-    rounds=5,
-    cohort_size=1,
-)
-
-Spoken = dict[tuple[str, str, int], Any]
+#: Of each node: few objects, and no work but one worker.
+_OPTIONS: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80_000_000}
 
 
-def spoken(store: SqlStore) -> Spoken:
-    results = read_results(store, "grid")
-    return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
+def workers() -> list[int]:
+    """Return the processes of this machine that are workers of Tertulia on Ray."""
+    found = subprocess.run(["ps", "-ww", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    return [int(line.split()[0]) for line in found.splitlines() if "ray::ClusterWorker" in line]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqlStore]:
-    with SqlStore.open(tmp_path / "store.db", create=True) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> Spoken:
-    """What is said where this process drives everything."""
-    with SqlStore.open(tmp_path_factory.mktemp("here") / "store.db", create=True) as opened:
-        run_experiment(opened, checked(EXPERIMENT), InProcessExecutor(opened, ModelAccess()), lambda event: None)
-        return spoken(opened)
+def kill_a_worker() -> bool:
+    """Kill a worker, and return whether there was one."""
+    found = workers()
+    for worker in found[:1]:
+        os.kill(worker, signal.SIGKILL)
+    return bool(found)
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
+    """The address of a cluster of two nodes on this machine's loopback, with a processor each."""
     pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
-    with two_nodes() as address:
-        yield address
+    from ray.cluster_utils import Cluster
+
+    cluster: Any = Cluster(initialize_head=True, head_node_args={**_OPTIONS, "include_dashboard": False})
+    try:
+        cluster.add_node(**_OPTIONS)
+        yield cluster.address
+    finally:
+        cluster.shutdown()
 
 
-def run(store: SqlStore, address: str, emit: Any = lambda event: None, shards: str | None = None) -> Progress:
+def run(store: SqlStore, address: str, emit: Emit = ignore, shards: str | None = None) -> Progress:
     executor = RayExecutor(store, ModelAccess(), address=address, shards=shards)
-    return run_experiment(store, checked(EXPERIMENT), executor, emit)
+    return run_experiment(store, a_grid(cohort_size=1), executor, emit)
 
 
 def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
@@ -81,7 +75,7 @@ def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
 
     assert run(store, address, kill_one).missing == 0
     assert killed == [True]
-    assert spoken(store) == expected
+    assert conversations(store) == expected
     assert all("goes on with another one" in note for note in notes)
     assert capfd.readouterr() == ("", "")
     assert not list(Path(store.path).parent.glob("*.shards"))
@@ -90,11 +84,8 @@ def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
 def test_what_was_interrupted_there_goes_on_here_and_shards_lie_at_an_address_meanwhile(
     store: SqlStore, address: str, expected: Spoken, tmp_path: Path
 ) -> None:
-    turns: list[Event] = []
-
     def interrupt(event: Event) -> None:
         if isinstance(event, TurnFinished):
-            turns.append(event)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -102,9 +93,8 @@ def test_what_was_interrupted_there_goes_on_here_and_shards_lie_at_an_address_me
     assert not list(tmp_path.glob("shards/*/*"))
     assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
     assert sum(record.turns for record in store.runs()) >= 1
-    executor = InProcessExecutor(store, ModelAccess())
-    assert run_experiment(store, checked(EXPERIMENT), executor, lambda event: None).missing == 0
-    assert spoken(store) == expected
+    assert drive_here(store, a_grid(cohort_size=1)).missing == 0
+    assert conversations(store) == expected
     assert len(store.runs()) == 4
 
 

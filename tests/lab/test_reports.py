@@ -1,7 +1,7 @@
 """Reports: figures beside the published ones, verdicts, cost, and what a reader is warned of."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tertulia.lab.pages.page_files import write_page
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.measures import Measuring
-from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, metrics_by_name, report_of
+from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, report_of
 from tertulia.lab.reports.provenance import Provenance, cost_by_setting
 from tertulia.lab.reports.report import Findings, find, report_of_experiment, slug
 from tertulia.lab.reports.report_document import report_document
@@ -166,24 +166,29 @@ def test_a_trial_that_failed_is_named_with_its_error(store: SqlStore, table2: tu
     assert any("1 are missing, 1 failed" in text for text in warnings)
 
 
-@pytest.mark.parametrize("name", [name for name in REPORTS if name != "chatagents"])
-def test_every_report_can_be_made(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Each of its settings spoke the same: what is drawn and tabled follows from the report alone."""
-    monkeypatch.setattr(Measuring, "times", {"x": 1.0, "y": 2.0})  # these runs are in no store
+def found_in_no_store(name: str, metrics: Sequence[str], words: Sequence[str]) -> Findings:
+    """What is found by these metrics of a report, each trial of which has two of these lines."""
     report = report_of(name, quick=True)
     experiment = experiment_of_report(report, name, cases=["x", "y"], trials=3, rounds=2)
-    lines = ("I saw the sea", "the wide sea", "no sea")
     runs = [
-        spoken(setting, case, trial, [lines[(trial + at + len(case)) % 3] for at in range(2)])
+        spoken(setting, case, trial, [words[(trial + at + len(case)) % len(words)] for at in range(2)])
         for setting in experiment.settings
         for case in experiment.cases
         for trial in (1, 2, 3)
     ]
-    with SqlStore.open(":memory:") as empty:
+    reduced = report.model_copy(update={"metrics": tuple(metrics), "orderings": ()})
+    with SqlStore.open(":memory:") as empty, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Measuring, "times", {"x": 1.0, "y": 2.0})
         measuring = Measuring(empty, runs, RehearsalEmbedder())
-        wanted = [metric for metric in report.metrics if metric in ("sim", "dist1", "dist3", "len", "max_sim", "excl1")]
-        reduced = report.model_copy(update={"metrics": tuple(wanted), "orderings": ()})
-        findings = find(empty, reduced, Results(experiment, runs, (), 0), measuring, Provenance(("x",)))
+        return find(empty, reduced, Results(experiment, runs, (), 0), measuring, Provenance(("x",)))
+
+
+@pytest.mark.parametrize("name", [name for name in REPORTS if name != "chatagents"])
+def test_every_report_can_be_made(name: str) -> None:
+    """Each of its settings spoke the same: what is drawn and tabled follows from the report alone."""
+    report = report_of(name, quick=True)
+    wanted = [metric for metric in report.metrics if metric in ("sim", "dist1", "dist3", "len", "max_sim", "excl1")]
+    findings = found_in_no_store(name, wanted, ("I saw the sea", "the wide sea", "no sea"))
     page = report_page(findings)
     if name != "fig6":
         assert findings.metrics == wanted
@@ -195,22 +200,8 @@ def test_every_report_can_be_made(monkeypatch: pytest.MonkeyPatch, name: str) ->
     assert wanted == [] or set(findings.rows) <= drawn_settings | on_curves
 
 
-def test_curves_run_along_their_parameter_beside_the_published_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Measuring, "times", {})  # these runs are in no store
-    report = report_of("fig3", quick=True)
-    experiment = experiment_of_report(report, "fig3", cases=["x", "y"], trials=2)
-    runs = [
-        spoken(setting, case, trial, ["a b c", f"{setting} {trial}"])
-        for setting in experiment.settings
-        for case in experiment.cases
-        for trial in (1, 2)
-    ]
-    with SqlStore.open(":memory:") as empty:
-        measuring = Measuring(empty, runs, None)
-        reduced = report.model_copy(update={"metrics": ("dist3",), "orderings": ()})
-        findings = find(empty, reduced, Results(experiment, runs, (), 0), measuring, Provenance(("x",)))
-        curves = report_plots(findings)[0]
-    (panel,) = curves.panels
+def test_curves_run_along_their_parameter_beside_the_published_points() -> None:
+    (panel,) = report_plots(found_in_no_store("fig3", ["dist3"], ("a b c", "a b d e", "f g a h")))[0].panels
     assert panel.x_title == "λ"
     assert [series.name for series in panel.series if not series.published] == ["descending", "ascending"]
     (paper, *_) = (series for series in panel.series if series.published)
@@ -304,9 +295,3 @@ def test_what_would_decide_is_said_in_words() -> None:
     assert needed_phrase(Needed(trials=None, cases=None)) == "no number of trials, or no number of cases in reach"
     assert needed_phrase(Needed(trials=None, trials_known=False, cases=9)) == "9 cases"
     assert needed_phrase(None) is None
-
-
-def test_every_metric_of_a_report_has_a_title() -> None:
-    for name in REPORTS:
-        for metric in report_of(name).metrics:
-            assert metric.partition("@")[0].partition(":")[0] in metrics_by_name()

@@ -6,22 +6,23 @@ import signal
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.experiment_case import Spoken, a_grid, conversations, drive_here
 from support.forked import Forked
 
 from tertulia.access.engines import Engines, ModelAccess
 from tertulia.access.model_names import REHEARSAL
 from tertulia.driving.events import Event, RunEnded
-from tertulia.lab.experiments.experiment import Experiment, checked, read_experiment
+from tertulia.lab.experiments.experiment import Experiment, read_experiment
 from tertulia.lab.experiments.progress import ExperimentProgress
-from tertulia.lab.experiments.results import Results, read_results
-from tertulia.lab.experiments.running import InProcessExecutor, Progress, progress_of, run_experiment
+from tertulia.lab.experiments.results import read_results
+from tertulia.lab.experiments.running import InProcessExecutor, Progress, progress_of
 from tertulia.models.cohort import ask
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
@@ -83,23 +84,15 @@ def _marked(answer: Answer, mark: str) -> Answer:
     ]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqlStore]:
-    with SqlStore.open(tmp_path / "store.db", create=True) as opened:
-        yield opened
-
-
 def an_experiment(**changes: Any) -> Experiment:
     given: dict[str, Any] = {
-        "name": "grid",
         "cases": ("tidewell", "tidewell:0"),
         "settings": {"Full": {"lambda": 0.0}, "APP": {"lambda": 0.6, "backups": "on_demand"}},
         "trials": 2,
         "rounds": 2,
-        "model": REHEARSAL,
         "cohort_size": 4,
     }
-    return checked(Experiment(**{**given, **changes}))
+    return a_grid(**{**given, **changes})
 
 
 def run(store: SqlStore, experiment: Experiment, model: RehearsalModel | None = None) -> tuple[Progress, list[Event]]:
@@ -110,12 +103,8 @@ def run(store: SqlStore, experiment: Experiment, model: RehearsalModel | None = 
             engines = Engines(model, {}, ModelAccess().embedder(REHEARSAL))
             patch.setattr("tertulia.lab.experiments.cohorts.open_engines", lambda *_: engines)
             patch.setattr("tertulia.lab.experiments.cohorts.reopen_engines", lambda *_: engines)
-        after = run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), events.append)
+        after = drive_here(store, experiment, events.append)
     return after, events
-
-
-def spoken(results: Results) -> dict[tuple[str, str, int], Any]:
-    return {(trial.case, trial.setting, trial.trial): list(trial.dialogue) for trial in results.runs}
 
 
 def test_every_trial_is_run_once_and_knows_its_place(store: SqlStore) -> None:
@@ -155,52 +144,57 @@ def test_calls_of_all_kinds_meet_and_who_was_rolled_back_catches_up(store: SqlSt
         assert max(size[kind] for size in model.sizes) == 4, kind
 
 
-def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(tmp_path: Path) -> None:
-    experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
-    whole = Batched()
-    with SqlStore.open(tmp_path / "whole.db", create=True) as store:
-        run(store, experiment, whole)
-        expected = spoken(read_results(store, "grid"))
-    assert len(whole.sizes) > 8
-    for at in (1, len(whole.sizes) // 2, len(whole.sizes)):
+#: A single cohort of four.
+COHORT: dict[str, Any] = {"cases": ("tidewell",), "trials": 2, "rounds": 2}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Spoken, int]:
+    """What is said in the cohort, and in how many batches."""
+    model = Batched()
+    with SqlStore.open(tmp_path_factory.mktemp("whole") / "store.db", create=True) as store:
+        run(store, an_experiment(**COHORT), model)
+        return conversations(store), len(model.sizes)
+
+
+def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
+    tmp_path: Path, undisturbed: tuple[Spoken, int]
+) -> None:
+    expected, batches = undisturbed
+    assert batches > 8
+    for at in (1, batches // 2, batches):
         with SqlStore.open(tmp_path / f"{at}.db", create=True) as store:
             with pytest.raises(KeyboardInterrupt):
-                run(store, experiment, Batched(stopped_at=at))
+                run(store, an_experiment(**COHORT), Batched(stopped_at=at))
             assert {record.status for record in store.runs()} <= {"interrupted", "finished"}
-            after, _ = run(store, experiment, Batched())
+            after, _ = run(store, an_experiment(**COHORT), Batched())
             assert after.missing == 0
-            assert spoken(read_results(store, "grid")) == expected, at
+            assert conversations(store) == expected, at
 
 
-def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(tmp_path: Path) -> None:
-    experiment = an_experiment(cases=("tidewell",), trials=2, rounds=2)
-    expected: dict[tuple[str, str, int], Any] = {}
-    for stopped_at in (None, 5):
-        with SqlStore.open(tmp_path / f"{stopped_at}.db", create=True) as store:
-            with suppress(KeyboardInterrupt):
-                run(store, experiment, Batched(stopped_at))
-            part = experiment.model_copy(update={"settings": {"Full": experiment.settings["Full"]}})
-            run(store, part, Batched())
-            found = spoken(read_results(store, "grid"))
-        expected = expected or found
-        assert found == expected
+def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(
+    store: SqlStore, undisturbed: tuple[Spoken, int]
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(store, an_experiment(**COHORT), Batched(stopped_at=5))
+    run(store, an_experiment(**COHORT, settings={"Full": {"lambda": 0.0}}), Batched())
+    assert conversations(store) == undisturbed[0]
 
 
 def test_a_trial_that_fails_stops_no_other_and_is_tried_again(store: SqlStore) -> None:
-    experiment = an_experiment()
+    experiment = an_experiment(trials=1)
     after, events = run(store, experiment, Batched(failing="Marisol Quispe"))
     failed = after.with_status("failed")
-    assert {record.trial.case for record in failed if record.trial} == {"tidewell:0"}
-    assert len(failed) == 4
+    assert [record.trial.case for record in failed if record.trial] == ["tidewell:0"] * 2
     assert all("the model failed" in str(record.error) for record in failed)
-    assert len(after.with_status("finished")) == 4
+    assert len(after.with_status("finished")) == 2
     results = read_results(store, "grid")
-    assert (len(results.runs), len(results.failed), results.missing) == (4, 4, 4)
+    assert (len(results.runs), len(results.failed), results.missing) == (2, 2, 2)
     progress = ExperimentProgress(progress_of(store, experiment))
     for event in events:
         progress.note(event)
-    assert "4 failed" in progress.text
-    assert sum(isinstance(event, RunEnded) for event in events) == 8
+    assert "2 failed" in progress.text
+    assert sum(isinstance(event, RunEnded) for event in events) == 4
     again, _ = run(store, experiment, Batched())
     assert again.missing == 0
 
@@ -217,14 +211,14 @@ def test_what_is_asked_for_again_may_grow(store: SqlStore) -> None:
 
 
 def test_conversations_that_another_experiment_has_are_not_had_again(store: SqlStore) -> None:
-    run(store, an_experiment(rounds=1))
+    run(store, an_experiment(trials=1, rounds=1))
     settings = {"Baseline": {"lambda": 0.0}, "Half": {"lambda": 0.5}}
-    experiment = an_experiment(name="other", settings=settings, trials=3, rounds=1)
+    experiment = an_experiment(name="other", settings=settings, trials=2, rounds=1)
     after, events = run(store, experiment)
-    assert (after.missing, len(after.runs)) == (0, 12)
-    assert sum(isinstance(event, RunEnded) for event in events) == 8  # 2 × 2 of the 12 are there
+    assert (after.missing, len(after.runs)) == (0, 8)
+    assert sum(isinstance(event, RunEnded) for event in events) == 6  # 2 of the 8 are there
     results = read_results(store, experiment)
-    assert len(results.of("Baseline")["tidewell"]) == 3
+    assert len(results.of("Baseline")["tidewell"]) == 2
     # Another seed, or another limit, is another conversation.
     _, events = run(store, an_experiment(name="third", settings=settings, seed=2, trials=1, rounds=1))
     assert sum(isinstance(event, RunEnded) for event in events) == 4
@@ -329,18 +323,16 @@ def test_killed_at_any_moment_a_sweep_goes_on_to_the_same_conversations(cli: Cli
     command += ["--name", "grid", "--side-by-side", "3", "--json", "--store"]
     whole, path = tmp_path / "whole.db", tmp_path / "killed.db"
     assert cli(*command, whole).code == 0
-    for turns in (1, 7):
-        sweep = Forked([*command, str(path)], tmp_path / "said.txt")
-        while sweep.poll() is None and stored_turns(path) < turns:
-            time.sleep(0.005)
-        sweep.kill()
-        assert sweep.wait() == -signal.SIGKILL
+    sweep = Forked([*command, str(path)], tmp_path / "said.txt")
+    while sweep.poll() is None and stored_turns(path) < 4:
+        time.sleep(0.005)
+    sweep.kill()
+    assert sweep.wait() == -signal.SIGKILL
     assert cli(*command, path).code == 0
     found = []
     for file in (whole, path):
         with SqlStore.open(file) as store:
-            results = read_results(store, "grid")
-            found.append((spoken(results), results.missing, len(store.runs())))
+            found.append((conversations(store), read_results(store, "grid").missing, len(store.runs())))
     assert found[0] == found[1]
     assert found[1][1:] == (0, 4)
 

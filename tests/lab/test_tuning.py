@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -260,16 +261,24 @@ def test_what_is_held_out_is_likelier_afterwards_and_the_adapters_open(base: Pat
     assert model.id == f"{base}+{tmp_path / 'voice'}"
 
 
+@pytest.fixture(scope="module")
+def undisturbed(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a training of many scenes leaves."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    found = lessons_of_sources([scenes_of_many(folder)], None, None)
+    teach(plan(base, folder / "voice"), found, cache=folder, report=ignore_activity)
+    return folder / "voice"
+
+
 class Killed(BaseException):
     """Ends a training as a kill does: nothing of it is caught."""
 
 
 def test_a_training_killed_twice_ends_as_an_undisturbed_one(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tertulia.models.tuning.trainer._CHECKPOINT_S", 0.0)
     found = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
-    teach(plan(base, tmp_path / "undisturbed"), found, cache=tmp_path, report=ignore_activity)
     seen = []
     for last in (2, 4):
 
@@ -283,17 +292,17 @@ def test_a_training_killed_twice_ends_as_an_undisturbed_one(
     teach(plan(base, tmp_path / "killed"), found, cache=tmp_path, report=lambda activity: seen.append(activity.text))
     steps = [text.split()[1] for text in seen if text.startswith("step")]
     assert len(steps) < 3 * max(map(int, steps)), "it went on, and did not begin anew each time"
-    one, other = (load_file(tmp_path / name / WEIGHTS) for name in ("undisturbed", "killed"))
+    one, other = (load_file(folder / WEIGHTS) for folder in (undisturbed, tmp_path / "killed"))
     for name, tensor in one.items():
         torch.testing.assert_close(other[name], tensor, rtol=0, atol=1e-5)
 
 
-def test_a_checkpoint_of_other_data_is_not_gone_on_from(base: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_of_other_data_is_not_gone_on_from(base: Path, undisturbed: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(undisturbed, tmp_path / "voice"))
     many = lessons_of_sources([scenes_of_many(tmp_path)], None, None)
-    teach(plan(base, tmp_path / "voice"), many, cache=tmp_path, report=ignore_activity)
-    before = load_file(tmp_path / "voice" / WEIGHTS)
-    teach(plan(base, tmp_path / "voice"), many[:5], cache=tmp_path, report=ignore_activity)
-    after = load_file(tmp_path / "voice" / WEIGHTS)
+    before = load_file(folder / WEIGHTS)
+    teach(plan(base, folder), many[:5], cache=tmp_path, report=ignore_activity)
+    after = load_file(folder / WEIGHTS)
     assert any(not torch.equal(before[name], after[name]) for name in before)
 
 
