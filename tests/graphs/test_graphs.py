@@ -87,13 +87,16 @@ async def driven_anew(path: Path, **given: Any) -> tuple[Conversation, Steps]:
         ({"removal_factor": 0, "record_scores": "true"}, [], "retrieve_memory score prune generate"),
         ({"removal_factor": 0, "judge_baseline": "true"}, [10], "retrieve_memory generate judge"),
         ({"judge": "off"}, [], "retrieve_memory score prune generate"),
+        ({"removal_factor": 0, "judge_baseline": "true", "record_scores": "true"}, [10],
+         "retrieve_memory score prune generate judge"),
         ({"removal_factor": 0.00001}, [10], "retrieve_memory score prune generate"),
+        ({"removal_factor": 0.00001, "judge_baseline": "true"}, [10], "retrieve_memory score prune generate"),
         ({}, [6], "retrieve_memory score prune generate judge"),
         ({}, [7, 6], "retrieve_memory score prune generate judge roll_back judge"),
         ({"max_rollbacks": 16}, [9] * 20, f"retrieve_memory score prune generate judge{' roll_back judge' * 16}"),
         ({"max_rollbacks": 0}, [9], "retrieve_memory score prune generate judge"),
     ],
-)
+)  # fmt: skip
 async def test_an_utterance_takes_this_path(settings: dict[str, Any], ratings: list[int], path: str) -> None:
     context = a_context(going_on(ratings=ratings), judge_runs=1, **settings)
     events = build_utterance_graph().astream(START, context=context, stream_mode="tasks", version="v2")

@@ -124,14 +124,14 @@ async def test_lambda_acts_on_any_scorer(name: str, removal_factor: float) -> No
 
 
 async def test_a_meeting_takes_a_scorer_too() -> None:
-    context, turns = await held(a_quay(), removal_factor=0.5, max_turns=4, **{"nodes.score": "length"})
+    context, turns = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=2, **{"nodes.score": "length"})
     assert turns
     assert context.parameters.nodes == {"score": "length"}
 
 
 async def test_the_default_scorer_named_makes_no_difference() -> None:
-    _, silent = await held(a_quay(), removal_factor=0.5)
-    _, named = await held(a_quay(), removal_factor=0.5, **{"nodes.score": "attention"})
+    _, silent = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3)
+    _, named = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3, **{"nodes.score": "attention"})
     assert silent == named
 
 
