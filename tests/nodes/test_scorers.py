@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 from langgraph.runtime import Runtime
-from support.dialogue_case import BEGINNING, a_context, some_turns
+from support.dialogue_case import BEGINNING, a_context, a_pier, some_turns
 from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
@@ -163,7 +163,7 @@ async def test_scores_can_be_computed_again_from_what_is_stored(decay: float) ->
 async def test_scores_of_a_dialogue_are_the_same_to_the_digit_where_nothing_is_kept(reducer: str) -> None:
     settings: dict[str, Any] = {"reducer": reducer, "score_decay": 0.5, "ending": "off", "judge": "off"}
     settings |= {"max_turns": 3, "max_utterance_tokens": 8}
-    context = a_context(tiny_language_model(context_window=None), **settings)  # type: ignore[arg-type]
+    context = a_context(tiny_language_model(context_window=None), start=a_pier(4), **settings)  # type: ignore[arg-type]
     await build_dialogue_graph().ainvoke(BEGINNING, context=context)
     for turn in context.store.turns(context.run):
         record = context.store.turn_record(context.run, turn.turn)
