@@ -135,8 +135,9 @@ async def test_a_dialogue_alternates_until_the_longest_there_is() -> None:
 @pytest.mark.parametrize("last", [1, 3])
 async def test_a_dialogue_stops_when_somebody_ends_it(last: int) -> None:
     endings = [False] * (last - 1) + [True]
-    transcript = await outcome(ScriptedModel(endings=endings), judge="off")
-    assert [ended for _, ended in transcript] == endings
+    model = ScriptedModel(endings=endings)
+    assert [ended for _, ended in await outcome(model, judge="off")] == endings
+    assert model.asked("probabilities") == []
 
 
 async def test_a_dialogue_stops_when_it_is_likelier_that_they_part() -> None:
@@ -207,6 +208,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Conversation:
     transcript, steps = asyncio.run(driven_anew(tmp_path_factory.mktemp("uninterrupted") / "tertulia.db"))
     for step in ("take_turn", "generate", "record_turn", "turn_done"):
         assert [turn for name, turn in steps if name == step] == [1, 2, 3, 4]
+    assert [record.turn.round for record, _ in transcript] == [1, 2, 3, 4]
     assert any(record.rollbacks for record, _ in transcript)
     return transcript
 

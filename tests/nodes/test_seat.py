@@ -409,7 +409,7 @@ async def test_another_tool_resumes_the_graph_with_the_words(start: Start, seat:
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
-@given(st.text() | st.text(alphabet="ab \x1b[;0m\n\r\x07\x08\u202e\u2028\ud800é", max_size=3000))
+@given(st.text() | st.text(alphabet="ab \x1b[;0m\n\r\x07\x08\u202e\u2028\ud800é", max_size=LONGEST + 200))
 def test_words_are_one_short_line_that_a_terminal_obeys_nothing_of(text: str) -> None:
     utterance = as_utterance(text)
     assert len(utterance) <= LONGEST
@@ -425,7 +425,7 @@ def test_words_are_one_short_line_that_a_terminal_obeys_nothing_of(text: str) ->
         ("arrow\x1b[D\x1b[A keys\x7f", "arrow keys"),
         ("\x1b]0;a title\x07 said", "said"),
         ("é 👩‍🚀 日本", "é 👩‍🚀 日本"),
-        ("word " * 200_000, ("word " * 200).strip()),
+        ("word " * 2000, ("word " * 200).strip()),
         ("w" * 5000, "w" * LONGEST),
         (" \x00\n ", ""),
     ],

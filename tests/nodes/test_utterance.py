@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
-from support.dialogue_case import BEGINNING, a_context, some_turns
+from support.dialogue_case import a_context, some_turns
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
@@ -18,7 +18,7 @@ from tertulia.nodes.prune import prune
 from tertulia.nodes.retrieve import retrieve_memory
 from tertulia.nodes.rollback import choose_candidate, roll_back, select_candidate
 from tertulia.nodes.scorers.attention import score_attention
-from tertulia.nodes.turns import record_turn, speaking_time_s, take_turn
+from tertulia.nodes.turns import record_turn, speaking_time_s
 from tertulia.prompts.remove import remove_units
 from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, UsageError
@@ -322,14 +322,6 @@ def test_the_last_one_is_said_if_it_passes_else_the_lowest(inconsistency: list[f
 # --- ending, turns --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ended", [True, False])
-async def test_the_reply_says_whether_it_ends_the_conversation(ended: bool) -> None:
-    context = a_context(ScriptedModel(endings=[ended]), judge="off")
-    state = await after(await generated(context), context, select_candidate, decide_ending)
-    assert state["ended"] is ended
-    assert context.model.asked("probabilities") == []
-
-
 @pytest.mark.parametrize(("parting", "ended"), [(0.6, False), (0.61, True), (0.1, False)])
 async def test_a_small_model_is_asked_what_comes_next(parting: float, ended: bool) -> None:
     settings = {"ending": "continuation", "ending_threshold": 0.6, "judge": "off"}
@@ -341,15 +333,6 @@ async def test_a_small_model_is_asked_what_comes_next(parting: float, ended: boo
     assert ": Line 3.\n" in text
     assert ": So long.\n" in text
     assert [field.name for field in context.model.asked("generate")[0].fields] == ["Piotr"]
-
-
-async def test_the_two_take_turns_and_the_initiator_begins() -> None:
-    state, speakers = BEGINNING, []
-    for turn in range(1, 5):
-        state = await after(state, a_context(), take_turn)
-        assert state["turn"] == state["round"] == turn
-        speakers.append(state["speaker"])
-    assert speakers == ["Mara", "Piotr", "Mara", "Piotr"]
 
 
 async def test_a_turn_is_recorded_with_how_it_came_about() -> None:
