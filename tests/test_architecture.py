@@ -4,7 +4,6 @@ import ast
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TypeGuard
@@ -63,7 +62,6 @@ COMMAND_LINE_LINES = 6200
 SETS_THREADS = ROOT / "models" / "local" / "threads.py"
 
 
-@cache
 def nodes_of(file: Path) -> list[ast.AST]:
     """All nodes of the syntax of a file; the first is the module."""
     return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
