@@ -36,6 +36,9 @@ FILES = sorted(
     if not {"build", "node_modules"} & set(file.parts) and ELSEWHERE not in file.parents
 )
 
+#: The names of its own folders and modules.
+OF_THE_PROJECT = {part for path in FILES for part in (path.relative_to(ROOT).parts[0], path.parent.name, path.stem)}
+
 
 def pins(requirements: list[str]) -> dict[str, str]:
     """By distribution, the version; an extra may name another extra of the project."""
@@ -51,14 +54,13 @@ LOCKED = pins(LOCK)
 
 def imported(file: Path) -> Iterator[str]:
     """The modules that a file imports from elsewhere, wherever in it."""
-    of_the_project = {part for path in FILES for part in (path.relative_to(ROOT).parts[0], path.parent.name, path.stem)}
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             modules = [node.module or ""]
         for module in modules:
             package = module.partition(".")[0]
-            is_of_the_project = package in of_the_project and not packages().get(package)
+            is_of_the_project = package in OF_THE_PROJECT and not packages().get(package)
             if package not in sys.stdlib_module_names and not is_of_the_project:
                 yield module
 

@@ -55,8 +55,9 @@ def test_the_module_that_it_names_loads_neither_langgraph_nor_torch() -> None:
     ("name", "scenario"), [("dialogue", "tidewell"), ("group_chat", "team_building"), ("album_chat", "villagers")]
 )
 def test_it_holds_the_conversation_that_the_command_line_holds(cli: Cli, name: str, scenario: str) -> None:
-    held = asyncio.run(build(name, CONFIG).ainvoke({}, CONFIG))
-    run = cli("run", scenario, "--rehearse", "--rounds", "3", "--json").json["run"]
+    config = {"configurable": {"rounds": 2, "thread_id": "t"}}
+    held = asyncio.run(build(name, config).ainvoke({}, config))
+    run = cli("run", scenario, "--rehearse", "--rounds", "2", "--json").json["run"]
     assert cli("diff", held["run"], run, "--exit-code").code == 0
     told = cli("show", held["run"], "--json").json
     assert told["status"] == "finished"

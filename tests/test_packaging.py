@@ -96,7 +96,7 @@ def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation
 
 def test_it_is_found_beside_its_own_clone(tmp_path: Path) -> None:
     (tmp_path / "tertulia").mkdir()
-    run([sys.executable, "-c", "import tertulia; print(tertulia.run)"], tmp_path)
+    assert run([sys.executable, "-c", "import tertulia; print(tertulia.run)"], tmp_path).returncode == 0
 
 
 def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installation: Path, tmp_path: Path) -> None:

@@ -131,29 +131,29 @@ def test_no_two_calls_of_a_turn_draw_alike(store: SqlStore) -> None:
 # --- forks ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("removal_factor", "forked_at"), [(0.0, (5,)), (0.4, (1, 4, 6))])
+@pytest.mark.parametrize(("removal_factor", "forked_at"), [(0.0, (2,)), (0.4, (1, 3, 4))])
 def test_a_fork_without_a_change_is_its_parent_wherever_it_begins(
     store: SqlStore, removal_factor: float, forked_at: tuple[int, ...]
 ) -> None:
     """At the first exchange of all and of a round, within a round, and at the last of all."""
-    parent = held(store, a_plan(a_population(7), rounds=2, removal_factor=removal_factor))
+    parent = held(store, a_plan(a_population(5), rounds=2, removal_factor=removal_factor))
     for at in forked_at:
         fork = held(store, plan_fork(store, parent, at, {}))
         assert compare(store, parent.run, fork.run).is_same, at
-        again = held(store, plan_fork(store, fork, at, {}))
-        assert compare(store, parent.run, again.run).is_same, at
+    again = held(store, plan_fork(store, fork, at, {}))
+    assert compare(store, parent.run, again.run).is_same
 
 
 def test_a_fork_from_the_middle_of_a_round_keeps_its_first_exchanges_whatever_it_changes(store: SqlStore) -> None:
-    parent = held(store, a_plan(a_population(8), rounds=3))
-    fork = held(store, plan_fork(store, parent, 7, {"setting": "high"}, seed=5))
+    parent = held(store, a_plan(a_population(6), rounds=3))
+    fork = held(store, plan_fork(store, parent, 5, {"setting": "high"}, seed=5))
     compared = compare(store, parent.run, fork.run)
     assert compared.first_divergence is not None
-    assert compared.first_divergence.turn == 7
+    assert compared.first_divergence.turn == 5
     drawn = store.steps(fork.run, "pairs", Pairs)
-    assert drawn[5, ""] == store.steps(parent.run, "pairs", Pairs)[5, ""]
-    assert drawn[9, ""] != store.steps(parent.run, "pairs", Pairs)[9, ""]
-    assert len(store.steps(fork.run, "exchange", Exchange)) == fork.turns == 12
+    assert drawn[4, ""] == store.steps(parent.run, "pairs", Pairs)[4, ""]
+    assert drawn[7, ""] != store.steps(parent.run, "pairs", Pairs)[7, ""]
+    assert len(store.steps(fork.run, "exchange", Exchange)) == fork.turns == 9
 
 
 def test_a_fork_takes_more_rounds_but_no_other_villagers_and_no_words(store: SqlStore) -> None:
@@ -203,17 +203,17 @@ def engines_with(model: RehearsalModel) -> Engines:
 def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_if_it_had_not(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = a_plan(a_population(9), rounds=2, exchanges_in_batch=3, drafts=3)
+    plan = a_plan(a_population(6), rounds=2, exchanges_in_batch=2, drafts=2)
     whole_model = Failing(None)
     context = begin_with(store, plan, engines_with(whole_model))
     drive_run(store, context, lambda event: None)
     whole = context.run
-    assert whole_model.batches == 2 * 2 * 3  # rounds, tables of three and of one, phases
+    assert whole_model.batches == 2 * 2 * 3  # rounds, tables of two and of one, phases
     for at in (2, 6, 7):  # a second and a third phase, and the first of another round
         broken = begin_with(store, plan, engines_with(Failing(at)))
         with pytest.raises(ModelError, match="the model failed"):
             drive_run(store, broken, lambda event: None)
-        assert store.run(broken.run).turns in (0, 4)
+        assert store.run(broken.run).turns in (0, 3)
         monkeypatch.setattr("tertulia.planning.starting.reopen_engines", lambda *_: engines_with(Failing(None)))
         drive_run(store, reopen(store, store.run(broken.run), ModelAccess()), lambda event: None)
         assert compare(store, whole, broken.run).is_same, at

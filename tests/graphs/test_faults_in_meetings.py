@@ -113,16 +113,19 @@ class Odd(ScriptedModel):
     "text", ["", "   ", "また明日。" * 200, "\x1b[2Jgone\x00", '"}; DROP TABLE turns;--', "<|im_end|>"]
 )
 async def test_thoughts_of_any_kind_are_data(text: str) -> None:
-    context, turns = await held(model=Odd(text), max_turns=3)
-    assert len(turns) == 3
+    context, turns = await held(a_quay(mechanisms=("memory_retrieval",)), Odd(text), max_turns=2)
+    assert len(turns) == 2
     assessment = context.store.step("k3f9", 2, "Ana", "assess", Assessment)
     assert assessment is not None
     assert assessment.thought == " ".join(text.split())
 
 
-@pytest.mark.parametrize("name", ['Ana "the Net" Vos', "Ana 🦆", "{Ana}", "$speaker", "Ana, Bo", "<|im_end|>", "Ana\\"])
-async def test_names_of_any_kind_are_data(name: str) -> None:
-    people = [an_attendee(person, **eager(persona=Persona(name=person))) for person in (name, "Bo", "Cy")]
-    for order in ("rule_based", "self_driven", "designated", "centralised"):
-        _, turns = await held(with_people(*people), max_turns=4, order=order, removal_factor=0.5)
-        assert name in {turn.speaker for turn in turns} or order != "rule_based"
+@pytest.mark.parametrize(
+    ("order", "rounds"), [("rule_based", 7), ("self_driven", 2), ("designated", 2), ("centralised", 2)]
+)
+async def test_names_of_any_kind_are_data(order: str, rounds: int) -> None:
+    names = ('Ana "the Net" Vos', "Ana 🦆", "{Ana}", "$speaker", "Ana, Bo", "<|im_end|>", "Ana\\")
+    people = [an_attendee(name, **eager(persona=Persona(name=name))) for name in names]
+    _, turns = await held(with_people(*people), max_turns=rounds, order=order, removal_factor=0.5)
+    speakers = {turn.speaker for turn in turns}
+    assert speakers == set(names) if order == "rule_based" else speakers <= set(names)

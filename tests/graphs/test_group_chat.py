@@ -71,7 +71,7 @@ def test_the_winner_is_the_fastest_of_the_willing_in_every_round(meeting: tuple[
 
 
 async def test_who_was_willing_and_not_heard_is_faster_next_time() -> None:
-    context, _ = await held(max_turns=8)
+    context, _ = await held(a_quay(mechanisms=()), max_turns=6)
     bids = context.store.steps("k3f9", "bid", Bid)
     factors = set()
     for (round, agent), bid in bids.items():
@@ -90,7 +90,8 @@ def test_a_silence_is_perceived_like_a_message(meeting: tuple[Context, list[Turn
 
 
 async def test_the_opening_is_perceived_by_all() -> None:
-    for meeting in (a_quay(), a_quay(opening=None), a_quay(opening=Utterance(speaker="A loudspeaker", text="Hello."))):
+    for opening in (a_quay().opening, None, Utterance(speaker="A loudspeaker", text="Hello.")):
+        meeting = a_quay(opening=opening, mechanisms=())
         context, _ = await held(meeting, max_turns=1)
         perceived = context.store.steps("k3f9", "perceive", Perception)
         assert all(perceived[1, name].noticed and perceived[1, name].turn == 0 for name in meeting.names)
@@ -101,26 +102,27 @@ async def test_the_opening_is_perceived_by_all() -> None:
 
 async def test_who_leaves_is_not_heard_again_and_who_comes_late_not_before() -> None:
     meeting = with_people(
-        an_attendee("Ana", **eager(leaves=at(0.5))),
+        an_attendee("Ana", **eager(leaves=at(0.25))),
         an_attendee("Bo", **eager()),
-        an_attendee("Cy", **eager(joins=at(0.75))),
+        an_attendee("Cy", **eager(joins=at(0.35))),
         an_attendee("Dee", **eager()),
+        mechanisms=(),
     )
     for order in ORDERS:
-        context, turns = await held(meeting, order=order, max_turns=20, max_minutes=1.5)
+        context, turns = await held(meeting, order=order, max_turns=20, max_minutes=1)
         thought = {(round, agent) for round, agent in context.store.steps("k3f9", "assess", Assessment)}
         begins = [0.0, *(t.sim_time_s + len(t.text.split()) / 2.5 + (10 if t.speaker is None else 0) for t in turns)]
         for turn, begin in zip(turns, begins, strict=False):
             there = {agent for round, agent in thought if round == turn.round}
-            assert ("Ana" in there) == (begin < 30), order
-            assert ("Cy" in there) == (begin >= 45), order
+            assert ("Ana" in there) == (begin < 15), order
+            assert ("Cy" in there) == (begin >= 21), order
             assert turn.speaker is None or turn.speaker in there
         assert {turn.speaker for turn in turns} >= {"Bo", "Cy"}
 
 
 async def test_a_meeting_ends_when_fewer_than_two_are_left() -> None:
     meeting = with_people(an_attendee("Ana", leaves=at(1)), an_attendee("Bo"), an_attendee("Cy", leaves=at(2)))
-    _, turns = await held(meeting, max_turns=100)
+    _, turns = await held(meeting.model_copy(update={"mechanisms": ()}), max_turns=100)
     assert 90 <= turns[-1].sim_time_s <= 150
     assert len(turns) < 100
 
@@ -135,7 +137,7 @@ async def test_the_clock_moves_on_to_when_there_are_two() -> None:
     ("limits", "longest_s"), [({"max_minutes": 1.0}, 60), ({"max_minutes": 20}, 120)], ids=["minutes", "schedule"]
 )
 async def test_the_clock_ends_a_meeting(limits: dict[str, Any], longest_s: float) -> None:
-    _, turns = await held(a_quay(ends=at(2)), max_turns=100, **limits)
+    _, turns = await held(a_quay(ends=at(2), mechanisms=()), max_turns=100, **limits)
     assert longest_s - 40 < turns[-1].sim_time_s < longest_s + 10  # the last round begins before the end
 
 
@@ -144,20 +146,22 @@ async def test_the_clock_ends_a_meeting(limits: dict[str, Any], longest_s: float
 
 @pytest.mark.parametrize("count", [2, 25])
 async def test_few_and_many_can_meet(count: int) -> None:
-    context, turns = await held(a_meeting_of(count), max_turns=2)
+    context, turns = await held(a_meeting_of(count, mechanisms=()), max_turns=2)
     assert len(turns) == 2
     assert len(context.store.steps("k3f9", "bid", Bid)) == 2 * count
 
 
 async def test_where_all_are_silent_the_clock_ends_it() -> None:
     people = [an_attendee(name, propensity=0.0, silence_discomfort=0.0) for name in ("Ana", "Bo", "Cy")]
-    _, turns = await held(with_people(*people), willingness_threshold=1, max_turns=100, max_minutes=2)
+    _, turns = await held(with_people(*people, mechanisms=()), willingness_threshold=1, max_turns=100, max_minutes=2)
     assert [(turn.speaker, turn.sim_time_s) for turn in turns] == [(None, 10.0 * round) for round in range(12)]
 
 
 async def test_one_who_never_wants_to_speak_is_there_and_silent() -> None:
     mute = WillingnessWeights(topic=0, goal=1, emotion=0, personality=0)
-    meeting = with_people(an_attendee("Ana", **eager()), an_attendee("Bo", **eager()), an_attendee("Cy", weights=mute))
+    meeting = with_people(
+        an_attendee("Ana", **eager()), an_attendee("Bo", **eager()), an_attendee("Cy", weights=mute), mechanisms=()
+    )
     context, turns = await held(meeting, max_turns=8)
     assert {turn.speaker for turn in turns} == {"Ana", "Bo"}
     assert len([1 for _, agent in context.store.steps("k3f9", "assess", Assessment) if agent == "Cy"]) == 8
@@ -171,15 +175,15 @@ async def test_by_rule_everybody_speaks_in_turn() -> None:
     assert [turn.speaker for turn in turns] == ["Bo", "Cy", "Dee", "Ana", "Bo", "Cy"]  # Ana opened
 
 
-@pytest.mark.parametrize(("order", "rounds"), [("random", 40), ("centralised", 12), ("designated", 12)])
+@pytest.mark.parametrize(("order", "rounds"), [("random", 24), ("centralised", 12), ("designated", 12)])
 async def test_nobody_follows_themselves_and_all_are_drawn(order: str, rounds: int) -> None:
-    _, turns = await held(order=order, max_turns=rounds, max_minutes=200)
+    _, turns = await held(a_quay(mechanisms=()), order=order, max_turns=rounds, max_minutes=200)
     speakers = [turn.speaker for turn in turns]
     assert speakers[0] != "Ana"
     assert all(speaker != follower for speaker, follower in pairwise(speakers))
     assert len(set(speakers)) == 4
     if order == "random":
-        assert all(count >= 5 for count in Counter(speakers).values()), "they are drawn evenly"
+        assert all(count >= 3 for count in Counter(speakers).values()), "they are drawn evenly"
 
 
 class Naming(ScriptedModel):
@@ -219,7 +223,7 @@ async def test_orders_share_cast_seed_and_first_thoughts() -> None:
     """The first round's cognition is the same under every order: only who speaks differs."""
     first = []
     for order in ORDERS:
-        context, _ = await held(order=order, max_turns=1)
+        context, _ = await held(a_quay(mechanisms=()), order=order, max_turns=1)
         assessed = context.store.steps("k3f9", "assess", Assessment)
         bids = context.store.steps("k3f9", "bid", Bid)
         drawn = {agent: bid.latency_s for (_, agent), bid in bids.items() if bid.latency_s is not None}
@@ -232,16 +236,14 @@ async def test_orders_share_cast_seed_and_first_thoughts() -> None:
 
 
 async def test_traits_that_are_not_given_are_drawn_by_the_seed() -> None:
-    meeting = with_people(an_attendee("Ana", big_five=("introverted",)), an_attendee("Bo", big_five=()))
+    meeting = with_people(an_attendee("Ana", big_five=("introverted",)), an_attendee("Bo", big_five=()), mechanisms=())
     drawn = []
     for seed in range(5):
         context, _ = await held(meeting, seed=seed, max_turns=1)
         characters = context.store.steps("k3f9", "prepare", Character)
         assert characters[0, "Ana"].big_five[0] == "introverted"
         for character in characters.values():
-            assert [pole in poles for pole, poles in zip(character.big_five, BIG_FIVE.values(), strict=True)] == [
-                True
-            ] * 5
+            assert all(pole in poles for pole, poles in zip(character.big_five, BIG_FIVE.values(), strict=True))
         drawn.append(characters[0, "Bo"].big_five)
     assert len(set(drawn)) > 2
 
@@ -255,10 +257,8 @@ async def test_what_the_scenario_does_not_say_the_model_writes() -> None:
     assert [step.text for step in characters[0, "Ana"].plan] == ["find the money", "agree on a day"]
     assert len(characters[0, "Bo"].plan) == 3
     assert sum(step.share for step in characters[0, "Bo"].plan) == pytest.approx(1)
-    assert {(call.agent, call.node) for call in context.store.calls("k3f9", 0)} == {
-        ("Ana", "personality"),
-        ("Bo", "plan"),
-    }
+    called = {(call.agent, call.node) for call in context.store.calls("k3f9", 0)}
+    assert called == {("Ana", "personality"), ("Bo", "plan")}
 
 
 async def test_a_participant_with_a_model_of_their_own_thinks_and_speaks_with_it() -> None:

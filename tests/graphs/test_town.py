@@ -238,7 +238,7 @@ async def test_insights_with_what_they_rest_on() -> None:
 
 # --- days -----------------------------------------------------------------------------------------------------------
 
-SHORT = ("--encounters-per-day", "3", "--set", "max_turns=4")
+SHORT = ("--encounters-per-day", "3", "--set", "max_turns=3")
 
 
 @pytest.fixture(scope="module")
@@ -337,7 +337,8 @@ def test_a_fork_forgets_and_remembers(cli: Cli, store: SqlStore) -> None:
 
 def test_killed_and_resumed_it_is_the_same_town(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said, killed = tmp_path / "said.txt", tmp_path / "killed.db"
-    arguments = ["tidewell", "--rehearse", "--days", "2", *SHORT, "--set", "reflection_threshold=15"]
+    settings = ("--encounters-per-day", "2", "--set", "max_turns=3", "--set", "reflection_threshold=8")
+    arguments = ["tidewell", "--rehearse", "--days", "2", *settings]
     drawn = random.Random(5)
     process = Forked(["simulate", *arguments, "--store", str(killed)], said)
     while not (said.exists() and said.read_text().startswith("simulation ")):

@@ -40,7 +40,7 @@ class Asker(RehearsalModel):
         return reply.model_copy(update={"fields": {**reply.fields, speech: text}})
 
 
-async def behaviour_of(meeting: Meeting, model: Any = None, rounds: int = 25, **changes: Any) -> Behaviour:
+async def behaviour_of(meeting: Meeting, model: Any = None, rounds: int = 21, **changes: Any) -> Behaviour:
     context, _ = await held(meeting, model, max_turns=rounds, **changes)
     return observe(context.store, context.run)
 
@@ -62,25 +62,25 @@ async def test_everybody_of_a_shipped_meeting_is_willing_once_in_any_twenty_roun
 async def test_an_introvert_without_goals_and_whose_plan_is_done_are_willing_again() -> None:
     quiet = an_attendee("Dee", big_five=("introverted",), goals=())
     settled = an_attendee("Ana", goals=(Goal(text="have tea", sub_goals=("sit down",)),))
-    seen = await behaviour_of(with_people(quiet, settled, an_attendee("Bo")))
+    seen = await behaviour_of(with_people(quiet, settled, an_attendee("Bo"), mechanisms=()))
     assert max(seen.unwilling.values()) < 20
 
 
 async def test_without_patience_the_need_to_speak_never_grows() -> None:
     people = [an_attendee(name, propensity=0.0, weights=WillingnessWeights(topic=0.5)) for name in ("Ana", "Bo", "Cy")]
     people[0] = an_attendee("Ana", weights=WillingnessWeights(topic=0.5, goal=0, emotion=0, personality=0))
-    context, _ = await held(with_people(*people), max_turns=15, patience_rounds="null")
+    meeting = with_people(*people, mechanisms=())
+    context, _ = await held(meeting, max_turns=15, patience_rounds="null")
     assert {bid.need for bid in context.store.steps("k3f9", "bid", Bid).values()} == {0.0}
-    grown, _ = await held(with_people(*people), max_turns=15)
+    grown, _ = await held(meeting, max_turns=15)
     assert max(bid.need or 0.0 for bid in grown.store.steps("k3f9", "bid", Bid).values()) == 1.0
 
 
 # --- who is asked answers -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scenario", ["team_building", "mothers_house"])
-async def test_who_is_asked_by_name_speaks_next_in_at_least_half_of_the_cases(scenario: str) -> None:
-    meeting = resolve(scenario)
+async def test_who_is_asked_by_name_speaks_next_in_at_least_half_of_the_cases() -> None:
+    meeting = resolve("mothers_house")
     assert isinstance(meeting, Meeting)
     seen = await behaviour_of(meeting, Asker(meeting.names))
     assert seen.asked > 15
@@ -91,16 +91,16 @@ async def test_who_is_asked_by_name_speaks_next_in_at_least_half_of_the_cases(sc
 async def test_even_the_slow_and_quiet_answer_those_who_always_want_to_speak() -> None:
     loud = [an_attendee(name, **eager(latency="proactive")) for name in ("Ana", "Bo", "Cy")]
     slow = an_attendee("Jonas", propensity=0.0, latency="cautious", goals=())
-    meeting = with_people(*loud, slow)
-    asked = await behaviour_of(meeting, Asker(meeting.names))
+    meeting = with_people(*loud, slow, mechanisms=())
+    asked = await behaviour_of(meeting, Asker(meeting.names), rounds=15)
     assert asked.asked_next >= asked.asked / 2
-    deaf = await behaviour_of(meeting, Asker(meeting.names), address_pull=0, yield_s=0)
+    deaf = await behaviour_of(meeting, Asker(meeting.names), rounds=15, address_pull=0, yield_s=0)
     assert deaf.asked_next < deaf.asked / 2
 
 
 async def test_others_wait_for_who_is_asked_and_the_record_says_how_long() -> None:
     people = [an_attendee(name, **eager()) for name in ("Ana", "Bo", "Cy")]
-    context, _ = await held(with_people(*people), Asker(("Ana", "Bo", "Cy")), max_turns=10, yield_s=3)
+    context, _ = await held(with_people(*people, mechanisms=()), Asker(("Ana", "Bo", "Cy")), max_turns=6, yield_s=3)
     bids = context.store.steps("k3f9", "bid", Bid)
     for (round, _), bid in bids.items():
         asked = [name for name in context.meeting.names if bids[round, name].address == 1]
@@ -121,17 +121,17 @@ def schedules(draw: Any) -> Meeting:
         leaves = draw(st.none() | st.floats(0.05, 2).map(lambda minutes, after=joins or 0: minutes + after))
         times = {"joins": joins and at(joins), "leaves": leaves and at(leaves)}
         people[number] = attendee.model_copy(update=times)
-    return with_people(*people)
+    return with_people(*people, mechanisms=())
 
 
 def is_there(meeting: Meeting, turn: Turn) -> bool:
     return turn.speaker is None or turn.speaker in meeting.present(turn.sim_time_s)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(meeting=schedules(), seed=st.integers(0, 99), order=st.sampled_from(list(ORDERS)))
 async def test_nobody_says_a_word_who_has_not_come_or_has_left(meeting: Meeting, seed: int, order: str) -> None:
-    context = a_context(start=meeting, removal_factor=0, max_turns=8, order=order, seed=seed)
+    context = a_context(start=meeting, removal_factor=0, max_turns=6, order=order, seed=seed)
     await drive(context, InMemorySaver())
     assert all(is_there(meeting, turn) for turn in context.store.turns(context.run))
 

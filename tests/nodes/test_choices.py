@@ -135,13 +135,17 @@ def test_a_model_without_probabilities_is_refused(cli: Cli) -> None:
 async def test_the_embedded_models_feelings_follow_what_is_said() -> None:
     model, options = open_model("smollm2", cache=cache_folder(), precision="float32"), feeling_options()
 
-    async def share(line: str, emotion: str) -> float:
+    async def shares_of(line: str) -> Counter[str]:
         shares = normalised(await ratios(model, line, "feeling", options))
-        return sum(share for share, option in zip(shares, options, strict=True) if option.endswith(emotion))
+        summed = Counter[str]()
+        for share, option in zip(shares, options, strict=True):
+            summed[option.split()[-1]] += share
+        return summed
 
-    danger, good_news = "The water is rising, and the boat has a hole.", "They have chosen you, Ana! You got the post!"
-    assert await share(danger, "afraid") > await share(good_news, "afraid")
-    assert await share(danger, "glad") < await share(good_news, "glad")
+    danger = await shares_of("The water is rising, and the boat has a hole.")
+    good_news = await shares_of("They have chosen you, Ana! You got the post!")
+    assert danger["afraid"] > good_news["afraid"]
+    assert danger["glad"] < good_news["glad"]
 
 
 # --- examples -------------------------------------------------------------------------------------------------------
@@ -186,7 +190,7 @@ def test_switches_of_examples_are_on_as_often_as_off() -> None:
 async def test_agents_and_rounds_see_different_examples_and_a_run_the_same() -> None:
     shown = []
     for _ in range(2):
-        context, _ = await held(model=ScriptedModel(layout="chat_turns"), max_turns=4)
+        context, _ = await held(a_quay(mechanisms=()), ScriptedModel(layout="chat_turns"), max_turns=3)
         prompts = {
             (call.round, call.agent): examples_of(context.store.prompt(call.prompt))[0]
             for call in calls_of(context, "assess")

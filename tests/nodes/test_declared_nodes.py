@@ -126,7 +126,7 @@ async def test_shipped_nodes_keep_what_they_declare() -> None:
     """Guarded, they see the keys that they declare and write what their places take; nothing comes out otherwise."""
     guarded_nodes = {node.place: guarded(node) for node in NODES.values() if node.name in (node.place, "attention")}
     assert set(guarded_nodes) == {place for place in PLACES if not place.startswith("after_")}
-    settings: dict[str, Any] = {"removal_factor": 0.6, "max_turns": 6}
+    settings: dict[str, Any] = {"removal_factor": 0.6, "max_turns": 4}
     context, turns = await held(a_quay(), **settings)
     with_guard = replace(a_context(start=a_quay(), **settings), nodes=guarded_nodes)
     await drive(with_guard, InMemorySaver())

@@ -72,7 +72,7 @@ async def test_no_prompt_holds_what_was_said_before_one_came(
     meeting = a_quay(participants=people, opening=OPENING if opens else None)
     chosen: dict[str, Any] = {"hearing": hearing, "layout": layout, "order": order, "seed": seed}
     context, turns = await held(
-        meeting, pebbles(), max_turns=10, working_memory=3, perception_threshold=0.3, dialogue_window=5, **chosen
+        meeting, pebbles(), max_turns=8, working_memory=3, perception_threshold=0.3, dialogue_window=5, **chosen
     )
     openings = [meeting.opening_turn] if meeting.opening_turn else []
     lines = [(turn.text, turn.sim_time_s) for turn in [*openings, *turns] if turn.speaker]
@@ -90,7 +90,7 @@ async def test_no_prompt_holds_what_was_said_before_one_came(
 @settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(people=schedules(), seed=st.integers(0, 99))
 async def test_who_is_spoken_to_is_there_at_the_first_word(people: tuple[Attendee, ...], seed: int) -> None:
-    meeting = with_people(*people)
+    meeting = with_people(*people, mechanisms=())
     context, turns = await held(meeting, pebbles(), max_turns=8, seed=seed)
     for turn in turns:
         record = context.store.turn_record(context.run, turn.turn)
@@ -194,7 +194,7 @@ async def test_who_comes_in_while_the_others_think_hears_the_next_line() -> None
 
 
 async def test_settings_differ_in_what_they_hold() -> None:
-    context, turns = await held(with_latecomer(), pebbles(), max_turns=12, perception_threshold=1)
+    context, turns = await held(with_latecomer(), pebbles(), max_turns=8, perception_threshold=1)
     now_s, last = turns[-1].sim_time_s, turns[-1].turn
     spoken = {name: turns_heard(context, name, last, 50, now_s, hearing="noticed").turns for name in ("Ana", "Cy")}
     assert {turn.speaker for turn in spoken["Cy"]} <= {"Cy", None}

@@ -8,7 +8,6 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import pytest
 from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 from support.album_case import a_population
@@ -58,7 +57,7 @@ SETTINGS = [
 GROUP_SETTINGS: list[dict[str, Any]] = [
     *(
         {"order": order, "max_turns": rounds, "removal_factor": 0.5}
-        for order, rounds in zip(ORDERS, (12, 2, 2, 2, 2), strict=False)
+        for order, rounds in zip(ORDERS, (5, 2, 2, 2, 2), strict=False)
     ),
     {"order": "self_driven", "max_turns": 4, "removal_factor": 0, "seat": "Bo"},
     {"order": "self_driven", "max_turns": 3, "removal_factor": 0, "willingness": "rated", "willingness_threshold": 1},
@@ -142,23 +141,21 @@ async def states_of_a_conversation(settings: dict[str, Any]) -> tuple[Context, S
     return context, await states_of(build_dialogue_graph(), BEGINNING, context)
 
 
-@pytest.mark.parametrize("settings", [*SETTINGS, *GROUP_SETTINGS, *ALBUM_SETTINGS], ids=str)
-async def test_every_node_keeps_the_contract(settings: dict[str, Any]) -> None:
-    """In every state of a conversation: known keys, valid types, plain data, the input as it was."""
-    context, states = await states_of_a_conversation(settings)
-    assert len(states) > 10
-    for name, state in states:
-        node, schema = NODES[name]
-        given = copy.deepcopy(state)
-        update = await node(given, Runtime(context=context))
-        assert given == state, f"{name} changed its input"
-        assert set(update) <= set(get_type_hints(schema)), f"{name} writes unknown keys"
-        TypeAdapter(schema).validate_python(update, strict=True)
-        assert json.loads(json.dumps(update, allow_nan=False)) == update
-        serializer = PlainSerializer("tertulia.db")
-        assert serializer.loads_typed(serializer.dumps_typed(update)) == update
-
-
-async def test_every_node_is_reached_by_the_contract() -> None:
-    reached = [await states_of_a_conversation(settings) for settings in (*SETTINGS, *GROUP_SETTINGS, *ALBUM_SETTINGS)]
-    assert {name for _, states in reached for name, _ in states} == set(NODES)
+async def test_every_node_keeps_the_contract_in_every_state() -> None:
+    """Known keys, valid types, plain data, the input as it was; and every node is reached."""
+    reached, serializer = set(), PlainSerializer("tertulia.db")
+    adapters = {schema: TypeAdapter(schema) for _, schema in NODES.values()}
+    for settings in (*SETTINGS, *GROUP_SETTINGS, *ALBUM_SETTINGS):
+        context, states = await states_of_a_conversation(settings)
+        assert len(states) > 10, settings
+        for name, state in states:
+            node, schema = NODES[name]
+            given = copy.deepcopy(state)
+            update = await node(given, Runtime(context=context))
+            assert given == state, f"{name} changed its input ({settings})"
+            assert set(update) <= set(get_type_hints(schema)), f"{name} writes unknown keys ({settings})"
+            adapters[schema].validate_python(update, strict=True)
+            assert json.loads(json.dumps(update, allow_nan=False)) == update, (name, settings)
+            assert serializer.loads_typed(serializer.dumps_typed(update)) == update, (name, settings)
+            reached.add(name)
+    assert reached == set(NODES)

@@ -88,20 +88,3 @@ async def test_own_words_are_noticed_and_working_memory_is_a_window() -> None:
     scene = Scene(perception_threshold=1, working_memory=2).says(("Cy", "Llamas."))
     state = await scene.after(perceive, name="Cy", noticed=[0, 0])
     assert state["mind"]["noticed"] == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "named"),
-    [
-        ("Ana", "Ana, listen.", True),
-        ("Ana", "ana?", True),
-        ("Ana", "Anaconda", False),
-        ("Ana Vos", "What does Ana say?", True),
-        ("Ana Vos", "Vos, perhaps.", False),
-        ("Al", "Also", False),
-        ("Ana (she)", "I mean Ana (she).", True),
-        ("🦆", "Where is 🦆 now?", True),
-    ],
-)
-def test_a_name_is_a_word_of_its_own(name: str, text: str, named: bool) -> None:
-    assert is_named(name, text) == named

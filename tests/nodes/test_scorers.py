@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 from langgraph.runtime import Runtime
-from support.dialogue_case import BEGINNING, a_context, some_turns
+from support.dialogue_case import BEGINNING, a_context, a_pier, some_turns
 from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
@@ -124,14 +124,14 @@ async def test_lambda_acts_on_any_scorer(name: str, removal_factor: float) -> No
 
 
 async def test_a_meeting_takes_a_scorer_too() -> None:
-    context, turns = await held(a_quay(), removal_factor=0.5, max_turns=4, **{"nodes.score": "length"})
+    context, turns = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=2, **{"nodes.score": "length"})
     assert turns
     assert context.parameters.nodes == {"score": "length"}
 
 
 async def test_the_default_scorer_named_makes_no_difference() -> None:
-    _, silent = await held(a_quay(), removal_factor=0.5)
-    _, named = await held(a_quay(), removal_factor=0.5, **{"nodes.score": "attention"})
+    _, silent = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3)
+    _, named = await held(a_quay(mechanisms=()), removal_factor=0.5, max_turns=3, **{"nodes.score": "attention"})
     assert silent == named
 
 
@@ -163,7 +163,7 @@ async def test_scores_can_be_computed_again_from_what_is_stored(decay: float) ->
 async def test_scores_of_a_dialogue_are_the_same_to_the_digit_where_nothing_is_kept(reducer: str) -> None:
     settings: dict[str, Any] = {"reducer": reducer, "score_decay": 0.5, "ending": "off", "judge": "off"}
     settings |= {"max_turns": 3, "max_utterance_tokens": 8}
-    context = a_context(tiny_language_model(context_window=None), **settings)  # type: ignore[arg-type]
+    context = a_context(tiny_language_model(context_window=None), start=a_pier(4), **settings)  # type: ignore[arg-type]
     await build_dialogue_graph().ainvoke(BEGINNING, context=context)
     for turn in context.store.turns(context.run):
         record = context.store.turn_record(context.run, turn.turn)

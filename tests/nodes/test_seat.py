@@ -121,13 +121,13 @@ async def test_nobody_is_asked_where_nobody_can_be() -> None:
 
 async def test_in_a_meeting_a_person_is_asked_once_a_round_and_races() -> None:
     typist = Typist(in_even_rounds)
-    context = a_seated("Bo", a_quay(), max_turns=12)
+    context = a_seated("Bo", a_quay(mechanisms=()), max_turns=8)
     turns = await sat(context, typist)
-    assert [invitation.round for invitation in typist.asked] == list(range(1, 13))
+    assert [invitation.round for invitation in typist.asked] == list(range(1, 9))
     bids = context.store.steps(RUN, "bid", Bid)
     wanted = [bool(in_even_rounds(invitation)) for invitation in typist.asked]
-    assert [bids[round, "Bo"].willing for round in range(1, 13)] == wanted
-    assert [bids[round, "Bo"].latency_s is not None for round in range(1, 13)] == wanted
+    assert [bids[round, "Bo"].willing for round in range(1, 9)] == wanted
+    assert [bids[round, "Bo"].latency_s is not None for round in range(1, 9)] == wanted
     typed = [turn for turn in turns if turn.speaker == "Bo"]
     assert typed, "they never got the floor"
     assert len(typed) < sum(wanted), "they always got it"
@@ -141,7 +141,7 @@ async def test_in_a_meeting_a_person_is_asked_once_a_round_and_races() -> None:
 
 async def test_what_was_not_heard_is_kept_and_offered_again() -> None:
     typist = Typist(in_even_rounds)
-    turns = await sat(a_seated("Bo", a_quay(), max_turns=10), typist)
+    turns = await sat(a_seated("Bo", a_quay(mechanisms=()), max_turns=8), typist)
     lost = 0
     for before, after in zip(typist.asked, typist.asked[1:], strict=False):
         words = in_even_rounds(before)
@@ -175,14 +175,14 @@ async def test_nobody_says_a_word_where_the_person_is_alone_and_silent() -> None
 
 async def test_who_is_given_the_floor_is_asked_only_then() -> None:
     typist = Typist(in_every_round)
-    turns = await sat(a_seated("Bo", a_quay(), order="rule_based", max_turns=8), typist)
+    turns = await sat(a_seated("Bo", a_quay(mechanisms=()), order="rule_based", max_turns=5), typist)
     own = [turn.round for turn in turns if turn.speaker == "Bo"]
     assert own == [1, 5]
     assert [(invitation.round, invitation.may_pass) for invitation in typist.asked] == [(1, False), (5, False)]
 
 
 async def test_where_the_speaker_designates_a_person_does_so_in_their_words() -> None:
-    start = a_quay(opening=None)
+    start = a_quay(opening=None, mechanisms=())
     typist = Typist(lambda _: "I would like to hear dee on this.")
     context = a_seated("Bo", start, order="designated", max_turns=12)
     turns = await sat(context, typist)
@@ -206,7 +206,7 @@ async def test_a_clock_that_waits_draws_a_latency_and_records_no_seconds() -> No
 
 
 async def test_a_clock_that_runs_takes_the_seconds_that_the_person_took() -> None:
-    context = a_seated("Bo", a_quay(), max_turns=8, seat_clock="runs")
+    context = a_seated("Bo", a_quay(mechanisms=()), max_turns=8, seat_clock="runs")
     turns = await sat(context, Typist(in_every_round, seconds=0.25))
     bids = [context.store.steps(RUN, "bid", Bid)[round, "Bo"] for round in range(1, 9)]
     assert {(bid.latency_s, bid.persistence) for bid in bids} == {(0.25, 1.0)}
@@ -252,15 +252,15 @@ def answered(path: Path) -> set[int]:
 @pytest.mark.parametrize(
     ("start", "seat", "settings"),
     [
-        (a_pier(), "Piotr", {"removal_factor": 0.5}),
+        (a_pier(), "Piotr", {"removal_factor": 0.5, "max_turns": 4}),
         (a_quay(), "Bo", {}),
-        (a_quay(), "Bo", {"order": "rule_based", "seat_clock": "runs", "max_turns": 5}),
+        (a_quay(mechanisms=()), "Bo", {"order": "rule_based", "seat_clock": "runs", "max_turns": 5}),
     ],
 )
 async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
     tmp_path: Path, start: Start, seat: str, settings: dict[str, Any]
 ) -> None:
-    settings = {"max_turns": 4, **settings}
+    settings = {"max_turns": 3, **settings}
     path, copies, at_questions = tmp_path / "tertulia.db", [], []
 
     def copy() -> None:
@@ -282,7 +282,7 @@ async def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(
             await drive(context, checkpointer, lambda *_: copy(), typist)
         asked = {invitation.round for invitation in typist.asked}
         assert len(typist.asked) == len(asked) > 1
-        for left in (copies[len(copies) // 3], copies[-2], at_questions[1]):
+        for left in (copies[len(copies) // 3], at_questions[1]):
             again = Typist(typist._words, seconds=1.5)
             known = answered(left)
             await resumed(left, start, seat, again, **settings)
@@ -409,7 +409,7 @@ async def test_another_tool_resumes_the_graph_with_the_words(start: Start, seat:
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
-@given(st.text() | st.text(alphabet="ab \x1b[;0m\n\r\x07\x08\u202e\u2028\ud800é", max_size=3000))
+@given(st.text() | st.text(alphabet="ab \x1b[;0m\n\r\x07\x08\u202e\u2028\ud800é", max_size=LONGEST + 200))
 def test_words_are_one_short_line_that_a_terminal_obeys_nothing_of(text: str) -> None:
     utterance = as_utterance(text)
     assert len(utterance) <= LONGEST
@@ -425,7 +425,7 @@ def test_words_are_one_short_line_that_a_terminal_obeys_nothing_of(text: str) ->
         ("arrow\x1b[D\x1b[A keys\x7f", "arrow keys"),
         ("\x1b]0;a title\x07 said", "said"),
         ("é 👩‍🚀 日本", "é 👩‍🚀 日本"),
-        ("word " * 200_000, ("word " * 200).strip()),
+        ("word " * 2000, ("word " * 200).strip()),
         ("w" * 5000, "w" * LONGEST),
         (" \x00\n ", ""),
     ],

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
-from support.dialogue_case import BEGINNING, a_context, some_turns
+from support.dialogue_case import a_context, some_turns
 from support.scripted import ScriptedModel
 
-from tertulia.graphs.utterance import build_utterance_graph, should_judge, should_score
+from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalModel, RehearsalTokenizer
 from tertulia.nodes.begin import begin_utterance
 from tertulia.nodes.end import decide_ending
@@ -18,7 +18,7 @@ from tertulia.nodes.prune import prune
 from tertulia.nodes.retrieve import retrieve_memory
 from tertulia.nodes.rollback import choose_candidate, roll_back, select_candidate
 from tertulia.nodes.scorers.attention import score_attention
-from tertulia.nodes.turns import record_turn, speaking_time_s, take_turn
+from tertulia.nodes.turns import record_turn, speaking_time_s
 from tertulia.prompts.remove import remove_units
 from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, UsageError
@@ -27,13 +27,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import TurnRecord
 
-START: dict[str, Any] = {
-    "round": 1,
-    "turn": 1,
-    "speaker": "Mara",
-    "present": ["Mara", "Piotr"],
-    "sim_time_s": 0.0,
-}
+START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 
 
 async def after(state: dict[str, Any], context: Context, *steps: Any) -> dict[str, Any]:
@@ -69,21 +63,6 @@ async def test_retrieving_stores_the_full_prompt_of_the_speaker() -> None:
     ]
     assert {unit.block for unit in prompt.units if unit.removable} == {"memory"}
     assert "Mara thought" not in str([unit.text for unit in prompt.units if unit.block == "memory"])
-
-
-@pytest.mark.parametrize(
-    ("settings", "wanted"),
-    [
-        ({"removal_factor": 0}, False),
-        ({"removal_factor": 0, "record_scores": "true"}, True),
-        ({"removal_factor": 0.01}, True),
-    ],
-)
-async def test_scores_are_wanted_above_zero_and_where_asked_for(settings: dict[str, Any], wanted: bool) -> None:
-    context = a_context(**settings)
-    state = await after(START, context, begin_utterance, retrieve_memory)
-    assert should_score(state, Runtime(context=context)) is wanted
-    assert (state["scores"], state["removed"]) == (None, [])
 
 
 async def test_human_needs_hold_for_the_whole_case_and_differ_by_agent_and_seed_of_the_case() -> None:
@@ -208,22 +187,11 @@ async def test_line_breaks_in_a_reply_are_spaces_in_what_is_said() -> None:
     assert context.store.candidates("k3f9", 1)[0].text == "Well, Mara: no."
 
 
-@pytest.mark.parametrize(
-    ("settings", "wanted"),
-    [
-        ({"removal_factor": 0.5}, True),
-        ({"removal_factor": 0.5, "judge": "off"}, False),
-        ({"removal_factor": 0.00001}, False),  # nothing fits under λ: nothing removed, nothing to judge
-        ({"removal_factor": 0, "record_scores": "true"}, False),
-        ({"removal_factor": 0, "record_scores": "true", "judge_baseline": "true"}, True),
-        ({"removal_factor": 0.00001, "judge_baseline": "true"}, False),
-    ],
-)
-async def test_judging_is_wanted_where_something_was_removed_or_for_the_baseline(settings: Any, wanted: bool) -> None:
-    context = a_context(**settings)
-    state = await generated(context)
-    assert should_judge(state, Runtime(context=context)) is wanted
+async def test_an_utterance_begins_without_scores_and_without_a_judgement() -> None:
+    state = await generated(a_context(removal_factor=0.5))
     assert (state["inconsistency"], state["conflict"], state["judged_by"]) == ([], False, None)
+    begun = await after(state, a_context(), begin_utterance)
+    assert (begun["scores"], begun["removed"]) == (None, [])
 
 
 async def test_nodes_executed_again_store_the_same() -> None:
@@ -354,14 +322,6 @@ def test_the_last_one_is_said_if_it_passes_else_the_lowest(inconsistency: list[f
 # --- ending, turns --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ended", [True, False])
-async def test_the_reply_says_whether_it_ends_the_conversation(ended: bool) -> None:
-    context = a_context(ScriptedModel(endings=[ended]), judge="off")
-    state = await after(await generated(context), context, select_candidate, decide_ending)
-    assert state["ended"] is ended
-    assert context.model.asked("probabilities") == []
-
-
 @pytest.mark.parametrize(("parting", "ended"), [(0.6, False), (0.61, True), (0.1, False)])
 async def test_a_small_model_is_asked_what_comes_next(parting: float, ended: bool) -> None:
     settings = {"ending": "continuation", "ending_threshold": 0.6, "judge": "off"}
@@ -373,15 +333,6 @@ async def test_a_small_model_is_asked_what_comes_next(parting: float, ended: boo
     assert ": Line 3.\n" in text
     assert ": So long.\n" in text
     assert [field.name for field in context.model.asked("generate")[0].fields] == ["Piotr"]
-
-
-async def test_the_two_take_turns_and_the_initiator_begins() -> None:
-    state, speakers = BEGINNING, []
-    for turn in range(1, 5):
-        state = await after(state, a_context(), take_turn)
-        assert state["turn"] == state["round"] == turn
-        speakers.append(state["speaker"])
-    assert speakers == ["Mara", "Piotr", "Mara", "Piotr"]
 
 
 async def test_a_turn_is_recorded_with_how_it_came_about() -> None:
