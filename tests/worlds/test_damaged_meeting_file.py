@@ -300,7 +300,7 @@ def use(at: Path) -> None:
         assert len(message.splitlines()) == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_a_file_with_any_value_replaced_is_told_apart(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -314,7 +314,7 @@ def test_a_file_with_any_value_replaced_is_told_apart(
     use(at)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, len(SCENARIO)), st.integers(0, 30), st.sampled_from(TOKENS) | st.text(max_size=4)),
