@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 from support.viewer_page import serving
-from support.viewer_views import Runs, rehearse_all, text_at, text_of, watched
+from support.viewer_views import Runs, rehearse_all, resize, text_at, text_of, watched
 
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import html_of_run
@@ -102,12 +102,6 @@ def visited(browser: Browser, places: dict[str, str]) -> Visited:
     context.close()
     assert not errors
     return noted
-
-
-def resize(page: Page, width: int) -> None:
-    """Give the window a width, and wait until it is drawn anew."""
-    page.set_viewport_size({"width": width, "height": 800})
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
 
 
 @pytest.mark.access
