@@ -50,6 +50,12 @@ def text_at(page: Page, address: str) -> str:
     return text_of(page)
 
 
+def resize(page: Page, width: int) -> None:
+    """Give the window a width, and wait until it is drawn anew."""
+    page.set_viewport_size({"width": width, "height": 800})
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
+
+
 class Runs(NamedTuple):
     """A run of each kind, a fork of the dialogue, and a simulation."""
 

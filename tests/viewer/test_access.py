@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 from support.viewer_page import serving
-from support.viewer_views import Runs, rehearse_all, text_at, text_of, watched
+from support.viewer_views import Runs, rehearse_all, resize, text_at, text_of, watched
 
+import tertulia
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import html_of_run
 
@@ -104,12 +105,6 @@ def visited(browser: Browser, places: dict[str, str]) -> Visited:
     return noted
 
 
-def resize(page: Page, width: int) -> None:
-    """Give the window a width, and wait until it is drawn anew."""
-    page.set_viewport_size({"width": width, "height": 800})
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))")
-
-
 @pytest.mark.access
 def test_axe_finds_nothing_in_either_theme(visited: Visited) -> None:
     if not AXE.is_file():
@@ -155,12 +150,16 @@ def tab_to(page: Page, wanted: Callable[[Focused], bool], what: str, at_most: in
     raise AssertionError(f"Tab never comes to {what}: {seen}")
 
 
-def test_the_keyboard_alone_reaches_everything(page: Page, address: str, runs: Runs) -> None:
+def test_the_keyboard_alone_reaches_everything(page: Page, store: Path, address: str, runs: Runs) -> None:
     page.set_default_timeout(8_000)
     text_at(page, address)
+    expect(page).to_have_title("Runs · Tertulia")
     tab_to(page, lambda focused: focused["href"].startswith(f"#/runs/{runs.dialogue}"), "the run")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text(runs.dialogue)
+    expect(page).to_have_title(f"{runs.dialogue} · Tertulia")
+    for turn in tertulia.open_store(store).run(runs.dialogue).turns:
+        expect(page.get_by_text(turn.text, exact=True).first).to_be_visible()
     text_of(page)
 
     page.keyboard.press("ArrowRight")

@@ -2,9 +2,9 @@
 
 import json
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,13 +13,13 @@ from support.requests_to_page import ask
 from support.viewer_page import serving
 
 import tertulia
+from benchmarks.in_process import command
 from tertulia.catalog.settings import written
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.actions import actions_page, fork_words
 
-ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 TOKEN = "token"
 
@@ -90,8 +90,10 @@ def test_the_command_that_is_shown_forks_as_told(page: Page, store: Path) -> Non
         page.get_by_role("button", name="Leave block_order as it is").click()
         expect(page.get_by_role("button", name="Start")).to_have_count(0)
         words = _command(page)
-    done = subprocess.run([*COMMAND, *words[1:], "--json"], cwd=ROOT, capture_output=True, check=True)
-    fork = tertulia.open_store(store).run(json.loads(done.stdout)["run"])
+    with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
+        done = thread.submit(command, *words[1:], "--json").result()
+    assert done.code == 0, done.err
+    fork = tertulia.open_store(store).run(json.loads(done.out)["run"])
     assert fork.parent == (parent.id, 3)
     assert (fork.seed, fork.parameters.removal_factor, fork.parameters.max_turns) == (8, 0.9, 5)
     assert [turn.text for turn in fork.turns[:2]] == [turn.text for turn in parent.turns[:2]]

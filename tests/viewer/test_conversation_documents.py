@@ -21,10 +21,10 @@ from tertulia.viewer.documents.by_path import document_at
 
 @pytest.fixture(scope="module")
 def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> tuple[SqlStore, str]:
-    """A meeting of ten rounds, and the fork of it at round six."""
+    """A meeting of six rounds, and the fork of it at round four."""
     path = tmp_path_factory.mktemp("documents") / "t.db"
-    run = tertulia.run("team_building", rehearse=True, rounds=10, removal_factor=0.4, store=path, progress=False)
-    fork = run.fork(at=6, removal_factor=0.8, progress=False)
+    run = tertulia.run("team_building", rehearse=True, rounds=6, removal_factor=0.4, store=path, progress=False)
+    fork = run.fork(at=4, removal_factor=0.8, progress=False)
     assert fork.id != run.id
     return SqlStore.open(path), fork.id
 
@@ -33,7 +33,7 @@ def test_turns_tell_how_each_came_about_as_the_turns_themselves_do(rehearsed: tu
     store, run = rehearsed
     record, start = store.run(run), store.start(run)
     rows = document_at(store, f"runs/{run}/turns")["turns"]
-    assert [row["turn"] for row in rows] == list(range(11))  # how it opened is turn 0
+    assert [row["turn"] for row in rows] == list(range(7))  # how it opened is turn 0
     rate = Parameters.of_record(record.parameters).speaking_rate_wpm
     for row in rows[1:]:
         details = read_turn(store, record, start, row["turn"])
@@ -43,7 +43,7 @@ def test_turns_tell_how_each_came_about_as_the_turns_themselves_do(rehearsed: tu
             assert (row["removed"], row["duration_s"]) == (None, 10)
             continue
         assert (row["removed"], row["removable"]) == (details.removed_items, len(details.removable))
-        assert row["removal_factor"] == details.removal_factor == (0.4 if row["turn"] < 6 else 0.8)
+        assert row["removal_factor"] == details.removal_factor == (0.4 if row["turn"] < 4 else 0.8)
         assert row["duration_s"] == speaking_time_s(row["text"], rate)
         assert {bid["agent"]: bid["won"] for bid in row["bids"]} == {
             agent.agent: agent.won for agent in details.round.agents
@@ -53,7 +53,7 @@ def test_turns_tell_how_each_came_about_as_the_turns_themselves_do(rehearsed: tu
 def test_only_later_turns_are_read_where_only_those_are_asked_for(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     rows = document_at(store, f"runs/{run}/turns")["turns"]
-    for after in (0, 4, 9, 10):
+    for after in (0, 3, 5, 6):
         later = document_at(store, f"runs/{run}/turns", {"after": str(after)})["turns"]
         assert later == [row for row in rows if row["turn"] > after]
     with pytest.raises(SettingError, match="no number of a turn"):
@@ -65,7 +65,7 @@ def test_an_agent_in_short_is_the_agent_of_every_round(rehearsed: tuple[SqlStore
     short = document_at(store, f"runs/{run}/agents/bob")
     whole = agent_in_run_document(store, store.run(run), store.start(run), "Bob")
     assert short["turns"] == whole["turns"]
-    assert len(short["cognition"]) == len(whole["cognition"]) == 10
+    assert len(short["cognition"]) == len(whole["cognition"]) == 6
     for mind, in_full in zip(short["cognition"], whole["cognition"], strict=True):
         for field in ("round", "thought", "emotion", "willingness", "willing", "latency_s", "won", "typed"):
             assert mind[field] == in_full[field]
@@ -84,7 +84,7 @@ def test_a_run_names_its_parent_and_its_forks(rehearsed: tuple[SqlStore, str]) -
     store, run = rehearsed
     parent = document_at(store, f"runs/{run}")["parent"]["run"]
     assert document_at(store, f"runs/{parent}")["forks"] == [
-        {"run": run, "turn": 6, "label": None, "removal_factor": 0.8}
+        {"run": run, "turn": 4, "label": None, "removal_factor": 0.8}
     ]
 
 

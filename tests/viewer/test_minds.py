@@ -17,7 +17,7 @@ from tertulia.viewer.documents.by_path import document_at
 def meeting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Path]]:
     """The address of a rehearsed meeting, its run, and its store."""
     path = tmp_path_factory.mktemp("viewer") / "t.db"
-    run = tertulia.run("team_building", rehearse=True, rounds=14, removal_factor=0.4, store=path, progress=False)
+    run = tertulia.run("team_building", rehearse=True, rounds=7, removal_factor=0.4, store=path, progress=False)
     with serving(path) as address:
         yield address, run.id, path
 

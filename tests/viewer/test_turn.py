@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
 from support.ga_builder import real_run
+from support.tiny import save_tiny
 from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt, slider_work_ms, struck_units
 from support.viewer_page import serving
 
@@ -92,10 +93,13 @@ def test_the_struck_units_are_the_engines_in_a_real_logs_case(page: Page, tmp_pa
 
 
 @pytest.mark.slow
-def test_the_struck_units_are_the_engines_with_the_attention_of_the_embedded_model(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "t.db"
-    short = {"max_utterance_tokens": 16, "scoring_responses": 1, "max_rollbacks": 1, "judge_runs": 1}
-    run = tertulia.run("tidewell", rounds=1, removal_factor=0.5, settings=short, store=path, progress=False)
+def test_the_struck_units_are_the_engines_with_the_attention_of_a_model(page: Page, tmp_path: Path) -> None:
+    path, model = tmp_path / "t.db", str(save_tiny(tmp_path / "model"))
+    short = {"max_utterance_tokens": 8, "scoring_responses": 1, "max_rollbacks": 1, "judge_runs": 1}
+    few = {"previous_dialogues_max": 0, "memory_items_min": 4, "memory_items_max": 8}  # as its window is small
+    run = tertulia.run(
+        "tidewell", model=model, rounds=1, removal_factor=0.5, settings=short | few, store=path, progress=False
+    )
     with serving(path) as address:
         assert_struck_as_by_engine(page, path, address, run.id, 1)
 
@@ -184,7 +188,7 @@ def test_the_slider_redraws_what_changes_and_costs_less_than_the_units_of_a_long
 ) -> None:
     with SqlStore.open(served.path) as store:
         document = document_at(store, f"runs/{served.dialogue}/turns/1")
-    moves = [(step * 37 % 101) / 100 for step in range(20)]  # to and fro, as a hand drags
+    moves = [(step * 37 % 101) / 100 for step in range(12)]  # to and fro, as a hand drags
     work_ms = {}
     for size in (AS_RECORDED, LONG):
         texts = [f"What is remembered as number {i}. " * 4 for i in range(size)]

@@ -160,7 +160,8 @@ def damage_values(values: Any, drawn: random.Random, replacement: Any) -> Any:
 def read(scenario: str) -> None:
     extensions_of(scenario)
     Parameters().with_settings(settings_of(scenario, tuple(MECHANISMS)))
-    resolve(scenario, tuple(MECHANISMS))
+    start = resolve(scenario, tuple(MECHANISMS))
+    assert type(start).model_validate_json(start.model_dump_json()) == start
 
 
 def check(reading: Callable[[], object], named: str) -> bool:

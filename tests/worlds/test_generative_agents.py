@@ -373,7 +373,7 @@ def runs(draw: st.DrawFn) -> list[tuple]:
     return [talks, events, steps]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(runs())
 def test_a_case_is_the_same_when_all_that_came_later_never_happened(
     tmp_path_factory: pytest.TempPathFactory, drawn: list
@@ -432,7 +432,7 @@ def test_the_published_run_has_eight_cases() -> None:
     ]
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", [0, 3, 7])
 def test_nothing_of_the_future_leaks_from_the_published_run(tmp_path: Path, number: int) -> None:
     log = read_log(real_run())
     dialogue, case = log.dialogues[number], log.case(number, "x")

@@ -1,7 +1,9 @@
 """Pictures of a folder: what is read of them, what is stored, and what is refused."""
 
 import os
+import struct
 import time
+import zlib
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -129,7 +131,11 @@ def truncated(at: Path) -> None:
 
 
 def bomb(at: Path) -> None:
-    Image.new("1", (60_000, 60_000)).save(at)
+    """Of such a picture only the beginning, which states its size."""
+    picture().save(at)
+    header = b"IHDR" + struct.pack(">2I", 60_000, 60_000) + at.read_bytes()[24:29]
+    content = at.read_bytes()
+    at.write_bytes(content[:12] + header + struct.pack(">I", zlib.crc32(header)) + content[33:])
 
 
 def large(at: Path) -> None:
