@@ -4,6 +4,7 @@
 name: the lost key
 time: 2024-05-14 09:30:00
 place: kitchen at the youth hostel
+description: The last spare key has been missing since breakfast.
 participants:            # the first begins
   - name: Ida Falk
     age: 31
@@ -74,7 +75,7 @@ class TwoPartyScenario(Composed):
     """A scenario file of two people, of whom the first begins."""
 
     name: Text
-    description: Text | None = None
+    description: Text | None = Field(default=None, description="the situation, as both know it")
     time: Time
     place: Text | None = None
     participants: tuple[DialoguePerson, ...] = Field(min_length=2, max_length=2)
@@ -97,6 +98,7 @@ class TwoPartyScenario(Composed):
             scenario=scenario,
             time=self.time,
             place=self.place,
+            description=self.description,
             initiator=initiator,
             partner=partner,
             previous_dialogues=tuple(
