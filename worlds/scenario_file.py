@@ -31,7 +31,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tertulia.state.errors import nearest_hint
+from tertulia.state.errors import ScenarioError, nearest_hint
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
 from tertulia.worlds.scenario_parts import (
@@ -144,6 +144,10 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
         ScenarioError: It is not YAML, or not a scenario; the message names the file, the line and the field.
     """
     file = YamlFile.read(path)
+    if isinstance(file.values, list) or "villagers" in file.values:
+        raise ScenarioError(
+            f"{path}: holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={path}"
+        )
     if is_meeting(file.values):
         meeting = file.parse(MeetingScenario, {", but in a dialogue of two": TwoPartyScenario})
         file.check(meeting.problems(mechanisms))
