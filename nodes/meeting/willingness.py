@@ -99,8 +99,8 @@ def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -
     """Return what made an agent willing: the matter and their character, being addressed, or the need to speak.
 
     It is the matter (`content`) where W reaches θ without the other two, and `waiting` where only the need makes it
-    reach θ. A part that was moved all the way to 1 counts as 0 before: what it was is not known. It is `None` for who was
-    not willing, and for a person.
+    reach θ. A part that was moved all the way to 1 counts as 0 before: what it was is not known. It is `None` for who
+    was not willing, and for a person.
     """
     if not bid.willing or bid.parts is None:
         return None
