@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tertulia.cli.terminal.commands import Group, add_module, usage_hint, with_options
 from tertulia.cli.terminal.completion import command_to_complete
-from tertulia.state.errors import NotFoundError, TertuliaError, UsageError
+from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError, UsageError
 from tertulia.state.text import clean
 
 #: The commands by panel of the help; each is in the module of its name.
@@ -92,6 +92,8 @@ def main() -> None:
         code = _print_error(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
     except TertuliaError as error:
         code = _print_error(with_options(str(error)), exit_code(error))
+        for problem in error.further if isinstance(error, ScenarioError) else ():
+            _print_error(with_options(problem), code)
     except OSError as error:
         code = _print_error(f"{error.filename or 'the output'}: {error.strerror}", 1)
     except MemoryError:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tertulia.metrics.diversity import words
 from tertulia.metrics.statistics import ROUNDING, t_quantile
 from tertulia.metrics.variety import expected_distinct
-from tertulia.state.album import CALLS
+from tertulia.state.album import CALLS, Found
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
 from tertulia.state.text import folded
@@ -36,7 +36,7 @@ _OF_TEXTS = ("len", *(f"dist{n}" for n in _N), *(f"dist{n}_equal" for n in _N), 
 
 #: The figures of each call, in the order in which they are shown.
 FIGURES: Mapping[str, Sequence[str]] = {
-    "plan": (*_OF_TEXTS, "chosen_before", "most_chosen", "distinct_pictures"),
+    "plan": (*_OF_TEXTS, "names_picture", "chosen_before", "most_chosen", "distinct_pictures"),
     "question": (*_OF_TEXTS, "names_partner", "asked_before", "asked_before_by_asker"),
     "answer": (*_OF_TEXTS, "names_partner"),
 }
@@ -53,8 +53,9 @@ MEANINGS: Mapping[str, str] = {
     "names_partner": "share of texts that name the partner",
     "asked_before": "share of questions that were asked before, by anybody",
     "asked_before_by_asker": "share of questions that the asker has asked before",
-    "chosen_before": "share of exchanges whose picture the asker has chosen before",
-    "most_chosen": "share of exchanges that are about the most chosen picture",
+    "names_picture": "share of plans that name a picture; only their pictures count as chosen",
+    "chosen_before": "share of chosen pictures that the asker has chosen before",
+    "most_chosen": "share of chosen pictures that are the most chosen one",
     "distinct_pictures": "pictures that were chosen at all",
 }
 
@@ -63,13 +64,18 @@ _BOUNDS = {"len": (0.0, inf), "sim": (-1.0, 1.0), "distinct_pictures": (0.0, inf
 
 
 class AlbumExchange(Record):
-    """What two did and said in an exchange."""
+    """What two did and said in an exchange.
+
+    Attributes:
+        found: Whether the plan named the picture, and so chose it, or it was only the most similar to the plan.
+    """
 
     turn: int
     round: int
     asker: str
     answerer: str
     picture: str
+    found: Found = "named"
     plan: str
     question: str
     answer: str
@@ -171,7 +177,8 @@ def figures_of(
         found["sim"] = _similarity((agent, (vectors or {}).get(exchange.text(call))) for agent, exchange in spoken)
         found["names_partner"] = _mean((agent, exchange.names_partner(call)) for agent, exchange in spoken)
         figures[call] = found | {name: _mean(values) for name, values in again.get(call, {}).items()}
-    chosen = [(exchange.asker, exchange.picture) for exchange in exchanges]
+    chosen = [(exchange.asker, exchange.picture) for exchange in exchanges if exchange.found == "named"]
+    figures["plan"]["names_picture"] = _mean((exchange.asker, exchange.found == "named") for exchange in exchanges)
     figures["plan"]["most_chosen"] = _counted(chosen, lambda counts: max(counts.values()) / counts.total())
     figures["plan"]["distinct_pictures"] = _counted(chosen, len)
     return {call: {name: figures[call][name] for name in FIGURES[call]} for call in CALLS}
@@ -303,7 +310,10 @@ def _by_agent(things: Iterable[tuple[str, Hashable]]) -> dict[str, Counter[Hasha
 def _repetitions(
     before: Sequence[AlbumExchange], exchanges: Sequence[AlbumExchange]
 ) -> dict[str, dict[str, list[tuple[str, float]]]]:
-    """Return by call and figure, for every exchange, whether it repeats an earlier one, with who asked."""
+    """Return by call and figure, for every exchange, whether it repeats an earlier one, with who asked.
+
+    What no plan named was not chosen.
+    """
     found: dict[str, list[tuple[str, float]]] = {name: [] for name in ("asked", "asked_by_asker", "chosen")}
     seen: set[tuple[str, str | None, str]] = set()
     for number, exchange in enumerate([*before, *exchanges]):
@@ -313,6 +323,8 @@ def _repetitions(
             "asked_by_asker": ("question", exchange.asker, question),
             "chosen": ("picture", exchange.asker, exchange.picture),
         }
+        if exchange.found != "named":
+            del keys["chosen"]
         for name, key in keys.items():
             if number >= len(before):
                 found[name].append((exchange.asker, float(key in seen)))

@@ -9,12 +9,14 @@ collections" (evenness).
 """
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import get_args
 
 from pydantic import Field
 
-from tertulia.state.cognition import Bid, InformationNeed, WillingnessRatings
+from tertulia.state.cognition import Bid, InformationNeed, WillingFor, WillingnessRatings
 from tertulia.state.meeting import LatencyClass
 from tertulia.state.records import Record, Turn
 from tertulia.state.words import spoken_words
@@ -53,6 +55,9 @@ class AgentFigures(Person):
 
     spoken: int = Field(description="utterances")
     wanting_to_speak: int | None = Field(description="rounds in which they were willing")
+    wanting_for: dict[WillingFor, int] | None = Field(
+        default=None, description="those of the willing rounds by what made them willing; None for a person"
+    )
     silent: int | None = Field(description="rounds in which they decided and were not willing")
     decisions: int | None = Field(description="rounds in which they decided")
     mechanisms: dict[str, OnOff] | None
@@ -92,6 +97,7 @@ def participation(
     bids: Mapping[tuple[int, str], Bid] | None = None,
     needs: NeedsByKey | None = None,
     ratings: RatingsByKey | None = None,
+    reasons: Mapping[tuple[int, str], WillingFor] | None = None,
 ) -> Participation:
     """Return the figures of a run.
 
@@ -102,6 +108,7 @@ def participation(
         silence_s: Length of a recorded silence.
         bids, needs, ratings: Those of a group chat, by round and agent; `None` for a dialogue of two. There are ratings
             where models rate willingness.
+        reasons: What made who was willing so, by round and agent.
     """
     rounds = {turn.round for turn in turns}
     after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
@@ -119,6 +126,7 @@ def participation(
                 **dict(person),
                 spoken=len(spoken),
                 wanting_to_speak=None if wanting is None else len(wanting),
+                wanting_for=None if wanting is None else _counted(name, wanting, reasons or {}),
                 silent=None if bid_in is None or wanting is None else len(bid_in) - len(wanting),
                 decisions=None if bid_in is None else len(bid_in),
                 mechanisms=None if needs is None else _on_off(name, needs, rounds, mechanisms),
@@ -180,6 +188,13 @@ def _on_off(name: str, needs: NeedsByKey, rounds: set[int], mechanisms: Sequence
     chosen = [need.mechanisms for (r, who), need in needs.items() if who == name and r in rounds]
     on = {m: sum(m in choices and choices[m].active for choices in chosen) for m in mechanisms}
     return {m: OnOff(on=on[m], off=len(chosen) - on[m]) for m in mechanisms}
+
+
+def _counted(
+    name: str, rounds: Collection[int], reasons: Mapping[tuple[int, str], WillingFor]
+) -> dict[WillingFor, int] | None:
+    counts = Counter(reasons[round, name] for round in rounds if (round, name) in reasons)
+    return {reason: counts[reason] for reason in get_args(WillingFor)} if counts or not rounds else None
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -25,6 +25,17 @@ def repeated_endings(dialogues: Iterable[Dialogue]) -> float | None:
     return mean(ends_in_repetition(dialogue) for dialogue in dialogues)
 
 
+def repeated_lines(dialogue: Dialogue) -> float | None:
+    """Return the share of utterances that equal an earlier one, in [0, 1]; `None` of fewer than two utterances.
+
+    Case and punctuation do not count, nor does who speaks. Lines of a word or two count, which have no 4-gram.
+    """
+    if len(dialogue) < 2:
+        return None
+    said = [folded(text) for _, text in dialogue]
+    return 1 - len(set(said)) / len(said)
+
+
 def repeated_share(dialogue: Dialogue) -> float | None:
     """Return the share of 4-grams of words that an earlier utterance of the dialogue has, in [0, 1].
 

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from tertulia.metrics.diversity import Dialogue, dialogue_text, directions_of, mean, mean_record, n_grams
-from tertulia.metrics.repetition import repeated_endings, repeated_share
+from tertulia.metrics.repetition import repeated_endings, repeated_lines, repeated_share
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import Record
 
@@ -41,6 +41,9 @@ class VarietyFigures(Record):
     vendi_untruncated: float | None = Field(description="the same with each dialogue embedded whole")
     repeated_endings: float | None = Field(
         description="share of dialogues whose last utterance equals an earlier one of theirs, in [0, 1]"
+    )
+    repeated_lines: float | None = Field(
+        description="share of utterances that equal an earlier one of their dialogue, mean over dialogues"
     )
     repeated_4grams: float | None = Field(
         description="share of 4-grams of words that an earlier utterance of the dialogue has, mean over dialogues"
@@ -72,6 +75,7 @@ def _variety(dialogues: Sequence[Dialogue], embedder: Embedder | None, sizes: Ma
         vendi=vendi_score(cut),
         vendi_untruncated=vendi_score(whole),
         repeated_endings=repeated_endings(dialogues),
+        repeated_lines=mean(repeated_lines(dialogue) for dialogue in dialogues),
         repeated_4grams=mean(repeated_share(dialogue) for dialogue in dialogues),
         # A text within the limit is embedded in one way only, to the last digit.
         truncated=sum(a != b for a, b in zip(cut, whole, strict=True)) if texts else None,

@@ -216,6 +216,8 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[Part]:
         parts.append(Part("item", _fill(material, "environment.place", place=case.place), "place"))
     if not isinstance(case, Case):
         return [*parts, *_meeting(material, case)]
+    if case.description is not None:
+        parts.append(Part("item", _fill(material, "environment.description", value=case.description), "description"))
     first, second = case.initiator, case.partner
     known = first.activity is not None and second.activity is not None
     context = _fill(

@@ -21,6 +21,12 @@ QUESTIONS = ("question_1", "question_2", "question_3")
 EVIDENCE = ("first", "second", "third")
 
 
+def visit(other: str, place: str | None, language: str = DEFAULT) -> str:
+    """Return what somebody does who comes from a place, if it is known, to see another: it follows `X was`."""
+    entry = "visit" if place is None else "visit_from"
+    return template(_SOURCE, language).fill(entry, {"other": other, "place": place})
+
+
 def ask_summary(name: str, partner: str, turns: Sequence[Turn], language: str = DEFAULT) -> Question:
     """Return the question what a conversation was about, and what a participant takes away from it."""
     fill = template(_SOURCE, language).fill

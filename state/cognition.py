@@ -131,6 +131,10 @@ class WillingnessParts(Record):
     personality: float = Field(ge=0, le=1)
 
 
+#: What makes an agent willing to speak: the matter and their character, being addressed, or a long time without a word.
+WillingFor = Literal["content", "asked", "waiting"]
+
+
 class Bid(Record):
     """An agent's bid in the competition for the floor. Source: ChatAgents App. B, Eq. 1 to 6.
 

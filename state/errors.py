@@ -36,7 +36,13 @@ class NotFoundError(TertuliaError):
 
 
 class ScenarioError(UsageError):
-    """A scenario file or a log folder can't be read as one."""
+    """A scenario file or a log folder can't be read as one; the message is about the first problem.
+
+    Attributes:
+        further: Messages about the other problems of a file.
+    """
+
+    further: tuple[str, ...] = ()
 
 
 class ModelError(TertuliaError):

@@ -135,6 +135,9 @@ class Case(HasWithheld):
     scenario: str = Field(description="the name under which a user runs it again")
     time: datetime
     place: str | None = None
+    description: str | None = Field(
+        default=None, exclude_if=lambda text: text is None, description="the situation, as both know it"
+    )
     initiator: Participant
     partner: Participant
     previous_dialogues: tuple[Dialogue, ...] = Field(

@@ -4,6 +4,7 @@
 name: the lost key
 time: 2024-05-14 09:30:00
 place: kitchen at the youth hostel
+description: The last spare key has been missing since breakfast.
 participants:            # the first begins
   - name: Ida Falk
     age: 31
@@ -30,7 +31,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tertulia.state.errors import nearest_hint
+from tertulia.state.errors import ScenarioError, nearest_hint
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
 from tertulia.worlds.meeting_file import MeetingScenario, is_meeting, meeting_schema_condition
 from tertulia.worlds.scenario_parts import (
@@ -74,7 +75,7 @@ class TwoPartyScenario(Composed):
     """A scenario file of two people, of whom the first begins."""
 
     name: Text
-    description: Text | None = None
+    description: Text | None = Field(default=None, description="the situation, as both know it")
     time: Time
     place: Text | None = None
     participants: tuple[DialoguePerson, ...] = Field(min_length=2, max_length=2)
@@ -97,6 +98,7 @@ class TwoPartyScenario(Composed):
             scenario=scenario,
             time=self.time,
             place=self.place,
+            description=self.description,
             initiator=initiator,
             partner=partner,
             previous_dialogues=tuple(
@@ -142,6 +144,10 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
         ScenarioError: It is not YAML, or not a scenario; the message names the file, the line and the field.
     """
     file = YamlFile.read(path)
+    if isinstance(file.values, list) or "villagers" in file.values:
+        raise ScenarioError(
+            f"{path}: holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={path}"
+        )
     if is_meeting(file.values):
         meeting = file.parse(MeetingScenario, {", but in a dialogue of two": TwoPartyScenario})
         file.check(meeting.problems(mechanisms))

@@ -4,21 +4,26 @@
 2. Or they are those of the log, at the log's times, and then the first day is the log's first: only what is from before
    its first dialogue is known. A simulation that is longer than the log begins the log's days again.
 3. What people do and where comes from what the log shows them doing at that time of day.
+4. Two who are drawn are in one place at that time, if such a pair has met as seldom as any. Else one of them comes over
+   to see the other, and is said to: they meet where the other is.
 
 Source: Park et al. 2023 (the log); APP §2 (its dialogues).
 """
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from itertools import combinations
 from math import comb
 from operator import itemgetter
 from pathlib import Path
 from random import Random
 
+from tertulia.prompts.town import visit
 from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
+from tertulia.state.languages import DEFAULT
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Dialogue, Remembered
 from tertulia.state.town import Encounter, Habit, PastDialogue, Resident, Town
@@ -32,6 +37,8 @@ _FIRST_HOUR, _LAST_HOUR = 8, 21
 _LEAST_GAP_MIN = 20
 #: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
 PAST_KEPT = 10
+#: The most pairs in one place that are listed, and tries to find one among more.
+_ALL_LISTED = 500
 
 
 @dataclass(frozen=True)
@@ -83,23 +90,24 @@ def open_town(name: str, from_log: bool) -> OpenedTown:
     return OpenedTown(town, memories)
 
 
-def encounters_of(town: Town, day: int, seed: int, count: int | None) -> tuple[Encounter, ...]:
+def encounters_of(town: Town, day: int, seed: int, count: int | None, language: str = DEFAULT) -> tuple[Encounter, ...]:
     """Return the encounters of a day, in order of time.
 
     Args:
         day: From 1.
         seed: Of the case: who meets when is the same in all trials of a town.
         count: How many are drawn; `None` for those of the log.
+        language: Of the words for a visit.
     """
     begins = town.begins + timedelta(days=day - 1)
     if count is None:
         logged = town.logged[(day - 1) % len(town.logged)]
         shift = begins - _midnight(logged[0].time) if logged else timedelta()
         return tuple(encounter.model_copy(update={"day": day, "time": encounter.time + shift}) for encounter in logged)
-    return _drawn(town, day, begins, seed, count)
+    return _drawn(town, day, begins, seed, count, language)
 
 
-def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tuple[Encounter, ...]:
+def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int, language: str) -> tuple[Encounter, ...]:
     generator = keyed_generator(seed, round=day, node="encounters")
     minutes = _minutes(generator, count)
     pairs = _Pairs(town, day)
@@ -108,6 +116,9 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
         begins_at = 60 * _FIRST_HOUR + minute
         initiator, partner = generator.sample(pairs.draw(generator, begins_at), 2)
         first, second = (_habit(town, name, day, begins_at) for name in (initiator, partner))
+        activity = second.activity if second else None
+        if first and first.place and first.place != (second.place if second else None):
+            activity = visit(initiator, second.place if second else None, language)
         drawn.append(
             Encounter(
                 day=day,
@@ -116,14 +127,14 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int) -> tup
                 place=first.place if first else None,
                 initiator=initiator,
                 partner=partner,
-                activities=(first.activity if first else None, second.activity if second else None),
+                activities=(first.activity if first else None, activity),
             )
         )
     return tuple(drawn)
 
 
 class _Pairs:
-    """The pairs of waking residents, drawn among those that have met least often on a day.
+    """The pairs of waking residents, drawn among those that have met least often on a day: of these, one in one place.
 
     Nothing lists them: a town of 10,000 has fifty million. What is kept is whoever is awake, and the ranks of the pairs
     that may not be drawn; the rank of a pair is its place in `combinations(awake, 2)`.
@@ -132,46 +143,73 @@ class _Pairs:
     def __init__(self, town: Town, day: int) -> None:
         self._names = [resident.persona.name for resident in town.residents]
         changes = (
-            (habit.minute, place, habit.asleep)
-            for place, resident in enumerate(town.residents)
+            (habit.minute, index, habit)
+            for index, resident in enumerate(town.residents)
             for habit in _habits(resident, day)
         )
         self._changes = deque(sorted(changes, key=itemgetter(0)))
         self._asleep: set[int] = set()
-        self._awake: list[int] = []  # places in the town's list of residents
+        self._places: dict[int, str | None] = {}
+        self._together: list[list[int]] = []  # those who are awake in one place, of every place with several
+        self._awake: list[int] = []  # indices in the town's list of residents
         self._met: Counter[tuple[int, int]] = Counter()
         self._fewest = 0
         self._withheld: list[int] = []  # ranks of the pairs that have met more often than the fewest, in order
 
     def draw(self, generator: Random, minute: int) -> tuple[str, str]:
         """Return a pair that meets now, in the order of the town's list; minutes never go back."""
-        if self._wake(minute) or not self._awake:
-            awake = [place for place in range(len(self._names)) if place not in self._asleep]
+        if self._pass_to(minute) or not self._awake:
+            awake = [index for index in range(len(self._names)) if index not in self._asleep]
             self._awake = awake if len(awake) > 1 else [*range(len(self._names))]
             self._fewest = 0
             self._withhold()
         while len(self._withheld) == comb(len(self._awake), 2):
             self._fewest += 1
             self._withhold()
-        drawn = generator.choice(range(comb(len(self._awake), 2) - len(self._withheld)))
-        passed_over = bisect_right(range(len(self._withheld)), drawn, key=lambda index: self._withheld[index] - index)
-        rank = drawn + passed_over
-        pair = self._pair(rank)
+        pair = self._in_one_place(generator) or self._anywhere(generator)
         self._met[pair] += 1
-        insort(self._withheld, rank)  # it has met once more than the fewest
+        insort(self._withheld, self._rank(*(bisect_left(self._awake, index) for index in pair)))
         return self._names[pair[0]], self._names[pair[1]]
 
-    def _wake(self, minute: int) -> bool:
-        changed = False
+    def _in_one_place(self, generator: Random) -> tuple[int, int] | None:
+        """Return a pair in one place that has met as seldom as any; `None` where none is found."""
+        sizes = [comb(len(group), 2) for group in self._together]
+        if sum(sizes) <= _ALL_LISTED:
+            pairs = [pair for group in self._together for pair in combinations(group, 2)]
+            pairs = [pair for pair in pairs if self._met[pair] == self._fewest]
+            return generator.choice(pairs) if pairs else None
+        for _ in range(_ALL_LISTED):
+            (group,) = generator.choices(self._together, sizes)
+            first, second = sorted(generator.sample(group, 2))
+            if self._met[first, second] == self._fewest:
+                return first, second
+        return None
+
+    def _anywhere(self, generator: Random) -> tuple[int, int]:
+        drawn = generator.choice(range(comb(len(self._awake), 2) - len(self._withheld)))
+        passed_over = bisect_right(range(len(self._withheld)), drawn, key=lambda index: self._withheld[index] - index)
+        return self._pair(drawn + passed_over)
+
+    def _pass_to(self, minute: int) -> bool:
+        """Let habits change up to a minute; return whether somebody has woken or fallen asleep."""
+        changed = moved = False
         while self._changes and self._changes[0][0] <= minute:
-            _, place, asleep = self._changes.popleft()
-            changed |= asleep != (place in self._asleep)
-            (self._asleep.add if asleep else self._asleep.discard)(place)
+            _, index, habit = self._changes.popleft()
+            changed |= habit.asleep != (index in self._asleep)
+            moved |= habit.place != self._places.get(index)
+            (self._asleep.add if habit.asleep else self._asleep.discard)(index)
+            self._places[index] = habit.place
+        if changed or moved:
+            groups: dict[str, list[int]] = {}
+            for index in sorted(self._places.keys() - self._asleep):
+                if place := self._places[index]:
+                    groups.setdefault(place, []).append(index)
+            self._together = [group for group in groups.values() if len(group) > 1]
         return changed
 
     def _withhold(self) -> None:
         """Rank the pairs of those who are awake that have met more often than the fewest."""
-        index = {place: index for index, place in enumerate(self._awake)}
+        index = {resident: index for index, resident in enumerate(self._awake)}
         self._withheld = sorted(
             self._rank(index[first], index[second])
             for (first, second), times in self._met.items()

@@ -157,6 +157,14 @@ class _Loaded(YamlFile):
         return super().error((tuple(location[1 if self.is_list else 0 :]), words))
 
 
+def is_villagers_file(path: Path) -> bool:
+    """Whether a path is a file of villagers, and no scenario, by what is at its top."""
+    try:
+        return path.is_file() and bool(_load(path).values["villagers"])
+    except ScenarioError:
+        return False
+
+
 def _load(path: Path) -> _Loaded:
     try:
         if path.suffix.lower() in (".yaml", ".yml"):

@@ -1,7 +1,7 @@
 """Read a YAML file into a pydantic model; an error names file, line and field."""
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
+from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.files import read_text
 
 #: A path to a value in the file: keys of mappings and indices of lists.
@@ -82,18 +82,39 @@ class YamlFile:
             others: The models of other kinds of file, by the remark on a field that only that model has.
 
         Raises:
-            ScenarioError: A value does not fit; the message is about the first of them.
+            ScenarioError: Values do not fit.
         """
         try:
             return model.model_validate(self.values)
         except ValidationError as error:
-            details = error.errors()[0]
-            raise self.error((details["loc"], _in_words(details, model, others))) from None
+            found = [(details["loc"], _in_words(details, model, others)) for details in error.errors()]
+        raise self._errors(sorted(found, key=lambda problem: _line(self.root, problem[0])))
 
     def check(self, problems: Iterable[Problem]) -> None:
-        """Raise the first of these problems as `ScenarioError`; return if there is none."""
+        """Raise a `ScenarioError` about these problems; return if there is none.
+
+        What can't be looked for because of an earlier problem (a `UsageError`) is not looked for.
+        """
+        found: list[Problem] = []
+        try:
+            for problem in problems:
+                found.append(problem)
+        except UsageError:
+            if not found:
+                raise
+        if found:
+            raise self._errors(found)
+
+    def _errors(self, problems: Sequence[Problem]) -> ScenarioError:
+        """Return an error about all problems, one of a line at most, and none about what holds others: it follows."""
+        inner = {location[:length] for location, _ in problems for length in range(len(location))}
+        by_line: dict[int, Problem] = {}
         for problem in problems:
-            raise self.error(problem)
+            if problem[0] not in inner:
+                by_line.setdefault(_line(self.root, problem[0]), problem)
+        error, *further = map(self.error, by_line.values())
+        error.further = tuple(map(str, further))
+        return error
 
     def error(self, problem: Problem) -> ScenarioError:
         """Return a problem as an error that names file, line and field."""

@@ -1,6 +1,6 @@
 """`days`: what becomes of a town: how varied its days are, who met, what is remembered, and what it took."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -31,8 +31,14 @@ from tertulia.state.text import number
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 
-#: Figures of diversity by heading: their names, and the digits that are shown.
+#: Figures of diversity by heading: their names, and the digits that are shown. Those of days are at equal counts.
 _FIGURES = {"sim": ("sim", 3), **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3)}, "len": ("len", 1)}
+_OF_DAYS = {
+    "sim": ("sim", 3),
+    **{f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)},
+    "same": ("repeated_lines", 3),
+    "len": ("len", 1),
+}
 #: Columns of the table of days before and after the figures of diversity, by heading.
 _BEFORE = {"day": "day", "date": "date", "met": "encounters", "turns": "turns"}
 _BEHIND = {"memories": "memories", "reflected": "reflections", "calls": "calls"}
@@ -114,17 +120,24 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
         console.print(plain("nobody has met yet"))
         return
     cells = [
-        [*(str(row[name]) for name in _BEFORE.values()), *_figures(row), *(str(row[name]) for name in _BEHIND.values())]
+        [
+            *(str(row[name]) for name in _BEFORE.values()),
+            *_figures(row, _OF_DAYS),
+            *(str(row[name]) for name in _BEHIND.values()),
+        ]
         for row in rows
     ]
-    headings = (*_BEFORE, *_FIGURES, *_BEHIND)
+    headings = (*_BEFORE, *_OF_DAYS, *_BEHIND)
     right = [heading for heading in headings if heading != "date"]
     print_table(console, headings, [Row(row) for row in cells], right=right)
     tokens = sum(row["prompt_tokens"] for row in rows), sum(row["reply_tokens"] for row in rows)
     seconds = sum(row["seconds"] for row in rows)
     console.print()
     console.print(plain(f"{tokens[0]} tokens read, {tokens[1]} written, {seconds:.0f} s in the model", "dim"))
-    note = "sim, dist-n and len are of all conversations of a day together; compare days with as many of them"
+    note = (
+        "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
+        " the fewest has; same is the share of lines that repeat an earlier one of their conversation"
+    )
     console.print(plain(note, "dim"))
 
 
@@ -140,15 +153,15 @@ def _show_trials(store: SqlStore, simulations: Sequence[Simulation], embedder: s
     console.print(plain(f"{len(names)} simulations, encounters that all of them have: {', '.join(names)}", "bold"))
     console.print()
     headings = ("day", "met", *_FIGURES)
-    cells = [Row((str(row["day"]), str(row["encounters"]), *_figures(row))) for row in rows]
+    cells = [Row((str(row["day"]), str(row["encounters"]), *_figures(row, _FIGURES))) for row in rows]
     print_table(console, headings, cells, right=headings)
     console.print()
     note = "each figure is over the conversations of one encounter, averaged over a day's encounters"
     console.print(plain(note, "dim"))
 
 
-def _figures(row: dict[str, Any]) -> list[str]:
-    return [number(row[name], digits) for name, digits in _FIGURES.values()]
+def _figures(row: dict[str, Any], figures: Mapping[str, tuple[str, int]]) -> list[str]:
+    return [number(row[name], digits) for name, digits in figures.values()]
 
 
 def _show_encounters(store: SqlStore, simulation: Simulation, as_json: bool) -> None:

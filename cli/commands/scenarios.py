@@ -28,8 +28,8 @@ def scenarios(
         str | None,
         typer.Argument(
             metavar="check|SOURCE",
-            help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it. `check` says of a meeting "
-            "who can come to speak in it.",
+            help="A shipped name, a YAML file, or ga:FOLDER; all that is shipped without it. `check` finds all "
+            "mistakes of a file, and says of a meeting who can come to speak in it.",
             autocompletion=complete_scenario,
         ),
     ] = None,
@@ -67,18 +67,22 @@ def scenarios(
 
 
 def _check(command: str | None, checked: str | None, setting: list[str] | None, as_json: bool) -> None:
-    """Print who can come to speak in a meeting, and when."""
-    from tertulia.planning.meeting_check import check_document, check_meeting, verdict
+    """Print what a scenario is, and who can come to speak in a meeting, and when."""
+    from tertulia.planning.meeting_check import verdict
+    from tertulia.planning.scenario_check import check_scenario
 
     if command != "check" or checked is None:
         raise UsageError("takes one SOURCE, or `check` and a SOURCE, such as: tertulia scenarios check team_building")
-    meeting, reach, warnings = check_meeting(checked, read_settings(setting))
+    found = check_scenario(checked, read_settings(setting))
     if as_json:
-        print_json(check_document(meeting, reach, warnings))
+        print_json(found.document())
         return
-    rows = [Row((plain(person.agent, "bold"), f"{person.highest:.2f}", verdict(person))) for person in reach]
-    print_table(data(), ("", "W at most", f"reaches θ = {reach[0].threshold:g}"), rows)
-    for warning in warnings:
+    data().print(plain(found.summary))
+    if found.reach:
+        rows = [Row((plain(person.agent, "bold"), f"{person.highest:.2f}", verdict(person))) for person in found.reach]
+        data().print()
+        print_table(data(), ("", "W at most", f"reaches θ = {found.reach[0].threshold:g}"), rows)
+    for warning in found.warnings:
         print_note(warning)
 
 

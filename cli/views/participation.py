@@ -6,8 +6,12 @@ from rich.text import Text
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.metrics.participation import AgentFigures, Participation
+from tertulia.state.cognition import WillingFor
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.text import count, in_words, number, percent
+
+#: The reasons to be willing, and their headings.
+_REASONS: dict[WillingFor, str] = {"content": "by content", "asked": "by being asked", "waiting": "by waiting"}
 
 
 def print_participation(
@@ -17,6 +21,7 @@ def print_participation(
     _print_people(console, figures)
     if isinstance(start, Meeting):
         _print_cognition(console, figures, published)
+        _print_reasons(console, figures)
     _print_floor(console, figures, published)
     _print_whole(console, "the run", figures)
     if published:
@@ -55,6 +60,21 @@ def _print_cognition(console: Console, figures: Participation, published: Partic
     print_table(console, headings, rows, right=headings[1:])
     console.print(plain("silent: decisions without wanting to speak; mechanisms: rounds on-off", "dim"))
     console.print()
+
+
+def _print_reasons(console: Console, figures: Participation) -> None:
+    """Print what made everybody willing, where it is known: who speaks by a timer only has not been moved."""
+    rows = [
+        Row((plain(agent.agent, "bold"), *(str(agent.wanting_for[reason]) for reason in _REASONS)))
+        for agent in figures.agents
+        if agent.wanting_for is not None
+    ]
+    if rows:
+        print_table(console, ("wanting to speak", *_REASONS.values()), rows, right=_REASONS.values())
+        console.print(
+            plain("content: by the matter, goal, feeling and character; else asked, or long without a word", "dim")
+        )
+        console.print()
 
 
 def _print_floor(console: Console, figures: Participation, published: Participation | None) -> None:

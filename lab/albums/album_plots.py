@@ -7,7 +7,14 @@ from tertulia.metrics.album import FIGURES
 #: By name of a plot, the figures that it has a row of panels for, each with a column for every call that has it.
 PLOTS = {
     "texts": ("len", "dist2", "dist2_equal", "sim"),
-    "exchanges": ("names_partner", "asked_before", "chosen_before", "most_chosen", "distinct_pictures"),
+    "exchanges": (
+        "names_partner",
+        "asked_before",
+        "names_picture",
+        "chosen_before",
+        "most_chosen",
+        "distinct_pictures",
+    ),
 }
 
 #: What a figure is called at its axis.
@@ -18,6 +25,7 @@ _NAMES = {
     "sim": "sim",
     "names_partner": "names the partner",
     "asked_before": "asked before",
+    "names_picture": "names a picture",
     "chosen_before": "chosen before",
     "most_chosen": "most chosen picture",
     "distinct_pictures": "distinct pictures",

@@ -32,6 +32,12 @@ _PLAUSIBLE = 0.05
 #: The most consecutive tokens that a text may repeat from itself or the latest lines, where repetitions are not wanted.
 _NOT_REPEATED_NEARBY = 3
 
+#: Signs within a word, within a number, and what a tokenizer gives for the first bytes of a sign.
+_APOSTROPHES = frozenset("'’ʼ")
+_JOINS_LETTERS = _APOSTROPHES | frozenset("-‐‑")
+_JOINS_DIGITS = frozenset(".,:")
+_UNFINISHED = "\ufffd"
+
 
 @dataclass
 class _Row:
@@ -273,11 +279,18 @@ def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
 def continues_word(text: Sequence[int], token: int, tokenizer: Tokenizer) -> bool:
     """Return whether a token continues a word: a banned repetition may not begin, but is never broken off.
 
-    Else a name that was said before would end in other letters. A sign of a script without spaces is a word by itself.
+    Else a name that was said before would end in other letters, `isn` in something else than `'t`, and `7:` in another
+    minute. A sign of a script without spaces is a word by itself.
     """
-    before, behind = tokenizer.decode(text[-4:])[-1:], tokenizer.decode([*text[-4:], token])
-    added = behind[len(tokenizer.decode(text[-4:])) :][:1]
-    return before.isalnum() and added.isalnum() and not has_unspaced(before + added)
+    spelled = tokenizer.decode(text[-6:])
+    before, added = spelled[-2:], tokenizer.decode([*text[-6:], token])[len(spelled) :][:1]
+    is_letter = before[-1:].isalpha() and not has_unspaced(before[-1:])
+    if before.endswith(_UNFINISHED) or (added == _UNFINISHED and is_letter):
+        return True  # in the middle of a sign, or perhaps of an apostrophe
+    if before[-1:].isalnum():
+        return added in _APOSTROPHES or (added.isalnum() and not has_unspaced(before[-1:] + added))
+    joins = _JOINS_DIGITS if before[:1].isdigit() and added.isdigit() else _JOINS_LETTERS
+    return before[:1].isalnum() and before[1:] in joins and added.isalnum()
 
 
 def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:

@@ -41,11 +41,14 @@ _CALLS = (
     r"(?:and|but|so|well|now|then|oh|ok|okay|hey|hi|hello|yes|yeah|no|please|thanks|thank you|sorry|dear|right|ah|what"
     r" about|how about|and you|go on|go ahead|over to you|your turn|good morning|good point|يا|oye|hallo|und|et)"
 )
-_BEFORE_CALL = re.compile(rf"(?:^|[,،、，;:—–(¿¡\"“«「]|\s-)\s*(?:{_CALLS}[\s,،]+)*$", re.IGNORECASE)
+_BEFORE_CALL = re.compile(rf"(?:^|[,،、，;:—–(¿¡\"“«「]|\s-)\s*(?:{_CALLS}[\s,،]+)*@?$", re.IGNORECASE)
+_MENTIONED = re.compile(r"(?:^|[\s(])@$")
+#: A call that ends what somebody has said, and gives them no turn: `Thanks, Bob.`
+_THANKS = re.compile(r"\s*(?:thanks|thank you|many thanks|cheers|danke|merci|gracias)\b", re.IGNORECASE)
 _BEHIND_CALL = re.compile(
     rf"{_HONORIFIC}\s*(?:$|[,،、，;:!?.…—–)。！？؟\u037e\"”»」՞፧⁇⁈⁉‽।]|-\s)"
-    r"|\s+(?:what|where|when|who|why|how|which|(?:can|could|will|would|do|did|are|were|have|should|shall|may)"
-    r" (?:you|we|it))\b",
+    r"|\s+(?:what|where|when|who|why|how|which|your turn|go on|go ahead|please|you (?:first|next|start|begin)"
+    r"|(?:can|could|will|would|do|did|are|were|have|should|shall|may) (?:you|we|it))\b",
     re.IGNORECASE,
 )
 #: `What do you think Jonas?`: behind these a name at the end of a question is that of who is asked.
@@ -60,7 +63,33 @@ _OTHERS_MEANT = re.compile(
     r"\b(?:you|your|yours|we|us|our|i|me|my|who|whom|anybody|anyone|somebody|someone|everybody|everyone)\b",
     re.IGNORECASE,
 )
-_TO_ALL = re.compile(r"\b(?:anybody|anyone|everybody|everyone|you all|all of you|you two|others|else)\b", re.IGNORECASE)
+_TO_ALL = re.compile(
+    r"\b(?:anybody|anyone|everybody|everyone|you all|you both|you two|you guys|others|else|folks"
+    r"|(?:all|both|each|any|one|none|some|the rest|the two|the others|most) of (?:you|us))\b",
+    re.IGNORECASE,
+)
+_TO_ONE = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
+#: A question in English talks of somebody (`Why did Bo leave?`), and asks them only for their view (`Does Bo agree?`,
+#: `What would Bo do?`), or for what they might do (`Can Bo come?`). A name in it is `_NAME`.
+_NAME = "\0"
+_IN_ENGLISH = re.compile(
+    r"\b(?:what|when|where|who|why|how|which|do|does|did|is|are|were|has|have|had|can|could|would|should|the|that|there)\b"
+    rf"|\b(?:was|will|shall)\s+{_NAME}",
+    re.IGNORECASE,
+)
+_ROW = rf"(?:{_NAME}(?:\s*,|\s+and|\s+or)*\s+)*"
+_ASKS_FOR_VIEW = re.compile(
+    rf"\b(?:do|does|would|should|could|is|are)\s+{_ROW}{_NAME}(?:\s+(?:also|both|still|really|even|not|\w+ly))?\s+"
+    r"(?:think|say|see|feel|want|prefer|suggest|propose|agree|mean|know|remember|reckon|believe|like|need|mind|do|object"
+    r"|ready|happy|willing|able|fine|content|free|all right|ok|okay|for|against|in)\b"
+    rf"|^\W*(?:(?:so|and|but|or|then|well|now|ok|okay)\b\W*)*(?:can|could|will|would|should|shall)\s+{_ROW}{_NAME}\s",
+    re.IGNORECASE,
+)
+#: Behind these, one who is not spoken to is given the turn: `Let's hear from Jonas.`
+_HANDS_ON = re.compile(
+    r"\b(?:let['’]?s|let us|like to|love to|want to|should|shall we|can we|could we) (?:all )?hear (?:from|what) $",
+    re.IGNORECASE,
+)
 _REQUEST = re.compile(
     r"\b(?:tell (?:us|me)|say|explain|describe|answer|speak|go on|go ahead|share|let (?:us|me) (?:know|hear)|your turn|"
     r"you (?:first|start|begin)|over to you|remind us)\b",
@@ -151,6 +180,7 @@ def _address(text: str, others: tuple[str, ...]) -> Address:
     named = tuple(name for name in others if is_named(name, _without_longer(name, text, others)))
     asked: set[str] = set()
     called: tuple[str, ...] = ()  # whom the line has called so far
+    thanked = False  # whether it did so only to thank them
     waiting = False  # whether a question has not found its addressee yet
     is_open = False
     for sentence in filter(None, map(str.strip, _SENTENCE.findall(text))):
@@ -159,16 +189,18 @@ def _address(text: str, others: tuple[str, ...]) -> Address:
         if waiting and now_called and not _is_question(sentence):
             asked.update(now_called)
             waiting = False
-        called = now_called or called
+        if now_called:
+            called, thanked = now_called, bool(_THANKS.match(sentence))
         if _is_question(sentence):
             addressees = now_called or _talked_of(sentence, mentions)
-            if not addressees and not _TO_ALL.search(sentence):
+            if not addressees and not _TO_ALL.search(sentence) and (not thanked or _TO_ONE.search(sentence)):
                 addressees = called
             asked.update(addressees)
             is_open = is_open or waiting or (not addressees and bool(_TO_ALL.search(sentence)))
             waiting = not addressees and not _TO_ALL.search(sentence)
         elif now_called and _REQUEST.search(sentence):
             asked.update(now_called)
+        asked.update(name for (start, _), name in mentions if _HANDS_ON.search(sentence[:start]))
     return Address(tuple(name for name in named if name in asked), named, is_open or waiting)
 
 
@@ -190,7 +222,8 @@ def _called(sentence: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> t
         before, behind = sentence[: group[0][0][0]], sentence[group[-1][0][1] :]
         is_last = not re.search(r"\w", behind)
         begins = bool(_BEFORE_CALL.search(before))
-        if (begins and _BEHIND_CALL.match(behind)) or (is_last and _ASKS_LAST.search(before)):
+        is_called = _BEHIND_CALL.match(behind) or _MENTIONED.search(before)
+        if (begins and is_called) or (is_last and _ASKS_LAST.search(before)):
             names += [name for _, name in group]
         elif begins and len(group) > 1:  # `Bo, did Ana …?` reads as a row only where a comma parts them
             between = sentence[group[0][0][1] : group[1][0][0]]
@@ -199,10 +232,21 @@ def _called(sentence: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> t
 
 
 def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> tuple[str, ...]:
-    """Return the people whom a question asks for without calling them: `What does Jonas think?`."""
+    """Return the people whom a question asks without calling them: `What does Jonas think?`."""
     if _OTHERS_MEANT.search(question):
         return ()
-    return tuple(name for (_, end), name in mentions if not _POSSESSIVE.match(question[end:]))
+    owners = [place for place, _ in mentions if _POSSESSIVE.match(question[place[1] :])]
+    masked, shift, at = question, 0, {}
+    for place, name in sorted(mentions):
+        if place not in owners:
+            start, end = place[0] - shift, place[1] - shift
+            masked = masked[:start] + _NAME + masked[end:]
+            shift += end - start - len(_NAME)
+            at[start] = name
+    if not _IN_ENGLISH.search(masked):
+        return tuple(at.values())
+    asked = [found.span() for found in _ASKS_FOR_VIEW.finditer(masked)]
+    return tuple(name for start, name in at.items() if any(begin <= start < end for begin, end in asked))
 
 
 # --- names in a text ------------------------------------------------------------------------------------------------

@@ -11,9 +11,11 @@ What moves a part closes a share of what it lacks to 1, so that the order of mov
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tertulia.nodes.meeting.address import address_of
 from tertulia.nodes.meeting.view import View
+from tertulia.state.cognition import Bid, WillingFor
 from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
 from tertulia.state.parameters import Parameters
 
@@ -91,6 +93,33 @@ def discomfort_of(agent: Attendee, big_five: Sequence[str]) -> float:
 
 def _by_extraversion(values: Mapping[str, float], big_five: Sequence[str]) -> float:
     return next((values[pole] for pole in big_five if pole in values), values["introverted"])
+
+
+def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -> WillingFor | None:
+    """Return what made an agent willing: the matter and their character, being addressed, or the need to speak.
+
+    It is the matter (`content`) where W reaches θ without the other two, and `waiting` where only the need makes it
+    reach θ. A part that was moved all the way to 1 counts as 0 before: what it was is not known. It is `None` for who
+    was not willing, and for a person.
+    """
+    if not bid.willing or bid.parts is None:
+        return None
+    parts, threshold = bid.parts, parameters.willingness_threshold
+    rated = parameters.willingness == "rated"  # by the model, and moved by nothing
+    need, pull = (0.0, 0.0) if rated else (bid.need or 0.0, bid.address * parameters.address_pull)
+
+    emotion, personality = _unmoved(parts.emotion, need), _unmoved(parts.personality, need)
+    if not _reaches(weighted_sum(weights, parts.topic, parts.goal, emotion, personality), threshold):
+        return "waiting"
+    topic, personality = _unmoved(parts.topic, pull), _unmoved(personality, pull)
+    by_content = _reaches(weighted_sum(weights, topic, parts.goal, emotion, personality), threshold)
+    return "content" if by_content else "asked"
+
+
+def _unmoved(part: float, *shares: float) -> float:
+    """Return a part before the moves that `moved` made; 0 where one of them was whole."""
+    left = prod(1 - share for share in shares)
+    return max(0.0, 1 - (1 - part) / left) if left > _ROUNDING else 0.0
 
 
 # --- who can reach the threshold ------------------------------------------------------------------------------------

@@ -53,10 +53,10 @@ def planned(town: TownContext, day: int) -> tuple[Encounter, ...]:
     """Return the encounters of a day in their order; only the last day that was asked for is kept."""
     if day not in town.planned:
         simulation = town.simulation
-        chosen = Parameters.of_record(simulation.parameters).case_seed
-        seed = resolve_case_seed(chosen, simulation.seed, town.town)
+        parameters = Parameters.of_record(simulation.parameters)
+        seed = resolve_case_seed(parameters.case_seed, simulation.seed, town.town)
         town.planned.clear()
-        town.planned[day] = encounters_of(town.town, day, seed, simulation.encounters_per_day)
+        town.planned[day] = encounters_of(town.town, day, seed, simulation.encounters_per_day, parameters.language)
     return town.planned[day]
 
 

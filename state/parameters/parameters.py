@@ -30,8 +30,9 @@ LISTED = "; `tertulia settings` lists what there is"
 #: Other names under which a parameter may be set.
 ALIASES = {"lambda": "removal_factor", "λ": "removal_factor", "max_rounds": "max_turns"}
 
-#: What a group chat sets otherwise (CA App. C: 100 rounds or 30 minutes); a scenario's own settings come over it.
+#: What a group chat sets otherwise (CA App. C: 100 rounds or 30 minutes, no λ); a scenario's own settings come over it.
 GROUP_CHAT: Mapping[str, Any] = {
+    "removal_factor": 0.0,
     "max_turns": 100,
     "max_minutes": 30.0,
     "block_order": "bmpegrsc",

@@ -2,6 +2,7 @@
 
 from tertulia.metrics.participation import Latency, Participation, Person, participation
 from tertulia.metrics.published import TEAM_BUILDING
+from tertulia.nodes.meeting.willingness import why_willing
 from tertulia.reading.rounds import read_characters
 from tertulia.state.album import Population
 from tertulia.state.cognition import Bid, Character, InformationNeed, WillingnessRatings
@@ -26,13 +27,16 @@ def read_participation(store: Store, run: RunRecord, start: Start) -> Participat
     if not isinstance(start, Meeting):
         return participation([Person(agent=name) for name in start.names], turns, rate, silence_s)
     characters = read_characters(store, run.run)
+    bids = store.steps(run.run, "bid", Bid)
+    found = {key: why_willing(bid, start.participant(key[1]).weights, parameters) for key, bid in bids.items()}
     return participation(
         [_person(attendee, characters.get(attendee.persona.name), parameters) for attendee in start.participants],
         turns,
         rate,
         silence_s,
         mechanisms=start.mechanisms,
-        bids=store.steps(run.run, "bid", Bid),
+        bids=bids,
+        reasons={key: reason for key, reason in found.items() if reason is not None},
         needs=store.steps(run.run, "choose_mechanisms", InformationNeed),
         ratings=store.steps(run.run, "decide", WillingnessRatings),
     )

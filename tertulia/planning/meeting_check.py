@@ -1,14 +1,11 @@
 """Checks and notes about a meeting: who can come to speak in it, and who no longer does."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 from tertulia.nodes.meeting.willingness import Reach, reach_of
 from tertulia.state.cognition import HIGHEST_RATING, Bid, WillingnessRatings
 from tertulia.state.context import Context
-from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.errors import UsageError
 from tertulia.state.graph_state import GroupState
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
@@ -17,48 +14,8 @@ from tertulia.state.parameters import Parameters
 UNWILLING_ROUNDS = 20
 #: A run notes so many equal ratings in a row.
 SAME_RATINGS = 10
-
-
-def check_meeting(scenario: str, settings: Mapping[str, Any]) -> tuple[Meeting, tuple[Reach, ...], list[str]]:
-    """Return a meeting, the conditions under which each participant comes to speak, and warnings.
-
-    Args:
-        scenario: A shipped name or a YAML file.
-        settings: Parameters by name, over those of the scenario.
-
-    Raises:
-        ScenarioError: It can't be read, or nobody can ever speak.
-        UsageError: It is no meeting.
-    """
-    from tertulia.planning.starting import plan_run
-
-    plan = plan_run(scenario, settings, model="rehearsal")
-    if not isinstance(plan.start, Meeting):
-        is_dialogue = plan.start.kind == "dialogue"
-        kind = "a dialogue of two, who speak in turn" if is_dialogue else "an album chat, in which two meet at a time"
-        raise UsageError(f"{scenario} is {kind}; only a meeting is checked")
-    return plan.start, reach_of(plan.start, plan.parameters), list(warnings_of(plan.start, plan.parameters))
-
-
-def check_document(meeting: Meeting, reach: tuple[Reach, ...], warnings: list[str]) -> Document:
-    """Return what `check_meeting` found, as JSON."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "scenario": meeting.scenario,
-        "people": [
-            {
-                "agent": person.agent,
-                "weights": meeting.participant(person.agent).weights.model_dump(),
-                "highest": person.highest,
-                "threshold": person.threshold,
-                "never": person.is_never,
-                "when_asked": person.is_asked_enough,
-                "after_quiet_rounds": person.rounds,
-            }
-            for person in reach
-        ],
-        "warnings": warnings,
-    }
+#: Words that a round usually takes, the pause before it included.
+_USUAL_WORDS = 25
 
 
 def verdict(person: Reach) -> str:
@@ -84,12 +41,30 @@ def warnings_of(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
                 f"{person.agent} may stay silent for good: neither being asked nor waiting brings them to "
                 f"willingness_threshold {person.threshold:g}; raise the weights of emotion and personality"
             )
+    yield from _too_late(meeting, parameters)
     moments = meeting.moments_s()
     for number, moment_s in enumerate(moments):
         if all(len(meeting.present(later_s)) < 2 for later_s in moments[number:]):
             time = meeting.time + timedelta(seconds=moment_s)
             yield f"from {time:%H:%M} on fewer than two are there: the meeting ends then"
             return
+
+
+def _too_late(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
+    """Yield who comes so late that the last round is over, by the longest and by usual rounds."""
+    words_s = 60 / parameters.speaking_rate_wpm
+    usual_s = parameters.max_turns * _USUAL_WORDS * words_s
+    longest_s = parameters.max_turns * (parameters.silence_s + parameters.utterance_tokens * words_s)
+    for attendee in meeting.participants:
+        joins_s = meeting.offset_s(attendee.joins, 0.0)
+        if joins_s < usual_s:
+            continue
+        certain, taken_s = ("can't", longest_s) if joins_s >= longest_s else ("may not", usual_s)
+        yield (
+            f"{attendee.persona.name} joins after {joins_s / 60:.0f} minutes and {certain} come before the end: "
+            f"{parameters.max_turns} rounds take {'at most' if certain != 'may not' else 'about'} {taken_s / 60:.0f}; "
+            "let them join earlier, or raise limits.rounds"
+        )
 
 
 def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:

@@ -21,8 +21,9 @@ def texts_of(start: Start) -> Iterator[str]:
         yield from (value for villager in start.villagers for _, value in villager.properties)
         return
     if isinstance(start, Meeting):
-        yield from (start.title, start.description)
+        yield start.title
     yield start.place or ""
+    yield start.description or ""
     for name in start.names:
         participant = start.participant(name)
         persona = participant.persona

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
 
 
+#: Figures of a day's variety that do not follow from how much was said on it.
+_COMPARABLE = {"dist1_equal", "dist2_equal", "dist3_equal", "repeated_lines", "repeated_4grams"}
+
 #: The columns of a table of simulations.
 HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model")
 
@@ -50,9 +53,11 @@ def simulations_document(simulations: Sequence[Simulation]) -> Document:
 def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None) -> list[Document]:
     """Return a row for each day that has begun: encounters, turns, diversity, memories and costs.
 
-    Without an embedder similarity is not measured.
+    Without an embedder similarity is not measured. Dist-N is of all that was said on a day (`dist1`), and of as many
+    n-grams of each day as the one with the fewest has (`dist1_equal`): only these tell days of different length apart.
     """
     from tertulia.metrics.diversity import metrics_of_cases
+    from tertulia.metrics.variety import variety_of_cases
 
     simulations, name = store.simulations, simulation.simulation
     days: dict[int, list[Encounter]] = {}
@@ -63,7 +68,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
         str(day): [dialogue for encounter in encounters if (dialogue := _dialogue(store, encounter))]
         for day, encounters in days.items()
     }
-    figures = metrics_of_cases(dialogues, embedder)
+    figures, variety = metrics_of_cases(dialogues, embedder), variety_of_cases(dialogues, None)
     costs, kept = simulations.costs(name), simulations.memory_counts(simulation, met)
     begins = simulations.town(name).begins
     rows = []
@@ -76,6 +81,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
                 "encounters": len(encounters),
                 "turns": sum(map(len, dialogues[str(day)])),
                 **figures[str(day)].model_dump(),
+                **variety[str(day)].model_dump(include=_COMPARABLE),
                 "memories": memories,
                 "reflections": reflections,
                 **costs.get(day, _NO_COST),

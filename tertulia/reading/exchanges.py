@@ -47,6 +47,7 @@ class RecordedExchange:
             asker=self.exchange.asker,
             answerer=self.exchange.answerer,
             picture=self.exchange.picture,
+            found=self.exchange.found,
             plan=self.plan,
             question=self.turn.text,
             answer=self.answer.text,

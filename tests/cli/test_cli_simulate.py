@@ -7,7 +7,8 @@ import pytest
 from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 
-from tertulia.metrics.diversity import metrics_of_cases
+from tertulia.metrics.diversity import metrics_of_cases, n_grams
+from tertulia.metrics.variety import distinct_of_sample
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import GenerationRequest
@@ -183,17 +184,23 @@ def test_the_figures_of_a_day_are_those_of_its_conversations(cli: Cli) -> None:
     assert (document["schema_version"], document["simulation"], document["status"]) == (1, simulation, "finished")
     assert [row["day"] for row in document["days"]] == [1, 2]
     memories = calls = 0
+    spoken = []
     with SqlStore.open("tertulia.db") as store:
         for row in document["days"]:
             assert row["runs"] == [f"{simulation}-{row['day']}-{number}" for number in (1, 2)]
             dialogues = [[(t.speaker or "", t.text) for t in store.turns(run)] for run in row["runs"]]
             figures = metrics_of_cases({"": dialogues}, RehearsalEmbedder())[""].model_dump()
             assert {name: row[name] for name in figures} == figures
+            spoken.append(dialogues)
             assert row["calls"] == sum(len(store.calls(run)) for run in row["runs"])
             memories, calls = memories + row["memories"], calls + row["calls"]
         (everything,) = store.file.rows("SELECT count(*) AS n FROM calls")
         (formed,) = store.file.rows("SELECT count(*) AS n FROM memories WHERE memory LIKE 'day!_%' ESCAPE '!'")
         assert (calls, memories) == (everything["n"], formed["n"])
+    for n in (1, 2, 3):
+        fewest = min(len(n_grams(dialogues, n)) for dialogues in spoken)
+        equal = [distinct_of_sample(dialogues, n, fewest) for dialogues in spoken]
+        assert [row[f"dist{n}_equal"] for row in document["days"]] == equal
     shown = cli("days", simulation).out
     assert [line.split()[0] for line in shown.splitlines()[4:6]] == ["1", "2"]
 

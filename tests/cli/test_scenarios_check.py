@@ -34,7 +34,7 @@ def test_everybody_of_the_shipped_meetings_comes_to_speak(cli: Cli) -> None:
 def test_who_never_can_and_who_may_stay_silent_are_named_with_the_reason(cli: Cli, tmp_path: Path) -> None:
     result = cli("scenarios", "check", written(tmp_path))
     assert result.code == 0
-    ida, jonas, runa = (line for line in result.out.splitlines()[1:4])
+    ida, jonas, runa = result.out.splitlines()[3:6]
     assert "when asked by name; after 12 rounds without a word" in ida
     assert "never: their weights add up to 0.4" in jonas
     assert "when enough of topic, goal, feeling and character come together" in runa
@@ -74,6 +74,39 @@ def test_a_run_notes_on_standard_error_who_never_can(cli: Cli, tmp_path: Path) -
 
 def test_what_is_no_meeting_or_no_command_is_told(cli: Cli, tmp_path: Path) -> None:
     two = "name: x\ntime: 2024-05-14\nparticipants: [{name: Ida, memories: [a]}, {name: Bo, memories: [b]}]\n"
-    assert "only a meeting is checked" in cli("scenarios", "check", written(tmp_path, two)).err
+    assert (
+        "a dialogue of two, who speak in turn (memories: Ida: 1, Bo: 1)"
+        in cli("scenarios", "check", written(tmp_path, two)).out
+    )
     assert "takes one SOURCE" in cli("scenarios", "check").err
     assert cli("scenarios", "inspect", "team_building").code == 2
+
+
+def test_all_mistakes_of_a_file_are_told_at_once_and_none_that_follows(cli: Cli, tmp_path: Path) -> None:
+    wrong = BOILER.replace("kind:", "plce: hall\nkind:").replace("[introverted]", "[introvert]").replace("0.3", "3")
+    told = cli("scenarios", "check", written(tmp_path, wrong)).err.splitlines()
+    assert [line.partition("boiler.yaml:")[2].partition(" is ")[0].partition(": ")[:1] for line in told] == [
+        ("2",),
+        ("8",),
+        ("10",),
+    ]
+    unknown = BOILER + "goals: [{owner: Zoe, goal: x}]\nopening: {speaker: Kim, text: hi}\n"
+    told = cli("run", written(tmp_path, unknown), "--rehearse").err.splitlines()
+    assert ["'Zoe' is no" in told[0], "'Kim' is no" in told[1], len(told)] == [True, True, 2]
+
+
+def test_who_comes_after_the_last_round_is_told(cli: Cli, tmp_path: Path) -> None:
+    late = BOILER.replace('schedule: {leaves: "09:45"}', 'schedule: {joins: "09:50"}')
+    for rounds, told in (("20", "Runa joins after 20 minutes and can't come"), ("60", "may not come"), ("200", None)):
+        settings = ("--set", f"max_turns={rounds}", "--set", "max_minutes=60", "--json")
+        warnings = json.loads(cli("scenarios", "check", written(tmp_path, late), *settings).out)["warnings"]
+        assert any(told in warning for warning in warnings) if told else not any("Runa joins" in w for w in warnings)
+
+
+def test_villagers_are_checked_and_are_no_scenario(cli: Cli, tmp_path: Path) -> None:
+    file = written(tmp_path, "- {name: Ada, properties: {Hobby: nets}, album: [a red boat]}\n" * 1)
+    assert f"holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={file}" in (
+        cli("run", file, "--rehearse").err
+    )
+    shipped = cli("scenarios", "check", "villagers", "--json").json
+    assert (shipped["kind"], len(shipped["people"]), shipped["warnings"]) == ("album_chat", 32, [])

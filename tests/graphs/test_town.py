@@ -27,6 +27,7 @@ from tertulia.state.errors import NotFoundError, ScenarioError
 from tertulia.state.records import Case, Prompt, Remembered, TurnRecord
 from tertulia.state.town import Encounter, Simulation, Town
 from tertulia.storage.store import SqlStore
+from tertulia.worlds.catalog import TOWNS
 from tertulia.worlds.town import encounters_of, open_town
 
 HELLO = [["Ann", "Hello."], ["Bea", "Good day."]]
@@ -85,9 +86,28 @@ def test_nobody_meets_in_their_sleep(run: RunBuilder) -> None:
 def test_what_people_do_and_where_is_what_the_log_shows_at_that_hour(run: RunBuilder) -> None:
     town, _ = the_town(run)
     for encounter in encounters_of(town, 1, 1, 20):
-        early = encounter.time.hour < 15
-        assert encounter.activities == (("reading the paper",) * 2 if early else ("napping",) * 2)
-        assert encounter.place == f"{'kitchen' if early else 'bedroom'} at {encounter.initiator}'s house"
+        activity, room = ("reading the paper", "kitchen") if encounter.time.hour < 15 else ("napping", "bedroom")
+        host, visitor = encounter.pair
+        coming = f"coming over from {room} at {visitor}'s house to see {host}"
+        assert encounter.activities == (activity, coming)
+        assert encounter.place == f"{room} at {host}'s house"
+
+
+@pytest.mark.parametrize("name", [*TOWNS, "the real log"])
+def test_in_a_month_all_who_meet_are_in_one_place_or_one_is_said_to_come(name: str) -> None:
+    town = open_town(f"ga:{real_run()}" if name not in TOWNS else name, from_log=False).town
+    together = 0
+    for encounter in (encounter for day in range(1, 31) for encounter in encounters_of(town, day, 5, 6)):
+        places = []
+        for person in encounter.pair:
+            habits = town.resident(person).days[(encounter.day - 1) % len(town.resident(person).days)]
+            minute = encounter.time.hour * 60 + encounter.time.minute
+            places.append([habit.place for habit in habits if habit.minute <= minute][-1])
+        assert encounter.place == places[0]
+        is_visit = f"to see {encounter.initiator}" in (encounter.activities[1] or "")
+        assert is_visit == (places[0] != places[1])
+        together += not is_visit
+    assert together, "some are in one place anyway"
 
 
 def test_encounters_of_the_log_are_at_its_own_times_and_begin_again(run: RunBuilder) -> None:

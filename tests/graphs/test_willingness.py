@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context
@@ -14,8 +14,8 @@ from benchmarks.willingness import Behaviour, observe
 from tertulia.driving.conversation import drive
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.meeting.willingness import moved, need_to_speak, reach_of
-from tertulia.state.cognition import Bid, Floor
+from tertulia.nodes.meeting.willingness import moved, need_to_speak, reach_of, weighted_sum, why_willing
+from tertulia.state.cognition import Bid, Floor, WillingnessParts
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.meeting import Goal, Meeting, WillingnessWeights
 from tertulia.state.records import Reply, Turn
@@ -195,3 +195,43 @@ def test_the_rounds_that_reach_names_are_those_after_which_the_bid_is_willing() 
 
     assert dee.rounds is not None
     assert lowest(dee.rounds) >= 0.5 > lowest(dee.rounds - 1)
+
+
+shares = st.floats(0, 1)
+
+
+@given(shares, shares, shares, shares, st.sampled_from([0.0, 0.1, 0.5]), st.floats(0, 0.99))
+def test_what_made_somebody_willing_is_what_they_would_not_be_without(
+    topic: float, goal: float, emotion: float, personality: float, address: float, need: float
+) -> None:
+    parameters = a_context(start=a_quay(), removal_factor=0).parameters
+    weights, pull = WillingnessWeights(), address * parameters.address_pull
+
+    def willingness(pull: float, need: float) -> tuple[float, dict[str, float]]:
+        parts = {
+            "topic": moved(topic, pull),
+            "goal": goal,
+            "emotion": moved(emotion, need),
+            "personality": moved(personality, pull, need),
+        }
+        return weighted_sum(weights, **parts), parts
+
+    whole, parts = willingness(pull, need)
+    by_content, unwaited = willingness(0.0, 0.0)[0], willingness(pull, 0.0)[0]
+    assume(all(abs(found - 0.5) > 1e-6 for found in (whole, by_content, unwaited)))
+    bid = Bid(
+        parts=WillingnessParts(**parts),
+        willingness=whole,
+        willing=whole >= 0.5,
+        address=address,
+        need=need,
+        similarity=0,
+        similarity_max=None,
+        latency_scale_s=1,
+        latency_spread_s=1,
+        persistence=1,
+        latency_s=None,
+        won=False,
+    )
+    expected = "content" if by_content >= 0.5 else "asked" if unwaited >= 0.5 else "waiting" if whole >= 0.5 else None
+    assert why_willing(bid, weights, parameters) == expected

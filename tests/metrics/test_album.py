@@ -170,6 +170,14 @@ def test_shares_of_naming_asking_again_and_choosing_again() -> None:
     assert value(second, "plan", "chosen_before") == 1 / 2
 
 
+def test_a_picture_that_no_plan_named_was_not_chosen() -> None:
+    found = figures_of([CHAT[0], *(exchange.model_copy(update={"found": "similar"}) for exchange in CHAT)])
+    assert value(found, "plan", "names_picture") == 1 / (len(CHAT) + 1)
+    assert (value(found, "plan", "distinct_pictures"), value(found, "plan", "chosen_before")) == (1, 0.0)
+    nothing = figures_of([exchange.model_copy(update={"found": "similar"}) for exchange in CHAT])
+    assert (value(nothing, "plan", "names_picture"), value(nothing, "plan", "most_chosen")) == (0.0, None)
+
+
 def test_no_data_is_none_and_not_zero() -> None:
     for of_call in figures_of([]).values():
         for name, measured in of_call.items():

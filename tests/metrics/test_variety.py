@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.letters import LetterEmbedder
 
 from tertulia.metrics.diversity import distinct_n, words
-from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_share
+from tertulia.metrics.repetition import ends_in_repetition, repeated_endings, repeated_lines, repeated_share
 from tertulia.metrics.variety import distinct_of_sample, mean_variety, variety_of_cases, vendi_score
 
 ONE_WORD = st.sampled_from("abcd")
@@ -109,6 +109,8 @@ def test_a_last_utterance_repeats_whatever_its_case_and_punctuation() -> None:
     assert ends_in_repetition([("Ana", ""), ("Bo", "")]) is True
     assert ends_in_repetition([("Ana", "Alone.")]) is None
     assert ends_in_repetition([]) is None
+    assert repeated_lines([("Ana", "What?"), ("Bo", "What"), ("Ana", "what?"), ("Bo", "No.")]) == 0.5
+    assert (repeated_lines([("Ana", "Alone.")]), repeated_lines([])) == (None, None)
     assert repeated_endings([[("Ana", "a"), ("Bo", "a")], [("Ana", "a"), ("Bo", "b")], [("Ana", "a")]]) == 0.5
 
 

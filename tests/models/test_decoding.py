@@ -361,7 +361,19 @@ async def test_a_local_model_can_not_say_what_the_form_says(model, monkeypatch: 
 
 @pytest.mark.parametrize(
     ("text", "token", "goes_on"),
-    [("Leila H", "add", True), ("Leila", " H", False), ("Leila", ".", False), ("公", "园", False)],
+    [
+        ("Leila H", "add", True),
+        ("Leila", " H", False),
+        ("Leila", ".", False),
+        ("公", "园", False),
+        ("It isn", "'", True),
+        ("It isn'", "t", True),
+        ("It isn’", "t", True),
+        ("twenty-", "five", True),
+        ("at 7:", "3", True),
+        ("at 7.", "Now", False),
+        ("He said: '", "No", False),
+    ],
 )
 def test_a_token_that_goes_on_with_a_word_is_known(model, text: str, token: str, goes_on: bool) -> None:
     before = model.tokenizer.encode(text)

@@ -254,6 +254,7 @@ def test_the_environment_says_only_what_is_known() -> None:
     assert environment(place=None) == [
         "How they met: Mara was busy (mending a net) when Piotr came along (reading). Mara speaks first."
     ]
+    assert "What it is about: The nets are torn." in environment(description="The nets are torn.")
     assert environment(partner=idle) == [
         "Where they are: the pier.",
         "How they met: Mara came across Piotr and speaks first.",

@@ -87,7 +87,7 @@ def a_context(
     store = store or SqlStore.open(":memory:")
     store.create_run(a_run(), start)
     if isinstance(start, Meeting):
-        settings = {**GROUP_CHAT, **settings}
+        settings = {**GROUP_CHAT, "removal_factor": 0.5, **settings}
     parameters = model.traits.resolve(Parameters().with_settings({"backups": "on_demand", **settings}))
     return Context(
         run="k3f9",

@@ -61,6 +61,22 @@ def test_who_meets_is_drawn_as_from_a_list_of_all_pairs(town: Town, seed: int, c
     assert drawn == pairs_by_listing_all(town, seed, count)
 
 
+@given(towns, st.lists(st.sampled_from(("quay", "mill")), min_size=7, max_size=7), st.integers(1, 40))
+def test_of_the_pairs_that_have_met_least_those_in_one_place_come_first(town: Town, at: list[str], count: int) -> None:
+    begun = [
+        resident.model_copy(update={"days": ((Habit(minute=0, activity="at it", place=place, asleep=False),),)})
+        for resident, place in zip(town.residents, at, strict=False)
+    ]
+    where = {resident.persona.name: place for resident, place in zip(begun, at, strict=False)}
+    met = dict.fromkeys(combinations(where, 2), 0)
+    for encounter in encounters_of(town.model_copy(update={"residents": tuple(begun)}), 1, 3, count):
+        pair = next(pair for pair in met if set(pair) == set(encounter.pair))
+        least = [pair for pair in met if met[pair] == min(met.values())]
+        near = [pair for pair in least if where[pair[0]] == where[pair[1]]]
+        assert pair in (near or least)
+        met[pair] += 1
+
+
 def test_a_day_may_have_more_encounters_than_minutes(tmp_path: Path) -> None:
     make_town(tmp_path / "town", 60)
     town = open_town(f"ga:{tmp_path / 'town'}", from_log=False).town

@@ -51,6 +51,9 @@ def test_the_case_of_a_file(written) -> None:
         None,
     )
     assert scenario.parameters == {"removal_factor": 0.3}
+    assert case.description is None
+    described = written(("place:", "description: The last key is lost.\nplace:"))
+    assert read_scenario_file(described).case("x").description == "The last key is lost."
 
 
 def test_memories_come_oldest_first_and_keep_the_number_of_their_place_in_the_file(written) -> None:

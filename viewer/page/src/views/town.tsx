@@ -178,12 +178,12 @@ function Pairs({ links, people, isOpen }: { links: readonly Link[]; people: read
   );
 }
 
-const FIGURES = [["dist1", "dist-1"], ["dist2", "dist-2"], ["dist3", "dist-3"]] as const;
+const FIGURES = [["dist1_equal", "dist-1"], ["dist2_equal", "dist-2"], ["dist3_equal", "dist-3"]] as const;
 
 /** How varied the days are. */
 function Diversity({ town }: { town: Town }) {
   const rows = town.by_day;
-  const columns = ["day", "date", "encounters", "turns", "dist1", "dist2", "dist3", "len", "memories", "reflections"] as const;
+  const columns = ["day", "date", "encounters", "turns", "dist1_equal", "dist2_equal", "dist3_equal", "repeated_lines", "len", "memories", "reflections"] as const;
   const table = rows.map((row) => columns.map((name) => row[name]));
   const drawn = { columns: [...columns], rows: table, width: 560, height: 240 };
   const labels = FIGURES.map(([, label]) => label);
@@ -210,7 +210,7 @@ function Diversity({ town }: { town: Town }) {
     <section class="stack varied">
       <h2>Diversity by day</h2>
       <div class="plots">
-        <Plot {...drawn} title="dist-n by day" name={`${town.simulation}-diversity`} note="distinct n-grams over all n-grams, in all conversations of a day; it falls with more text, so compare days with about as many turns">
+        <Plot {...drawn} title="dist-n by day" name={`${town.simulation}-diversity`} note="distinct n-grams over all n-grams, for as many of each day as the day with the fewest has">
           {(width, height) => lines(FIGURES.map(([name]) => name), 1, width, height, "")}
         </Plot>
         <Plot {...drawn} title="Length by day" name={`${town.simulation}-length`} note="words per utterance, in all conversations of a day">

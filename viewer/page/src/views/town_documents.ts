@@ -19,9 +19,11 @@ export interface Day {
   readonly date: string;
   readonly encounters: number;
   readonly turns: number;
-  readonly dist1: number | null;
-  readonly dist2: number | null;
-  readonly dist3: number | null;
+  /** Of as many n-grams of each day as the day with the fewest has. */
+  readonly dist1_equal: number | null;
+  readonly dist2_equal: number | null;
+  readonly dist3_equal: number | null;
+  readonly repeated_lines: number | null;
   readonly len: number | null;
   readonly memories: number;
   readonly reflections: number;
