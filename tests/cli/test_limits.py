@@ -144,7 +144,7 @@ def definition(settings: int = 1, cases: int = 1, trials: int = 1) -> dict[str, 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (definition(9_000, trials=10_000), f"9,000 settings, and may have {MOST_SETTINGS:,}"),
+        (definition(MOST_SETTINGS + 1), f"{MOST_SETTINGS + 1:,} settings, and may have {MOST_SETTINGS:,}"),
         (definition(cases=MOST_CASES + 1), f"cases, and may have {MOST_CASES:,}"),
         (definition(101, trials=10_000), "1,010,000 conversations (cases × settings × trials), and may have"),
     ],
