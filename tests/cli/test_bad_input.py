@@ -46,9 +46,7 @@ from support.ga_builder import RunBuilder, event
         ("metrics .", 2, ["directory"]),
         ("score nothing.json --response Yes", 3, ["nothing.json"]),
         ("score . --response Yes", 2, ["directory"]),
-        ("score nothing.json", 2, ["--response"]),
         ("show @last", 3, ["tertulia.db"]),
-        ("show k3f9 --lambda 0.5", 2, ["--turn"]),
         ("resume k3f9", 3, ["k3f9"]),
     ],
 )

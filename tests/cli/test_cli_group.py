@@ -14,11 +14,11 @@ from tertulia.cli.views import live
 from tertulia.state.cognition import Bid, Floor
 from tertulia.storage.store import SqlStore
 
-RUN, DIALOGUE = "m33t", "d1a1"
+RUN, DIALOGUE, ODD = "m33t", "d1a1", "0dd5"
 ADA, BEN, CLEO, DEV = NAMES
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def store(cli: Cli) -> SqlStore:
     """The store of this folder, with a meeting and a dialogue of two; `cli` has gone to the folder."""
     with SqlStore.open(Path("tertulia.db"), create=True) as opened:
@@ -39,7 +39,6 @@ def by_agent(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 # --- show, as JSON --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("store")
 def test_runs_tell_the_order_of_a_meeting(cli: Cli) -> None:
     rows = {row["run"]: row for row in cli("runs", "--json").json["runs"]}
     assert (rows[RUN]["scenario"], rows[RUN]["order"], rows[RUN]["turns"]) == ("summer_day", "self_driven", ROUNDS)
@@ -49,7 +48,6 @@ def test_runs_tell_the_order_of_a_meeting(cli: Cli) -> None:
     assert "self driven" not in listed[DIALOGUE]
 
 
-@pytest.mark.usefixtures("store")
 def test_show_a_meeting(cli: Cli) -> None:
     document = cli("show", RUN, "--json").json
     assert [turn["speaker"] for turn in document["turns"]] == [ADA, BEN, None, CLEO, DEV, None, ADA]
@@ -63,7 +61,6 @@ def test_show_a_meeting(cli: Cli) -> None:
     assert "meeting" not in dialogue
 
 
-@pytest.mark.usefixtures("store")
 def test_cognition_of_a_turn_is_the_contract(cli: Cli) -> None:
     document = turn_of(cli, 4)
     agents = by_agent(document)
@@ -84,7 +81,6 @@ def test_cognition_of_a_turn_is_the_contract(cli: Cli) -> None:
     assert [candidate["text"] for candidate in document["candidates"] if candidate["chosen"]] == [document["text"]]
 
 
-@pytest.mark.usefixtures("store")
 def test_what_was_noticed_found_and_kept(cli: Cli) -> None:
     silent, last = by_agent(turn_of(cli, 3)), by_agent(turn_of(cli, 7))
     assert silent[ADA]["perception"]["noticed"] is False
@@ -95,7 +91,6 @@ def test_what_was_noticed_found_and_kept(cli: Cli) -> None:
     assert list(last) == [ADA, CLEO, DEV]  # Ben has left
 
 
-@pytest.mark.usefixtures("store")
 def test_a_silence_has_no_prompt_but_cognition(cli: Cli) -> None:
     for number, agents in ((3, 3), (6, 4)):
         document = turn_of(cli, number)
@@ -106,7 +101,6 @@ def test_a_silence_has_no_prompt_but_cognition(cli: Cli) -> None:
     cli("show", RUN, "--turn", 3, "--lambda", 0.5).complains(3, "turn 3", "silence")
 
 
-@pytest.mark.usefixtures("store")
 def test_one_agent_with_every_prompt_and_reply(cli: Cli) -> None:
     document = turn_of(cli, 4, "--agent", "cleo")
     assert list(by_agent(document)) == [CLEO]
@@ -123,7 +117,6 @@ def test_one_agent_with_every_prompt_and_reply(cli: Cli) -> None:
     assert "calls" not in turn_of(cli, 4)
 
 
-@pytest.mark.usefixtures("store")
 def test_how_a_meeting_began(cli: Cli) -> None:
     document = turn_of(cli, 0)
     assert [character["agent"] for character in document["characters"]] == list(NAMES)
@@ -151,7 +144,6 @@ def test_how_a_meeting_began(cli: Cli) -> None:
         (("stats", RUN, "--paper"), 3, [RUN, "Alice", "team_building"]),
     ],
 )
-@pytest.mark.usefixtures("store")
 def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: list[str]) -> None:
     result = cli(*arguments)
     result.complains(code, *words)
@@ -161,7 +153,6 @@ def test_bad_requests(cli: Cli, arguments: tuple[str, ...], code: int, words: li
 # --- show and timeline, for people ----------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("store")
 def test_a_meeting_is_shown_with_its_clock_and_silences(cli: Cli) -> None:
     lines = cli("show", RUN).out.splitlines()
     assert lines[1] == "The summer day, Thursday 12 June 2025, 14:59 to 15:29, the small meeting room"
@@ -172,7 +163,6 @@ def test_a_meeting_is_shown_with_its_clock_and_silences(cli: Cli) -> None:
     assert lines[9] == "  4  15:00:07   0:27  Cleo: I have it here. The lake was the favourite."
 
 
-@pytest.mark.usefixtures("store")
 def test_a_round_is_shown_with_its_race(cli: Cli) -> None:
     lines = [line.strip() for line in cli("show", RUN, "--turn", 4).out.splitlines()]
     cleo, ada, ben = (
@@ -195,7 +185,6 @@ def test_a_round_is_shown_with_its_race(cli: Cli) -> None:
         (6, "the first word would have come after 11.30 s; … ten seconds of silence"),
     ],
 )
-@pytest.mark.usefixtures("store")
 def test_why_nobody_spoke(cli: Cli, number: int, said: str) -> None:
     assert said in cli("show", RUN, "--turn", number).out
 
@@ -211,13 +200,11 @@ def test_who_was_willing_and_not_asked(cli: Cli, store: SqlStore) -> None:
     assert "designated; named by Ada; first word after 3.10 s" in out
 
 
-@pytest.mark.usefixtures("store")
 def test_what_went_wrong_in_an_agent_is_shown(cli: Cli) -> None:
     assert "went without: memory_retrieval took longer than 20 s" in cli("show", RUN, "--turn", 7).out
     assert "noticed    not turn 2: relevance 0.08, below 0.12" in cli("show", RUN, "--turn", 3).out
 
 
-@pytest.mark.usefixtures("store")
 def test_timeline(cli: Cli) -> None:
     document = cli("timeline", RUN, "--json").json
     assert [turn["turn"] for turn in document["turns"]] == list(range(ROUNDS + 1))
@@ -239,7 +226,6 @@ def test_timeline(cli: Cli) -> None:
     assert lines[-2:] == ["joined meanwhile: Dev (15:00)", "left meanwhile: Ben (15:00, a call at half past)"]
 
 
-@pytest.mark.usefixtures("store")
 def test_timeline_of_one_agents_thoughts(cli: Cli) -> None:
     document = cli("timeline", RUN, "--agent", "ben", "--json").json
     thoughts = {turn["turn"]: [t["agent"] for t in turn["thoughts"]] for turn in document["turns"]}
@@ -252,7 +238,6 @@ def test_timeline_of_one_agents_thoughts(cli: Cli) -> None:
 # --- stats ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("store")
 def test_stats(cli: Cli) -> None:
     document = cli("stats", RUN, "--json").json
     assert document.keys() >= {"schema_version", "run", "scenario", "order", "agents", "turns", "silences", "evenness"}
@@ -274,7 +259,6 @@ def test_stats(cli: Cli) -> None:
     assert ada["speaking_time_s"] == ada["words"] / 150 * 60
 
 
-@pytest.mark.usefixtures("store")
 def test_stats_of_a_dialogue(cli: Cli) -> None:
     document = cli("stats", DIALOGUE, "--json").json
     ana, bo = document["agents"]
@@ -285,7 +269,6 @@ def test_stats_of_a_dialogue(cli: Cli) -> None:
     assert "wanting" not in cli("stats", DIALOGUE).out
 
 
-@pytest.mark.usefixtures("store")
 def test_stats_for_people(cli: Cli) -> None:
     lines = cli("stats", RUN).out.splitlines()
     assert max(map(len, lines)) <= 120
@@ -295,13 +278,13 @@ def test_stats_for_people(cli: Cli) -> None:
 
 
 def test_stats_beside_the_papers_figures(cli: Cli) -> None:
-    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
-        write_meeting(opened, RUN, names=("Alice", "Bob", "Cindy", "Zoe"))
-    document = cli("stats", RUN, "--paper", "--json").json
+    with SqlStore.open(Path("tertulia.db")) as opened:
+        write_meeting(opened, ODD, names=("Alice", "Bob", "Cindy", "Zoe"))
+    document = cli("stats", ODD, "--paper", "--json").json
     theirs = {agent["agent"]: agent for agent in document["paper"]["agents"]}
     assert (theirs["Cindy"]["spoken"], theirs["Bob"]["mechanisms"]["time_analysis"]) == (29, {"on": 119, "off": 0})
     assert theirs["Cindy"]["words"] is None
-    lines = [line.split() for line in cli("stats", RUN, "--paper").out.splitlines()]
+    lines = [line.split() for line in cli("stats", ODD, "--paper").out.splitlines()]
     at = next(i for i, words in enumerate(lines) if words[:1] == ["Bob"] and "6-0" in words)
     assert lines[at + 1] == ["paper", "18", "28", "91", "12-107", "119-0", "–", "9", "5"]
     assert sum(words[:1] == ["paper"] for words in lines) == 6  # three of the paper's people, in two tables
@@ -349,15 +332,15 @@ def test_a_round_that_was_interrupted_is_told(store: SqlStore, capsys: pytest.Ca
 
 def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
     names = ('Ida "O\'Neil" 🦀\nFalk', "Jonas\x1b[31m; DROP TABLE runs", "[red]Lu\u202e[/red]", "Åsa\x07")
-    with SqlStore.open(Path("tertulia.db"), create=True) as opened:
-        write_meeting(opened, RUN, names=names)
-        start = opened.start(RUN)
-        live.print_heading(start, opened.run(RUN))
-        print_turn(data(), opened.turns(RUN)[0], start)
-        live.print_round_thoughts(opened, opened.run(RUN), 2)
+    with SqlStore.open(Path("tertulia.db")) as opened:
+        write_meeting(opened, ODD, names=names)
+        start = opened.start(ODD)
+        live.print_heading(start, opened.run(ODD))
+        print_turn(data(), opened.turns(ODD)[0], start)
+        live.print_round_thoughts(opened, opened.run(ODD), 2)
     printed = capsys.readouterr().out
-    asked = [("runs",), ("show", RUN), ("timeline", RUN), ("timeline", RUN, "--agent", names[1]), ("stats", RUN)]
-    asked += [("show", RUN, "--turn", number, *agent) for number in (0, 2, 4) for agent in ((), ("--agent", names[0]))]
+    asked = [("runs",), ("show", ODD), ("timeline", ODD), ("timeline", ODD, "--agent", names[1]), ("stats", ODD)]
+    asked += [("show", ODD, "--turn", number, *agent) for number in (0, 2, 4) for agent in ((), ("--agent", names[0]))]
     for arguments in asked:
         for more in ((), ("--json",)):
             result = cli(*arguments, *more)
@@ -365,6 +348,6 @@ def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.C
             printed += result.out + result.err
     assert all(char == "\n" or char.isprintable() for char in printed)
     assert "[red]Lu�[/red]" in printed  # shown as it is, not read as markup
-    result = cli("show", RUN, "--turn", 2, "--agent", "\x1b[31mnobody")
+    result = cli("show", ODD, "--turn", 2, "--agent", "\x1b[31mnobody")
     result.complains(3, "nobody")
     assert result.err.replace("\n", "").isprintable()

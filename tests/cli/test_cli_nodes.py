@@ -115,17 +115,13 @@ def test_what_is_installed_and_broken_is_left_out(cli: Cli, monkeypatch: pytest.
 # --- check ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_good_extension_passes(cli: Cli, write: Any) -> None:
-    shown = cli("nodes", "check", write(GOOD), "--json").json
+@pytest.mark.usefixtures("two_rounds")
+def test_a_good_extension_passes(cli: Cli, write: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    shown = cli("nodes", "check", write(GOOD, "harbour_to_import.py"), "--json").json
     assert shown["ok"] is True
     assert {check["problem"] for check in shown["checks"]} == {None}
     assert {check["name"] for check in shown["checks"]} == {"mine", "gossip"}
     assert len(shown["checks"]) == 19
-
-
-@pytest.mark.usefixtures("two_rounds")
-def test_a_module_that_can_be_imported_passes(cli: Cli, write: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    write(GOOD, "harbour_to_import.py")
     monkeypatch.syspath_prepend(str(tmp_path))
     result = cli("nodes", "check", "harbour_to_import")
     assert result.code == 0
@@ -194,6 +190,7 @@ def test_wherever_a_check_is_stopped_it_ends(write: Any, tmp_path: Path) -> None
         assert any(check.problem is not None for check in check_all(registry, patience_s))
 
 
+@pytest.mark.usefixtures("two_rounds")
 def test_what_never_ends_is_told(write: Any, tmp_path: Path) -> None:
     name = write(NEVER_ENDS)
     checks = list(check_all(load_extensions([str(tmp_path / name)]), patience_s=0.8))

@@ -81,20 +81,21 @@ def test_lengths_and_blocks_are_in_what_is_shown(cli: Cli) -> None:
     assert "varied: blocks left out: pe; lengths: m=4" in cli("show", run, "--turn", "2").out
 
 
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("names=Bob=Al", ("nobody here is called 'Bob'", "Emeka Obiora, Leila Haddad")),
-        ("names=famos", ("write own, famous, rare, or pairs A=B,C=D",)),
-        ("removed_blocks=bz", ("unknown block letter 'z'", "p previous_dialogues")),
-        ("block_lengths=m=0", ("'m=0' is no length of a block",)),
-    ],
+REFUSED = (
+    ("names=Bob=Al", ("nobody here is called 'Bob'", "Emeka Obiora, Leila Haddad")),
+    ("names=famos", ("write own, famous, rare, or pairs A=B,C=D",)),
+    ("removed_blocks=bz", ("unknown block letter 'z'", "p previous_dialogues")),
+    ("block_lengths=m=0", ("'m=0' is no length of a block",)),
 )
-def test_what_makes_no_sense_is_refused_before_anything_is_made(cli: Cli, setting: str, words: tuple[str, ...]) -> None:
-    cli(*RUN, "--set", setting).complains(2, *words)
+
+
+def test_what_makes_no_sense_is_refused_before_anything_is_made(cli: Cli) -> None:
+    for setting, words in REFUSED:
+        cli(*RUN, "--set", setting).complains(2, *words)
     assert cli("runs", "--json").json["runs"] == []
     parent = made(cli)
-    cli("fork", parent, "--at", "2", "--set", setting).complains(2, *words)
+    for setting, words in REFUSED:
+        cli("fork", parent, "--at", "2", "--set", setting).complains(2, *words)
     assert len(cli("runs", "--json").json["runs"]) == 1
 
 

@@ -101,9 +101,7 @@ def unread(arguments: Sequence[str], folder: Path) -> int:
     return process.wait()
 
 
-@pytest.mark.parametrize(
-    ("command", "form"), [("run", ()), ("run", ("--json",)), ("resume", ()), ("fork", ("--json",)), ("simulate", ())]
-)
+@pytest.mark.parametrize(("command", "form"), [("run", ()), ("resume", ()), ("fork", ("--json",)), ("simulate", ())])
 def test_where_nobody_reads_on_it_is_driven_to_its_end(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, form: tuple[str, ...]
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -179,6 +179,7 @@ def test_nothing_outside_code_looks_like_an_address(text: str) -> None:
     assert not re.search(r"://|www\.|@|mailto:|[a-z]\.example", " ".join(outside), re.IGNORECASE)
 
 
+@settings(max_examples=settings.default.max_examples // 3)  # each writes a store
 @given(HOSTILE.filter(lambda text: clean(text) not in ("", *NAMES)), HOSTILE)
 def test_no_text_changes_the_structure_of_a_transcript(name: str, text: str) -> None:
     def structure(name: str, text: str) -> list[str]:

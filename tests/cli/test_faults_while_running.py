@@ -1,6 +1,7 @@
 """What can go wrong while a run is driven: each time one line, how to go on, and no difference in the end."""
 
 import itertools
+import json
 import os
 import signal
 import sqlite3
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.commands import Cli, Result, stop_between_writes
+from support.commands import ENDLESS, Cli, Result, stop_between_writes
 from support.forked import Forked
 
 from benchmarks.store_checks import differences, faults
@@ -21,6 +22,7 @@ from tertulia.storage.store import SqlStore
 
 MEETING = ("run", "team_building", "--rehearse", "--json", "--rounds")
 DIALOGUE = ("run", "tidewell", "--rehearse", "--json", "--rounds")
+LONG_DIALOGUE = ("run", "tidewell", "--json", *ENDLESS[:-1])
 
 #: What a model raises when it can't go on.
 TROUBLE = (ModelError("the server at localhost went away"), MemoryError(), ConnectionResetError("reset by peer"))
@@ -134,7 +136,7 @@ def test_a_full_disk(cli: Cli, disk: Callable[[int | None], None], command: tupl
     disk(pages)
     result, times = cli(*command, str(rounds)), 0
     while result.code and times < 100:
-        run = failed_run(result, "the disk is full", "free some space")
+        run = failed_run(result, "the disk is full", "tertulia.db", "free some space", "resume")
         times += 1
         disk(pages + 3 * times)
         result = cli("resume", run, "--json")
@@ -163,7 +165,8 @@ def test_a_file_that_may_not_grow(cli: Cli, tmp_path: Path) -> None:
 def begun(folder: Path, *command: str, turns: int) -> tuple[Forked, str]:
     """Start a run; return it, and its id, once it has some turns."""
     said, store = folder / "said.txt", folder / "tertulia.db"
-    process = Forked([*command, "--store", str(store)], said)
+    (folder / "out.txt").touch()
+    process = Forked([*command, "--store", str(store)], said, stdout=folder / "out.txt")
     while not said.exists() or not said.read_text().startswith("run ") or turns_in(store) < turns:
         assert process.poll() is None, said.read_text()
         time.sleep(0.005)
@@ -175,17 +178,24 @@ def turns_in(store: Path) -> int:
         return opened.runs()[0].turns
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_run_that_is_asked_to_stop(cli: Cli, tmp_path: Path, number: signal.Signals) -> None:
-    process, run = begun(tmp_path, *MEETING, "6", turns=2)
+@pytest.mark.parametrize(
+    ("command", "rounds", "number"), [(MEETING, 6, signal.SIGTERM), (LONG_DIALOGUE, 32, signal.SIGINT)]
+)
+def test_a_run_that_is_asked_to_stop(
+    cli: Cli, tmp_path: Path, command: tuple[str, ...], rounds: int, number: signal.Signals
+) -> None:
+    process, run = begun(tmp_path, *command, str(rounds), turns=2)
     os.kill(process.pid, number)
     assert process.wait() == 130
     told = (tmp_path / "said.txt").read_text()
     assert f"to go on: tertulia resume {run} --store " in told
     assert "Traceback" not in told
+    ended = json.loads((tmp_path / "out.txt").read_text())
+    assert (ended["run"], ended["status"]) == (run, "interrupted")
+    assert 2 <= ended["turns"] < rounds
     assert cli("show", run, "--json").json["status"] == "interrupted"
-    assert cli("resume", run, "--json").json["status"] == "finished"
-    expect_the_same(cli, MEETING, 6, run)
+    assert cli("resume", run, "--json").json == {"run": run, "status": "finished", "turns": rounds}
+    expect_the_same(cli, command, rounds, run)
 
 
 def test_two_who_would_go_on_with_the_run_of_a_dead_one(cli: Cli, tmp_path: Path) -> None:
@@ -199,7 +209,7 @@ def test_two_who_would_go_on_with_the_run_of_a_dead_one(cli: Cli, tmp_path: Path
         cli("resume", run).complains(1, run, f"pid {going_on.pid}")
         assert cli("show", run, "--json").json["status"] == "running"
     finally:
-        going_on.kill()
-    going_on.wait()
-    assert cli("resume", run, "--json").json["status"] == "finished"
+        os.kill(going_on.pid, signal.SIGCONT)
+    assert going_on.wait() == 0
+    assert cli("show", run, "--json").json["status"] == "finished"
     expect_the_same(cli, MEETING, 7, run)

@@ -25,8 +25,8 @@ from tertulia.storage.values import checksum, read
 HOSTILE = "x\x1b]0;mine\x07\x1b[2J\x9b31m\u202egpj/../\r\n\x00y"
 _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
 
-#: Documents that only a stranger writes, for columns of JSON; every column is tried with two of them.
-DOCUMENTS = ("[" * 100_000, "[]", '{"a": ' + "9" * 10_000 + "}", "3", "null")
+#: Documents that only a stranger writes, for columns of JSON; every column is tried with one of them.
+DOCUMENTS = ("[" * 10_000, "[]", '{"a": ' + "9" * 5_000 + "}", "3", "null")
 #: Tables of which the store that is crafted has no rows.
 EMPTY = ("pictures", "experiments", "calibrations", "parts", "annotations")
 
@@ -108,8 +108,8 @@ COLUMNS = [
 def test_a_crafted_column_is_shown_harmlessly_or_told(
     whole: Path, tmp_path: Path, table: str, column: str, kind: str
 ) -> None:
-    at, path = len(column), tmp_path / "crafted.db"
-    documents = ("all texts", DOCUMENTS[at % 5], DOCUMENTS[(at + 2) % 5])
+    path = tmp_path / "crafted.db"
+    documents = ("all texts", DOCUMENTS[len(column) % 5])
     values = documents if kind == "json" else (HOSTILE, "all texts") if table == "contents" else (HOSTILE,)
     with SqlStore.open(whole) as store:
         _, meeting, dialogue = (run.run for run in store.runs())
@@ -140,18 +140,7 @@ def test_what_becomes_huge_is_not_unpacked(cli: Cli, table: str, column: str, ar
 
 
 def test_the_same_conversations_of_two_simulations_are_the_same(cli: Cli) -> None:
-    how = (
-        "simulate",
-        "tidewell",
-        "--days",
-        "1",
-        "--encounters-per-day",
-        "1",
-        "--rehearse",
-        "--json",
-        "--set",
-        "max_turns=2",
-    )
+    how = ("simulate", "tidewell", "--encounters-per-day", "1", "--rehearse", "--json", "--set", "max_turns=2")
     first, second = (cli(*how).json["simulation"] for _ in range(2))
     compared = cli("diff", f"{first}-1-1", f"{second}-1-1", "--exit-code", "--json")
     assert (compared.code, compared.json["identical"]) == (0, True), compared.out

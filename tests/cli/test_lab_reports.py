@@ -76,14 +76,6 @@ def test_asked_again_it_runs_what_is_missing_and_finds_the_same(cli: Cli) -> Non
     assert {"dist-3 at index 0", "dist-3 at index 1"} <= {row["metric"] for row in csv.DictReader(lines)}
 
 
-def test_what_it_says_is_printed(cli: Cli) -> None:
-    result = cli("lab", "fig9", *SMALL)
-    assert result.code == 0
-    assert result.out.startswith("Rehearsed: a stand-in without weights spoke.")
-    assert "Diversity by utterance (APP Fig. 9)" in result.out
-    assert "orderings that should hold:" in result.out
-
-
 def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
     result = cli("lab", "fig9", *SMALL, "--report-only")
     result.complains(2, "there is nothing to report yet: 4 conversations of 4", "Full: 2, RMm: 2", "8 utterances")
@@ -102,8 +94,12 @@ def test_a_dry_run_stores_nothing(cli: Cli) -> None:
     assert not Path("reports").exists()
 
 
-def test_pages_of_another_experiment_are_not_overwritten_unasked(cli: Cli) -> None:
-    cli("lab", "fig9", *SMALL)
+def test_what_it_says_is_printed_and_not_overwritten_unasked_by_another_experiment(cli: Cli) -> None:
+    result = cli("lab", "fig9", *SMALL)
+    assert result.code == 0
+    assert result.out.startswith("Rehearsed: a stand-in without weights spoke.")
+    assert "Diversity by utterance (APP Fig. 9)" in result.out
+    assert "orderings that should hold:" in result.out
     other = (*SMALL, "--seed", "9")
     cli("lab", "fig9", *other).complains(2, "fig9.md exists already", "--force")
     assert cli("lab", "fig9", *other, "--force").code == 0

@@ -144,7 +144,7 @@ def definition(settings: int = 1, cases: int = 1, trials: int = 1) -> dict[str, 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (definition(9_000, trials=10_000), f"9,000 settings, and may have {MOST_SETTINGS:,}"),
+        (definition(MOST_SETTINGS + 1), f"{MOST_SETTINGS + 1:,} settings, and may have {MOST_SETTINGS:,}"),
         (definition(cases=MOST_CASES + 1), f"cases, and may have {MOST_CASES:,}"),
         (definition(101, trials=10_000), "1,010,000 conversations (cases × settings × trials), and may have"),
     ],
@@ -174,25 +174,18 @@ def test_so_is_a_sweep_and_what_a_merge_would_make_of_two(cli: Cli) -> None:
 # --- pictures and dialogues -----------------------------------------------------------------------------------------
 
 
-def test_pictures_that_are_small_as_files_and_huge_as_pixels_are_not_decoded(
+def test_pictures_that_are_huge_as_pixels_are_not_decoded_and_photographs_count_for_what_is_decoded_of_them(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tertulia.worlds.pictures.MOST_PIXELS_TOGETHER", 50_000)
-    Path("pictures").mkdir()
-    for number in range(3):
-        Image.new("RGB", (200, 100), "red").save(f"pictures/red_{number}.png")
-    run = ("run", "villagers", "--agents", "2", "--rounds", "1", "--rehearse", "--set", "pictures=pictures")
+    for ending in ("png", "jpg"):
+        Path(ending).mkdir()
+        for number in range(3):
+            Image.new("RGB", (200, 100), "red").save(f"{ending}/red_{number}.{ending}")
+    run = ("run", "villagers", "--agents", "2", "--rounds", "1", "--rehearse", "--set")
+    assert cli(*run, "pictures=jpg").code == 0
     monkeypatch.setattr("tertulia.worlds.villagers.read_picture", lambda *_: pytest.fail("one is decoded"))
-    cli(*run).complains(2, "pictures", "together", "make them smaller")
-
-
-def test_photographs_count_for_what_is_decoded_of_them(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.worlds.pictures.MOST_PIXELS_TOGETHER", 50_000)
-    Path("pictures").mkdir()
-    for number in range(3):
-        Image.new("RGB", (200, 100), "red").save(f"pictures/red_{number}.jpg")
-    run = ("run", "villagers", "--agents", "2", "--rounds", "1", "--rehearse", "--set", "pictures=pictures")
-    assert cli(*run).code == 0
+    cli(*run, "pictures=png").complains(2, "pictures", "together", "make them smaller")
 
 
 def test_similarities_of_many_dialogues_need_no_matrix_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,19 +43,7 @@ def listed(cli: Cli, *arguments: str) -> list[str]:
 
 def test_the_table_has_dates_and_the_json_more_fields(cli: Cli, store: SqlStore) -> None:
     heading, *lines = cli("runs").out.splitlines()
-    assert heading.split() == [
-        "run",
-        "status",
-        "scenario",
-        "order",
-        "λ",
-        "seed",
-        "turns",
-        "model",
-        "from",
-        "date",
-        "label",
-    ]
+    assert heading.split() == COLUMNS
     assert [line.split()[0] for line in lines] == ["dddd", "aaaa", "└", "└"]
     assert f"{NOW.astimezone():%Y-%m-%d %H:%M}" in lines[1]
     row = cli("runs", "--json").json["runs"][-1]

@@ -1,16 +1,28 @@
 """`search`: utterances, thoughts and memories are found by their words."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.merged import copied
+
+from benchmarks.in_process import command
 
 MEETING = ("run", "team_building", "--rehearse", "--rounds", "4", "--json")
 
 
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    store = tmp_path_factory.mktemp("held") / "tertulia.db"
+    assert command(*MEETING, "--store", store).code == 0
+    return store
+
+
 @pytest.fixture
-def meeting(cli: Cli) -> str:
-    return str(cli(*MEETING).json["run"])
+def meeting(cli: Cli, held: Path) -> str:
+    copied(held, Path("tertulia.db"))
+    return str(cli("runs", "--json").json["runs"][0]["run"])
 
 
 def found(cli: Cli, *arguments: str) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """`show` by agent, node and cost, and what a run would take before it is begun."""
 
+import json
 import sqlite3
 from itertools import pairwise
 from pathlib import Path
@@ -7,19 +8,32 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.merged import copied
+
+from benchmarks.in_process import command
 
 MEETING = ("run", "team_building", "--rehearse", "--rounds", "4", "--json")
 DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off", "--json")
 
 
-@pytest.fixture
-def meeting(cli: Cli) -> str:
-    return str(cli(*MEETING).json["run"])
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A store with the meeting and the dialogue, and their ids."""
+    store = tmp_path_factory.mktemp("held") / "tertulia.db"
+    meeting, dialogue = (json.loads(command(*run, "--store", store).out)["run"] for run in (MEETING, DIALOGUE))
+    return store, meeting, dialogue
 
 
 @pytest.fixture
-def dialogue(cli: Cli) -> str:
-    return str(cli(*DIALOGUE).json["run"])
+def meeting(cli: Cli, held: tuple[Path, str, str]) -> str:
+    copied(held[0], Path("tertulia.db"))
+    return held[1]
+
+
+@pytest.fixture
+def dialogue(cli: Cli, held: tuple[Path, str, str]) -> str:
+    copied(held[0], Path("tertulia.db"))
+    return held[2]
 
 
 # --- the state before and after a node ------------------------------------------------------------------------------
@@ -64,7 +78,9 @@ def test_the_cost_is_that_of_the_journal(cli: Cli, tmp_path: Path, meeting: str)
     document = cli("show", meeting, "--cost", "--json").json
     with sqlite3.connect(tmp_path / "tertulia.db") as connection:
         rows = connection.execute(
-            """SELECT agent, node, count(*), sum(prompt_tokens), sum(reply_tokens) FROM calls GROUP BY agent, node"""
+            """SELECT agent, node, count(*), sum(prompt_tokens), sum(reply_tokens) FROM calls
+            WHERE run = ? GROUP BY agent, node""",
+            (meeting,),
         ).fetchall()
     known = {(agent, node): figures for agent, node, *figures in rows}
     shown = {
@@ -91,10 +107,10 @@ def test_a_fork_pays_for_its_own_turns(cli: Cli, dialogue: str) -> None:
 
 
 def test_what_a_run_would_take(cli: Cli, tmp_path: Path) -> None:
-    for command, rehearsed in ((MEETING[:2], ("--rounds", "4")), (DIALOGUE[:2], ("--rounds", "4", *DIALOGUE[5:7]))):
-        estimate = cli(*command, *rehearsed, "--dry-run", "--rehearse", "--json").json
-        assert not (tmp_path / "tertulia.db").exists() or command is not MEETING[:2]
-        run = cli(*command, "--rehearse", *rehearsed, "--json").json["run"]
+    for begun, rehearsed in ((MEETING[:2], ("--rounds", "4")), (DIALOGUE[:2], ("--rounds", "4", *DIALOGUE[5:7]))):
+        estimate = cli(*begun, *rehearsed, "--dry-run", "--rehearse", "--json").json
+        assert not (tmp_path / "tertulia.db").exists() or begun is not MEETING[:2]
+        run = cli(*begun, "--rehearse", *rehearsed, "--json").json["run"]
         real = cli("show", run, "--cost", "--json").json
         assert estimate["cost"] == [{**row, "seconds": None} for row in real["cost"]]
         assert estimate["turns"] == 4
