@@ -71,15 +71,38 @@ _MOVED = {
     ),
 }
 
-#: Modules of version 0.4.0 that have another name now, `former=today`; both below `tertulia`.
-_RENAMED = dict(
-    pair.split("=")
-    for pair in (
-        "metrics.comparison=reading.differences "
-        "metrics.dialogue_file=measuring.dialogue_file "
-        "metrics.dialogue_formats=measuring.dialogue_formats"
-    ).split()
-)
+#: Modules of version 0.4.0 that have another name now, both below `tertulia`.
+_RENAMED = {
+    "nodes.node": "nodes.machinery.node",
+    "nodes.begin": "nodes.utterance.begin",
+    "nodes.end": "nodes.utterance.end",
+    "nodes.generate": "nodes.utterance.generate",
+    "nodes.judge": "nodes.utterance.judge",
+    "nodes.prune": "nodes.utterance.prune",
+    "nodes.retrieve": "nodes.utterance.retrieve",
+    "nodes.rewrite": "nodes.utterance.rewrite",
+    "nodes.rollback": "nodes.utterance.rollback",
+    "nodes.vary": "nodes.utterance.vary",
+    "nodes.seat": "nodes.conversation.seat",
+    "nodes.turns": "nodes.conversation.turns",
+    "nodes.limits": "nodes.shared.limits",
+    "nodes.memory": "nodes.shared.memory",
+    "nodes.pace": "nodes.shared.removal_factor",
+    "nodes.steering": "nodes.shared.steering",
+    "nodes.meeting.decide": "nodes.meeting.bid",
+    "nodes.meeting.floor": "nodes.meeting.contenders",
+    "storage.sqlite.vectors": "storage.sqlite.kept_vectors",
+    "metrics.comparison": "reading.differences",
+    "metrics.dialogue_file": "measuring.dialogue_file",
+    "metrics.dialogue_formats": "measuring.dialogue_formats",
+    "reading.pace": "reading.factor_reason",
+    "lab.albums.album": "lab.albums.album_comparison",
+    "cli.experiments": "cli.lab.experiments",
+    "cli.lab_setpoint": "cli.lab.setpoint",
+    "cli.lab_stability": "cli.lab.stability",
+    "cli.reports": "cli.lab.reports",
+    "cli.trials": "cli.lab.trials",
+}
 
 #: Those that are two now, with both.
 _DIVIDED = {"tertulia.measuring.measuring": ("tertulia.measuring.cases", "tertulia.measuring.scores")}
@@ -93,7 +116,7 @@ _BEFORE_040 = {
 _TODAY = {
     former: f"tertulia.{_RENAMED.get(today, today)}"
     for former, today in (
-        *_RENAMED.items(),
+        *((former, today) for former, today in _RENAMED.items() if former.partition(".")[0] in ROOMS),
         *((f"tertulia.{former}", today) for former, today in _RENAMED.items()),
         *_BEFORE_040.items(),
     )
