@@ -18,7 +18,7 @@ from tertulia.models.rehearsal import RehearsalModel
 from tertulia.python.launching import RunLauncher
 from tertulia.python.progress_bar import ProgressBar
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 #: A rehearsed conversation that nobody ends before its limit.
 ENDLESS: dict[str, Any] = {"settings": {"ending": "continuation", "ending_threshold": 1}, "rehearse": True}
 
