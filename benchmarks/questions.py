@@ -47,11 +47,11 @@ IMPORTS = (
         "tertulia.cli.commands.lab",
         "tertulia.cli.commands.sweep",
         "tertulia.cli.commands.merge",
-        "tertulia.cli.reports",
+        "tertulia.cli.lab.reports",
         "tertulia.lab.experiments.running",
         "tertulia.lab.experiments.results",
         "tertulia.lab.experiments.setpoint",
-        "tertulia.lab.albums.album",
+        "tertulia.lab.albums.album_comparison",
     ),
     *(
         "tertulia.lab.stability",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tertulia.models.loading import open_embedder
-from tertulia.nodes.memory import best_of
+from tertulia.nodes.shared.memory import best_of
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Remembered, Stream
 from tertulia.state.town import Simulation, Town

@@ -30,9 +30,9 @@ from tertulia.models.local.attention_scores import attention_to_prompt
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import prefill
 from tertulia.models.local.embedder import SentenceEmbedder
-from tertulia.nodes.generate import utterance_request
-from tertulia.nodes.memory import retrieve_memories
-from tertulia.nodes.retrieve import focal_points
+from tertulia.nodes.shared.memory import retrieve_memories
+from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.planning.starting import begin_with, plan_run
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.state.context import Context

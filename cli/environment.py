@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine
-from tertulia.storage.addresses import StoreAddress, store_address
+from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress, store_address
 
 if TYPE_CHECKING:
     from tertulia.access.engines import ModelAccess
     from tertulia.access.trust import Trust
     from tertulia.planning.starting import Additions
 
-#: The default store, and what its name was when the project was called Polylogue.
-DEFAULT_STORE, FORMER_STORE = "tertulia.db", "polylogue.db"
+#: The default store's name when the project was called Polylogue.
+FORMER_STORE = "polylogue.db"
 
 
 def store_path(option: str | None) -> StoreAddress:
-    """Return the store: `--store`, else TERTULIA_STORE, else `tertulia.db` in the current folder."""
+    """Return the store: `--store`, else TERTULIA_STORE, else `DEFAULT_STORE` in the current folder."""
     return store_address(option or os.environ.get("TERTULIA_STORE") or DEFAULT_STORE)
 
 

@@ -7,6 +7,7 @@ import typer
 from tertulia.cli.terminal.completion import complete_run, complete_setting
 from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.parameters import ALBUM_CHAT, GROUP_CHAT, Parameters
+from tertulia.storage.addresses import DEFAULT_STORE
 
 _DEFAULTS = {name: field.default for name, field in Parameters.model_fields.items()}
 
@@ -15,7 +16,8 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         metavar="STORE",
-        help="The store: a file, or postgresql://USER@HOST/DATABASE; TERTULIA_STORE, else tertulia.db in this folder.",
+        help="The store: a file, or postgresql://USER@HOST/DATABASE; "
+        f"TERTULIA_STORE, else {DEFAULT_STORE} in this folder.",
     ),
 ]
 #: `--store` follows any command, so that it can stand in an alias; some have nothing to look up there.

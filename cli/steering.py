@@ -46,7 +46,7 @@ def read_metric(name: str) -> DiversityMetric:
     raise SettingError("diversity_metric", name, f": it is one of {', '.join(_METRICS)}")
 
 
-class Wanted(NamedTuple):
+class WantedDiversity(NamedTuple):
     """The level that is asked for, its metric, and the pilot's conversations at each λ."""
 
     asked: str
@@ -58,7 +58,7 @@ def steered_fork(
     store: SqlStore,
     parent: RunRecord,
     chosen: Mapping[str, Any],
-    wanted: Wanted,
+    wanted: WantedDiversity,
     model: str | None,
     additions: Additions,
     with_code: Sequence[str] | None,
@@ -85,7 +85,7 @@ def steered(
     store: SqlStore,
     scenario: str,
     chosen: Mapping[str, Any],
-    wanted: Wanted,
+    wanted: WantedDiversity,
     model: str,
     additions: Additions,
     with_code: Sequence[str] | None = None,

@@ -10,8 +10,8 @@ from tertulia.graphs.routing import answered_in_loop
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.machinery.seating import first_step, last_step
 from tertulia.nodes.meeting.assess import assess
+from tertulia.nodes.meeting.bid import decide
 from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
-from tertulia.nodes.meeting.decide import decide
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
 from tertulia.state.context import Context

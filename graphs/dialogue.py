@@ -10,9 +10,9 @@ from langgraph.runtime import Runtime
 
 from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.nodes.conversation.seat import is_persons, speak_by_hand
+from tertulia.nodes.conversation.turns import record_turn, take_turn
 from tertulia.nodes.machinery.node import NodeFunction
-from tertulia.nodes.seat import is_persons, speak_by_hand
-from tertulia.nodes.turns import record_turn, take_turn
 from tertulia.state.context import Context
 from tertulia.state.graph_state import DialogueState
 

@@ -15,12 +15,12 @@ from langgraph.types import Send
 from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.graphs.routing import answered_in_loop, is_finished
 from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.nodes.conversation.seat import attend, is_persons, speak_by_hand
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.orders import centralised, designated, random_order, rule_based
 from tertulia.nodes.meeting.prepare import prepare
 from tertulia.nodes.meeting.race import race
 from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
-from tertulia.nodes.seat import attend, is_persons, speak_by_hand
 from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState, cognition_of
 from tertulia.state.parameters import Order

@@ -13,17 +13,17 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from tertulia.graphs.routing import answered_in_loop
-from tertulia.nodes.begin import begin_utterance
-from tertulia.nodes.end import decide_ending
-from tertulia.nodes.generate import generate
-from tertulia.nodes.judge import judge
 from tertulia.nodes.machinery.node import NodeFunction
-from tertulia.nodes.prune import prune, removal_factor_of
-from tertulia.nodes.retrieve import retrieve_memory
-from tertulia.nodes.rewrite import choose_revision, rewrite
-from tertulia.nodes.rollback import roll_back, select_candidate
 from tertulia.nodes.scorers.attention import score_attention
-from tertulia.nodes.vary import vary_prompt
+from tertulia.nodes.utterance.begin import begin_utterance
+from tertulia.nodes.utterance.end import decide_ending
+from tertulia.nodes.utterance.generate import generate
+from tertulia.nodes.utterance.judge import judge
+from tertulia.nodes.utterance.prune import prune, removal_factor_of
+from tertulia.nodes.utterance.retrieve import retrieve_memory
+from tertulia.nodes.utterance.rewrite import choose_revision, rewrite
+from tertulia.nodes.utterance.rollback import roll_back, select_candidate
+from tertulia.nodes.utterance.vary import vary_prompt
 from tertulia.state.context import Context
 from tertulia.state.graph_state import PromptedInput, UtteranceInput, UtteranceOutput, UtteranceState
 

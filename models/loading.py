@@ -19,7 +19,7 @@ from tertulia.models.local.adapters import (
     read_adapters,
     split_name,
 )
-from tertulia.models.local.hub import load, quiet_libraries, uncollected
+from tertulia.models.local.hub import asked_for_adapters, load, quiet_libraries, uncollected
 from tertulia.models.served import chat_names
 from tertulia.state.errors import (
     AttentionUnavailableError,
@@ -300,7 +300,8 @@ def _load_causal(
     config._attn_implementation = config._experts_implementation = None
     processor = load_processor_if_seeing(source, config, **options)
     kind = AutoModelForCausalLM if processor is None else AutoModelForImageTextToText
-    model = kind.from_pretrained(source, config=config, dtype=dtype, **options).eval()
+    of_weights = {**options, "adapter_kwargs": asked_for_adapters(local_files_only)}
+    model = kind.from_pretrained(source, config=config, dtype=dtype, **of_weights).eval()
     if adapters is not None:
         merge_adapters(model, adapters)
     model.to(torch.device(device))

@@ -1,1 +1,1 @@
-"""One cognition step per file: a thin `(state, runtime) -> update` around a pure function."""
+"""Steps in a folder per graph, one step per file: a thin `(state, runtime) -> update` around a pure function."""

@@ -1,7 +1,8 @@
 """A calibrated setpoint: which λ gives which diversity, for a model and a scenario, as plain numbers.
 
 A run that is asked for a diversity has this among its parameters, so that it goes on, forks and replays without the
-pilot that the numbers were measured in (lab/experiments/setpoint.py). What λ is then is found in nodes/steering.py.
+pilot that the numbers were measured in (lab/experiments/setpoint.py). What λ is then is found in
+nodes/shared/steering.py.
 """
 
 import json

@@ -9,6 +9,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tertulia.state.errors import UsageError
 
+#: The store where none is named: in the current folder.
+DEFAULT_STORE = "tertulia.db"
+
 #: How the address of a server begins.
 _SERVER = ("postgresql://", "postgres://")
 

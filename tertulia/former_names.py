@@ -71,10 +71,55 @@ _MOVED = {
     ),
 }
 
-_TODAY = {
-    f"{folder.rpartition('.')[0] or 'tertulia'}.{former}": f"tertulia.{folder}.{today or former}"
+#: Modules of version 0.4.0 that have another name now, both below `tertulia`.
+_RENAMED = {
+    "nodes.node": "nodes.machinery.node",
+    "nodes.begin": "nodes.utterance.begin",
+    "nodes.end": "nodes.utterance.end",
+    "nodes.generate": "nodes.utterance.generate",
+    "nodes.judge": "nodes.utterance.judge",
+    "nodes.prune": "nodes.utterance.prune",
+    "nodes.retrieve": "nodes.utterance.retrieve",
+    "nodes.rewrite": "nodes.utterance.rewrite",
+    "nodes.rollback": "nodes.utterance.rollback",
+    "nodes.vary": "nodes.utterance.vary",
+    "nodes.seat": "nodes.conversation.seat",
+    "nodes.turns": "nodes.conversation.turns",
+    "nodes.limits": "nodes.shared.limits",
+    "nodes.memory": "nodes.shared.memory",
+    "nodes.pace": "nodes.shared.removal_factor",
+    "nodes.steering": "nodes.shared.steering",
+    "nodes.meeting.decide": "nodes.meeting.bid",
+    "nodes.meeting.floor": "nodes.meeting.contenders",
+    "storage.sqlite.vectors": "storage.sqlite.kept_vectors",
+    "metrics.comparison": "reading.differences",
+    "metrics.dialogue_file": "measuring.dialogue_file",
+    "metrics.dialogue_formats": "measuring.dialogue_formats",
+    "reading.pace": "reading.factor_reason",
+    "lab.albums.album": "lab.albums.album_comparison",
+    "cli.experiments": "cli.lab.experiments",
+    "cli.lab_setpoint": "cli.lab.setpoint",
+    "cli.lab_stability": "cli.lab.stability",
+    "cli.reports": "cli.lab.reports",
+    "cli.trials": "cli.lab.trials",
+}
+
+#: Those that are two now, with both.
+_DIVIDED = {"tertulia.measuring.measuring": ("tertulia.measuring.cases", "tertulia.measuring.scores")}
+
+_BEFORE_040 = {
+    f"{folder.rpartition('.')[0] or 'tertulia'}.{former}": f"{folder}.{today or former}"
     for folder, names in _MOVED.items()
     for former, _, today in (name.partition("=") for name in names.split())
+}
+
+_TODAY = {
+    former: f"tertulia.{_RENAMED.get(today, today)}"
+    for former, today in (
+        *((former, today) for former, today in _RENAMED.items() if former.partition(".")[0] in ROOMS),
+        *((f"tertulia.{former}", today) for former, today in _RENAMED.items()),
+        *_BEFORE_040.items(),
+    )
 }
 
 
@@ -87,15 +132,16 @@ class FormerNames(MetaPathFinder):
         """Return how the module of a former name is had; `None` where the name is none, or somebody else's."""
         room, _, inner = fullname.partition(".")
         is_former = room in ROOMS and (sys.modules.get(room) is _now(room) if inner else _is_ours(room))
-        if not is_former and not (room == "tertulia" and fullname in _TODAY):
+        if not is_former and not (room == "tertulia" and (fullname in _TODAY or fullname in _DIVIDED)):
             return None
-        if not inner or fullname in _TODAY:
+        if not inner or fullname in _TODAY or fullname in _DIVIDED:
+            today = " and ".join(map(repr, _DIVIDED.get(fullname, (_name_today(fullname),))))
             warnings.warn(
-                f"{fullname!r} is {_name_today(fullname)!r} now; import that (the former name goes with version 0.5)",
+                f"{fullname!r} is {today} now; import that (the former name goes with version 0.5)",
                 FutureWarning,
                 stacklevel=2,
             )
-        return ModuleSpec(fullname, _ModuleOfToday())
+        return ModuleSpec(fullname, _ModulesOfToday() if fullname in _DIVIDED else _ModuleOfToday())
 
 
 class _ModuleOfToday(Loader):
@@ -110,6 +156,19 @@ class _ModuleOfToday(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Execute nothing: the module has been imported under its own name."""
         module.__spec__ = self._own
+
+
+class _ModulesOfToday(Loader):
+    """Gives a module that has all names of the modules into which it has been divided."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Return `None`: an empty module is made."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Take over the names of the modules of today."""
+        for name in _DIVIDED[module.__name__]:
+            names = vars(import_module(name))
+            vars(module).update({key: names[key] for key in names if not key.startswith("__")})
 
 
 def _now(name: str) -> ModuleType:

@@ -112,7 +112,7 @@ def test_what_stops_it_leaves_a_run_that_can_be_resumed(cli: Cli, monkeypatch: p
         ({"rounds": "many"}, UsageError, r"^rounds=many: "),
         ({"rounds": 0}, UsageError, r"max_turns=0: "),
         ({"removal_factor": 2}, UsageError, r"removal_factor=2.0: "),
-        ({"scenario": "team_building"}, UsageError, r"^scenario=team_building is for the other graph, group_chat$"),
+        ({"scenario": "team_building"}, UsageError, r"^scenario=team_building is for another graph, group_chat$"),
         ({"scenario": "nowhere"}, NotFoundError, r"^unknown scenario 'nowhere'"),
     ],
 )

@@ -132,14 +132,21 @@ def test_modules_are_had_by_their_former_names_with_a_warning(installation: Path
         import nodes.view, tertulia.phrases
         from tertulia.nodes.meeting import view
         from tertulia.wording import phrases
+        import tertulia.nodes.steering
+        from nodes.meeting.floor import Contender
+        from tertulia.measuring.measuring import collect_cases, read_prompt
+        from tertulia.nodes.shared import steering
         print(Node is node_of_today, nodes.view is view, tertulia.phrases is phrases)
+        print(tertulia.nodes.steering is steering)
     """
     script = run([installation / "python", "-c", code], tmp_path)
-    assert script.stdout == "True True True\n", script.stderr
+    assert script.stdout == "True True True\nTrue\n", script.stderr
     for former, today in (
         ("nodes", "nodes"),
         ("nodes.view", "nodes.meeting.view"),
         ("tertulia.phrases", "wording.phrases"),
+        ("tertulia.nodes.steering", "nodes.shared.steering"),
+        ("nodes.meeting.floor", "nodes.meeting.contenders"),
     ):
         assert f"'{former}' is 'tertulia.{today}' now" in script.stderr
 

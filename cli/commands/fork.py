@@ -81,7 +81,7 @@ def fork(
         parent = opened.run(run)
         seed, added = read_seed(chosen, parent.seed), additions(extension)
         if diversity is not None:
-            wanted = steering.Wanted(diversity, diversity_metric, pilot)
+            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot)
             chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
         plan = plan_fork(
             opened,

@@ -12,7 +12,7 @@ from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run, complete_setting_name
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.measuring.measuring import Cases, collect, is_stored_run, linked_dialogues
+from tertulia.measuring.cases import Cases, collect, is_stored_run, linked_dialogues
 from tertulia.state.parameters import Parameters
 from tertulia.state.store import Store
 

@@ -118,7 +118,7 @@ def run(
         return
     with SqlStore.open(store_path(store)) as opened:
         if diversity is not None:
-            wanted = steering.Wanted(diversity, diversity_metric, pilot)
+            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot)
             chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)
             plan = plan_with(chosen)
         drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)

@@ -11,7 +11,7 @@ from tertulia.cli.options import CodeOption, JsonOption, NoStoreOption
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.measuring.measuring import check_responses, read_prompt, score_document, score_prompt
+from tertulia.measuring.scores import check_responses, read_prompt, score_document, score_prompt
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import number
 

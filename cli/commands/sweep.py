@@ -8,9 +8,9 @@ import typer
 
 from tertulia.cli import options
 from tertulia.cli.environment import store_path
+from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.option_values import read_model, read_seed, read_settings
 from tertulia.cli.terminal.completion import complete_scenario
-from tertulia.cli.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from tertulia.planning.starting import DEFAULT_SEED
 from tertulia.storage.store import SqlStore

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import DEFAULT_STORE, former_store_hint, model_access, store_path
+from tertulia.cli.environment import former_store_hint, model_access, store_path
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.state.documents import SCHEMA_VERSION
-from tertulia.storage.addresses import is_missing
+from tertulia.storage.addresses import DEFAULT_STORE, is_missing
 from tertulia.storage.store import SqlStore
 
 RunArgument = Annotated[

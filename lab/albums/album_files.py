@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tertulia.files.written_files import write_lines
-from tertulia.lab.albums.album import AlbumComparison, page, table
+from tertulia.lab.albums.album_comparison import AlbumComparison, page, table
 from tertulia.lab.albums.album_plots import PLOTS, album_plots
 from tertulia.lab.pages.page_files import make_folder
 from tertulia.lab.pages.plots import check_plots, write_plots

@@ -1,6 +1,6 @@
 """Plots of two album chats over the rounds: both settings in each."""
 
-from tertulia.lab.albums.album import AlbumComparison, Row
+from tertulia.lab.albums.album_comparison import AlbumComparison, Row
 from tertulia.lab.pages.page import Figure, Panel, Point, Series
 from tertulia.metrics.album import FIGURES
 

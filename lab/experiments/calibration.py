@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from tertulia.metrics.diversity import dialogue_text, distinct_n, mean_pairwise_cosine
-from tertulia.nodes.pace import Words, running_measures, words_of
+from tertulia.nodes.shared.removal_factor import Words, running_measures, words_of
 from tertulia.state.errors import UsageError
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.setpoint import DiversityMetric, Inconsistency, Line, Setpoint

@@ -57,6 +57,14 @@ def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Repor
         report(Activity(""))
 
 
+def asked_for_adapters(local_files_only: bool) -> dict[str, bool]:
+    """Return the `adapter_kwargs` with which transformers looks for adapters in a model's repository.
+
+    It does not apply `local_files_only` to that look, and would ask the hub, with retries, for a model in the cache.
+    """
+    return {"local_files_only": local_files_only}
+
+
 def _require_on_hub(name: str, remedy: str) -> None:
     """Raise a ModelError unless the hub answers in a few seconds that it has this model."""
     from huggingface_hub import constants

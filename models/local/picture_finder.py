@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoProcessor, PreTrainedModel, ProcessorMixin
 
+from tertulia.models.local.hub import asked_for_adapters
 from tertulia.models.picture_bytes import open_picture
 from tertulia.state.errors import ModelError
 from tertulia.state.text import first_line, whole_characters
@@ -85,5 +86,6 @@ def load_clip(source: str, device: str, *, with_code: bool, local_files_only: bo
     options: dict[str, Any] = {"trust_remote_code": with_code, "local_files_only": local_files_only}
     config = AutoConfig.from_pretrained(source, **options)
     config._attn_implementation = None  # a file could name a kernel of the hub here, which is code
-    model = AutoModel.from_pretrained(source, config=config, dtype=torch.float32, **options).eval()
+    of_weights = {**options, "adapter_kwargs": asked_for_adapters(local_files_only)}
+    model = AutoModel.from_pretrained(source, config=config, dtype=torch.float32, **of_weights).eval()
     return model.to(torch.device(device)), AutoProcessor.from_pretrained(source, backend="pil", **options)

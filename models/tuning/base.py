@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 from tertulia.models.loading import REHEARSAL, device_and_dtype, with_adapters
 from tertulia.models.local import embedded
 from tertulia.models.local.adapters import Adapters, hash_of_base
-from tertulia.models.local.hub import load, quiet_libraries
+from tertulia.models.local.hub import asked_for_adapters, load, quiet_libraries
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.state.errors import ModelError, UsageError
@@ -49,7 +49,8 @@ def load_base(name: str, cache: Path, report: Report) -> Base:
 
         def parts(local: bool) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
             options = {"trust_remote_code": False, "local_files_only": local}
-            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
+            of_weights = {**options, "adapter_kwargs": asked_for_adapters(local)}
+            model: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **of_weights)
             tokenizer: Any = AutoTokenizer.from_pretrained(source, **options)
             return model.to(device), tokenizer
 

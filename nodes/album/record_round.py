@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.album.album_prompts import forget_exchanges, keep_exchange
-from tertulia.nodes.limits import limit_is_reached
-from tertulia.nodes.turns import speaking_time_s, spoken_turn
+from tertulia.nodes.conversation.turns import speaking_time_s, spoken_turn
+from tertulia.nodes.shared.limits import limit_is_reached
 from tertulia.state.album import Exchange
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import AlbumState, DialogueState

@@ -9,9 +9,6 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from tertulia.nodes.end import decide_ending
-from tertulia.nodes.generate import generate
-from tertulia.nodes.judge import judge
 from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.machinery.node import Node, NodeFunction
 from tertulia.nodes.machinery.objects import extension_of_object
@@ -19,21 +16,24 @@ from tertulia.nodes.machinery.places import PLACES, place_name
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.meeting.assess import assess
+from tertulia.nodes.meeting.bid import decide
 from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
-from tertulia.nodes.meeting.decide import decide
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.race import race
 from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
-from tertulia.nodes.prune import prune
-from tertulia.nodes.retrieve import retrieve_memory
-from tertulia.nodes.rewrite import choose_revision, rewrite
-from tertulia.nodes.rollback import roll_back, select_candidate
 from tertulia.nodes.scorers.attention import score_attention
 from tertulia.nodes.scorers.embedding_similarity import score_similarity
 from tertulia.nodes.scorers.leave_one_out import score_by_leaving_out
 from tertulia.nodes.scorers.length import score_length
 from tertulia.nodes.scorers.random_draw import score_random
-from tertulia.nodes.vary import vary_prompt
+from tertulia.nodes.utterance.end import decide_ending
+from tertulia.nodes.utterance.generate import generate
+from tertulia.nodes.utterance.judge import judge
+from tertulia.nodes.utterance.prune import prune
+from tertulia.nodes.utterance.retrieve import retrieve_memory
+from tertulia.nodes.utterance.rewrite import choose_revision, rewrite
+from tertulia.nodes.utterance.rollback import roll_back, select_candidate
+from tertulia.nodes.utterance.vary import vary_prompt
 from tertulia.state.errors import ExtensionError, SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import NodeSetting, Order, Parameters
 from tertulia.state.records import Extension, RunKind

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from tertulia.nodes.meeting.hearing import came_s
 from tertulia.nodes.meeting.view import View
-from tertulia.nodes.memory import Numbers, best_of_stream
+from tertulia.nodes.shared.memory import Numbers, best_of_stream
 from tertulia.prompts.cognition import line_of
 from tertulia.state.cognition import Assessment, Perception
 from tertulia.state.context import Context
@@ -68,8 +68,8 @@ class GrowingArray:
 def recall_in_meeting(view: View, query: str, parameters: Parameters) -> list[Memory]:
     """Return the memories that bear on a query, from before the meeting and of what the agent noticed in it.
 
-    They are those that `nodes.memory.retrieve_memories` chooses from all of them. Turns that are still in the agent's
-    working memory are passed over.
+    They are those that `nodes.shared.memory.retrieve_memories` chooses from all of them. Turns that are still in the
+    agent's working memory are passed over.
     """
     past, memories = Past.of(view), [memory for memory in view.agent.memories if may_be_recalled(memory)]
     rows, importance_of_rows = past.noticed(view)

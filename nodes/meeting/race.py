@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.floor import Contender, Outcome, contenders_of, give_floor, with_latency
+from tertulia.nodes.meeting.contenders import Contender, Outcome, contenders_of, give_floor, with_latency
 from tertulia.state.cognition import Bid, Floor
 from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState

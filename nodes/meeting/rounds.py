@@ -2,8 +2,8 @@
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.limits import group_chat_is_over
-from tertulia.nodes.turns import speaking_time_s, spoken_turn
+from tertulia.nodes.conversation.turns import speaking_time_s, spoken_turn
+from tertulia.nodes.shared.limits import group_chat_is_over
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import GroupState, Mind
 from tertulia.state.records import Turn, TurnRecord

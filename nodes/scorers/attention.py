@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.generate import utterance_request
-from tertulia.nodes.retrieve import last_record
+from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.retrieve import last_record
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.render import render, retokenized
 from tertulia.state.context import Context

@@ -1,12 +1,12 @@
 """Score every prompt unit by how much less likely a response to the full prompt is without it. Needs no attention.
 
 A response is generated, and its likelihood computed without each unit: as many calls of the model as the prompt has
-units, and two more. The comparison is that of the likelihood judge, unit by unit (`nodes/judge.py`).
+units, and two more. The comparison is that of the likelihood judge, unit by unit (`nodes/utterance/judge.py`).
 """
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.generate import utterance_request
+from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.render import render
 from tertulia.state.context import Context

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.turns import speaking_time_s
+from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.context import Context
 from tertulia.state.graph_state import TownState

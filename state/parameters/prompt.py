@@ -18,7 +18,7 @@ Layout = Literal["single_message", "chat_turns"]
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` has the formulas.
 Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
 
-#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/prune.py` has the three.
+#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/utterance/prune.py` has the three.
 Walk = Literal["paper", "first_overshoot", "nearest"]
 
 

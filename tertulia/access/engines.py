@@ -34,7 +34,7 @@ from tertulia.state.parameters.model import ModelWeights, ServerParameters
 from tertulia.state.questions import ServedModel
 from tertulia.state.records import ParticipantModel, RunRecord
 from tertulia.state.text import one_line
-from tertulia.storage.sqlite.vectors import VectorFile
+from tertulia.storage.sqlite.kept_vectors import VectorFile
 
 Taker = TypeVar("Taker", str, ModelRole)
 Opened = TypeVar("Opened")

@@ -19,7 +19,7 @@ from tertulia.graphs.album_chat import AlbumGraph, build_album_chat_graph
 from tertulia.graphs.dialogue import DialogueGraph, build_dialogue_graph
 from tertulia.graphs.group_chat import GroupGraph, build_group_chat_graph
 from tertulia.graphs.town import TownGraph
-from tertulia.nodes.seat import invite
+from tertulia.nodes.conversation.seat import invite
 from tertulia.planning.entering import enter
 from tertulia.planning.meeting_check import notes_of_round, warnings_of
 from tertulia.planning.prompt_language import language_notes

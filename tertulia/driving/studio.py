@@ -84,7 +84,7 @@ def conversation_graph(
     scenario = chosen.scenario or _SHIPPED[kind]
     plan = plan_run(scenario, settings, model=chosen.model, seed=chosen.seed, additions=additions)
     if plan.start.kind != kind:
-        raise UsageError(f"scenario={chosen.scenario} is for the other graph, {plan.start.kind}")
+        raise UsageError(f"scenario={chosen.scenario} is for another graph, {plan.start.kind}")
     inner: Any = build_graph(kind, plan.parameters.order, plan.registry.functions(plan.parameters, kind), None)
     steps = _STEPS_A_ROUND * (plan.parameters.max_turns + 1)
 

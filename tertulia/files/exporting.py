@@ -22,7 +22,7 @@ from tertulia.state.store import Store
 if TYPE_CHECKING:
     from tertulia.metrics.diversity import Dialogue
 
-#: The formats in which runs are exported (`metrics.dialogue_formats`).
+#: The formats in which runs are exported (`tertulia.measuring.dialogue_formats`).
 Format = Literal["jsonl", "dialogues", "messages", "sdialog"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -60,7 +60,7 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
     Raises:
         UsageError: Nobody speaks in a run, and the format is one of dialogues.
     """
-    from tertulia.metrics.dialogue_formats import as_dialogue, as_messages, as_sdialog
+    from tertulia.measuring.dialogue_formats import as_dialogue, as_messages, as_sdialog
 
     for run in runs:
         start = store.start(run.run)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tertulia.measuring.measuring import Cases
+from tertulia.measuring.cases import Cases
 from tertulia.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 from tertulia.metrics.by_index import IndexFigures, by_index, mean_by_index
 from tertulia.metrics.diversity import DiversityFigures, mean_over_cases, metrics_of_cases

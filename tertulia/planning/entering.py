@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from tertulia.nodes.album.belongings import belongings_at
 from tertulia.nodes.album.record_round import end_of_round_s, shared_exchanges
-from tertulia.nodes.seat import BY_HAND
+from tertulia.nodes.conversation.seat import BY_HAND
 from tertulia.state.album import Exchange, Population
 from tertulia.state.context import Context
 from tertulia.state.graph_state import AlbumState, DialogueState, GroupState, Mind, first_state

@@ -313,7 +313,7 @@ def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | Non
         record = new_record(run or store.new_run_id(), plan, engines)
         store.create_run(record, plan.start)
         if plan.words is not None and plan.parent is not None:
-            from tertulia.nodes.seat import write_by_hand
+            from tertulia.nodes.conversation.seat import write_by_hand
 
             parent, turn = plan.parent
             write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)

@@ -19,14 +19,11 @@ from tertulia.python.stored_run import Run
 from tertulia.python.stores import Store
 from tertulia.reading.comparing import RunComparison
 from tertulia.state.seat import Ask
-from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
-
-#: The store of runs where none is named: in the current folder.
-DEFAULT_STORE = "tertulia.db"
 
 
 def run(

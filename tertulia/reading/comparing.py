@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tertulia.metrics.comparison import (
+from tertulia.reading.differences import (
     Comparison,
     Difference,
     TurnComparison,
@@ -12,7 +12,7 @@ from tertulia.metrics.comparison import (
     largest_score_difference,
     switched_on,
 )
-from tertulia.metrics.comparison import Document as TurnDocument
+from tertulia.reading.differences import Document as TurnDocument
 from tertulia.reading.exchanges import spoken_turns
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError

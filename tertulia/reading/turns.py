@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tertulia.reading.exchanges import RecordedExchange, read_exchanges
-from tertulia.reading.pace import Pace, read_pace
+from tertulia.reading.factor_reason import Pace, read_pace
 from tertulia.reading.rounds import Round, calls_of, read_round
 from tertulia.reading.what_if import removed_at
 from tertulia.state.album import PARTS, Population

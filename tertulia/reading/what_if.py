@@ -12,7 +12,7 @@ def removed_at(run: RunRecord, record: TurnRecord, prompt: Prompt | None, remova
         UsageError: λ is out of its range.
         NotFoundError: The turn has no recorded scores.
     """
-    from tertulia.nodes.prune import prune_units
+    from tertulia.nodes.utterance.prune import prune_units
     from tertulia.prompts.remove import removed_with_blocks
 
     parameters = Parameters.model_validate(run.parameters).with_settings({"removal_factor": removal_factor})

@@ -183,7 +183,7 @@ def test_a_fork_whose_words_can_not_be_stored_is_not_begun(
 
     before = cli("runs", "--json").json
     with monkeypatch.context() as patched:
-        patched.setattr("tertulia.nodes.seat.write_by_hand", fail)
+        patched.setattr("tertulia.nodes.conversation.seat.write_by_hand", fail)
         cli("fork", meeting, "--at", "4", "--say", "Stop.").complains(1, "the disk is full")
     assert cli("runs", "--json").json == before
 

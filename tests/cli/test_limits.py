@@ -206,7 +206,7 @@ def test_many_dialogues_are_measured_and_more_than_the_limit_are_refused(
     metrics = ("metrics", "many.jsonl", "--embedder", "rehearsal")
     monkeypatch.setattr("tertulia.metrics.diversity.LARGEST_MATRIX", 4)
     assert cli(*metrics).code == 0
-    monkeypatch.setattr("tertulia.measuring.measuring.MOST_DIALOGUES", 10)
+    monkeypatch.setattr("tertulia.measuring.cases.MOST_DIALOGUES", 10)
     cli(*metrics).complains(2, "more than 10 dialogues", "in parts")
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tertulia.lab.experiments.calibration import PilotDialogue, figure_of, fit_setpoint, fitted_line, parts_of
 from tertulia.metrics.diversity import distinct_n
-from tertulia.nodes.pace import PastUtterance, observations, words_of
-from tertulia.nodes.steering import steer
+from tertulia.nodes.shared.removal_factor import PastUtterance, observations, words_of
+from tertulia.nodes.shared.steering import steer
 from tertulia.state.errors import UsageError
 from tertulia.state.setpoint import Setpoint
 

@@ -10,7 +10,7 @@ import pytest
 from support.album_stored import EXCHANGES, an_album_run, write_album_run
 from support.commands import Cli, rehearse
 
-from tertulia.lab.albums.album import compare_albums, page, table
+from tertulia.lab.albums.album_comparison import compare_albums, page, table
 from tertulia.storage.store import SqlStore
 
 

@@ -76,6 +76,7 @@ def test_a_cluster_holds_the_same_conversations_also_where_a_worker_is_killed(
     assert run(store, address, kill_one).missing == 0
     assert killed == [True]
     assert conversations(store) == expected
+    assert notes
     assert all("goes on with another one" in note for note in notes)
     assert capfd.readouterr() == ("", "")
     assert not list(Path(store.path).parent.glob("*.shards"))

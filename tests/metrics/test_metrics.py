@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.letters import LetterEmbedder
 
-from tertulia.metrics import dialogue_file
+from tertulia.measuring import dialogue_file
 from tertulia.metrics.diversity import (
     Dialogue,
     DiversityFigures,

@@ -10,7 +10,7 @@ import torch
 from tertulia.models.loading import open_embedder
 from tertulia.models.local import embedder as module
 from tertulia.state.errors import ModelError
-from tertulia.storage.sqlite.vectors import VectorFile
+from tertulia.storage.sqlite.kept_vectors import VectorFile
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,8 @@ def test_a_process_that_knows_all_texts_does_not_import_the_library(file: Path) 
     assert libraries <= sys.modules.keys()
     program = (
         "import sys; from pathlib import Path\n"
-        "from tertulia.models.loading import open_embedder; from tertulia.storage.sqlite.vectors import VectorFile\n"
+        "from tertulia.models.loading import open_embedder\n"
+        "from tertulia.storage.sqlite.kept_vectors import VectorFile\n"
         f"open_embedder('minilm', kept=VectorFile(Path(sys.argv[1]))).embed({TEXTS[:1]})\n"
         f"print({libraries} & sys.modules.keys())"
     )

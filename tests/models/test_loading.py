@@ -89,7 +89,11 @@ def test_a_hub_that_refuses_a_model_is_told_from_one_that_can_t_be_reached(
         server.shutdown()
 
 
-def test_what_is_in_the_cache_of_the_hub_is_loaded_without_a_request(tmp_path: Path, hub_cache: Path) -> None:
+def test_what_is_in_the_cache_of_the_hub_is_loaded_without_a_request(
+    tmp_path: Path, hub_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where the hub is asked in vain, it is asked again after a wait.
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: pytest.fail("the hub was asked"))
     repository = hub_cache / "models--somebody--tiny"
     save_tiny(repository / "snapshots" / COMMIT)
     (repository / "refs").mkdir()

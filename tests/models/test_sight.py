@@ -325,8 +325,8 @@ async def test_what_is_dropped_from_memory_is_made_again(
 def test_a_model_in_the_cache_of_the_hub_is_loaded_where_no_hub_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # transformers asks for an adapter five times, though it is to read the cache alone; nobody waits in between.
-    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
+    # Where it asks in vain, it waits before it asks again.
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: pytest.fail("the hub was asked"))
     for name, value in (("ENDPOINT", "http://127.0.0.1:9"), ("HF_HUB_CACHE", str(tmp_path / "hub"))):
         monkeypatch.setattr(huggingface_hub.constants, name, value)
     repository = tmp_path / "hub" / "models--somebody--seeing"

@@ -14,15 +14,15 @@ from support.user_nodes import a_mechanism, a_node, without_addresses
 
 from tertulia.driving.conversation import drive
 from tertulia.graphs.dialogue import build_dialogue_graph
-from tertulia.nodes.generate import generate
 from tertulia.nodes.machinery.node import Node
 from tertulia.nodes.machinery.places import FORMER_NAMES, PLACES
 from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.meeting.floor import appointed, contenders_of, give_floor
+from tertulia.nodes.meeting.contenders import appointed, contenders_of, give_floor
 from tertulia.nodes.meeting.view import View
-from tertulia.nodes.retrieve import retrieve_memory
-from tertulia.nodes.rollback import select_candidate
+from tertulia.nodes.utterance.generate import generate
+from tertulia.nodes.utterance.retrieve import retrieve_memory
+from tertulia.nodes.utterance.rollback import select_candidate
 from tertulia.prompts.cognition import Question
 from tertulia.state.cognition import Bid, Finding
 from tertulia.state.context import Context

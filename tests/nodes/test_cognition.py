@@ -17,8 +17,8 @@ from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.mechanisms.time_analysis import in_minutes, pace_of
 from tertulia.nodes.mechanisms.topic_analysis import with_move
 from tertulia.nodes.meeting.assess import assess
+from tertulia.nodes.meeting.bid import decide, propensity_of
 from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
-from tertulia.nodes.meeting.decide import decide, propensity_of
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
 from tertulia.nodes.meeting.view import View

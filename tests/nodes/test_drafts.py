@@ -11,7 +11,7 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.served.chat_names import TRAITS as REMOTE
-from tertulia.nodes.generate import best_first
+from tertulia.nodes.utterance.generate import best_first
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters

@@ -21,8 +21,8 @@ from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.graphs.group_chat import ORDERS, build_group_chat_graph
 from tertulia.graphs.town import build_town_graph
 from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.nodes.conversation.seat import save_answer
 from tertulia.nodes.machinery import registry
-from tertulia.nodes.seat import save_answer
 from tertulia.planning.entering import album_state
 from tertulia.state.context import Context
 from tertulia.state.graph_state import (

@@ -11,10 +11,17 @@ from support.setpoints import a_setpoint
 
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.metrics.diversity import distinct_n
-from tertulia.nodes.begin import begin_utterance
-from tertulia.nodes.pace import History, distinct_share, observations, past_utterances, prunes, words_of
-from tertulia.nodes.prune import prune_units
-from tertulia.nodes.steering import steer
+from tertulia.nodes.shared.removal_factor import (
+    History,
+    distinct_share,
+    observations,
+    past_utterances,
+    prunes,
+    words_of,
+)
+from tertulia.nodes.shared.steering import steer
+from tertulia.nodes.utterance.begin import begin_utterance
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Turn, TurnRecord
 

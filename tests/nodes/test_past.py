@@ -19,7 +19,7 @@ from support.stored import a_run
 from tertulia.graphs.group_chat import build_group_chat_graph
 from tertulia.nodes.meeting.past import GrowingArray, Thoughts, recall_in_meeting
 from tertulia.nodes.meeting.view import View
-from tertulia.nodes.memory import retrieve_memories
+from tertulia.nodes.shared.memory import retrieve_memories
 from tertulia.prompts.cognition import line_of
 from tertulia.state.cognition import Assessment, Finding, Perception
 from tertulia.state.context import Context

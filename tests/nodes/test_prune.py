@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tertulia.nodes.prune import prune_units
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.prompts.remove import remove_units, removed_with_blocks
 from tertulia.state.records import Prompt, Unit
 

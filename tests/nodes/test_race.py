@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tertulia.nodes.meeting.decide import thought_similarity
-from tertulia.nodes.meeting.floor import Contender, Outcome
+from tertulia.nodes.meeting.bid import thought_similarity
+from tertulia.nodes.meeting.contenders import Contender, Outcome
 from tertulia.nodes.meeting.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
 from tertulia.nodes.meeting.race import run_race
 from tertulia.nodes.meeting.willingness import goal_part, moved, need_to_speak

@@ -13,8 +13,8 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.memory import retrieve_memories
-from tertulia.nodes.retrieve import focal_points, in_places
+from tertulia.nodes.shared.memory import retrieve_memories
+from tertulia.nodes.utterance.retrieve import focal_points, in_places
 from tertulia.state.parameters import Parameters
 from tertulia.state.recall import recency
 from tertulia.state.records import Memory

@@ -14,8 +14,8 @@ from support.tiny import tiny_language_model
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.machinery.registry import NODES, Registry
-from tertulia.nodes.retrieve import retrieve_memory
 from tertulia.nodes.scorers.attention import carried_scores, score_attention, scores_before
+from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.prompts.render import render
 from tertulia.state.context import Context
 from tertulia.state.errors import AttentionUnavailableError

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.setpoints import WINDOW, a_setpoint
 
-from tertulia.nodes.steering import AUTHORITY, STEP_MAX, Observation, Steering, steer
+from tertulia.nodes.shared.steering import AUTHORITY, STEP_MAX, Observation, Steering, steer
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.state.setpoint import Setpoint

@@ -9,16 +9,16 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalModel, RehearsalTokenizer
-from tertulia.nodes.begin import begin_utterance
-from tertulia.nodes.end import decide_ending
-from tertulia.nodes.generate import generate, utterance_request
-from tertulia.nodes.judge import is_conflict, judge
-from tertulia.nodes.limits import limit_is_reached
-from tertulia.nodes.prune import prune
-from tertulia.nodes.retrieve import retrieve_memory
-from tertulia.nodes.rollback import choose_candidate, roll_back, select_candidate
+from tertulia.nodes.conversation.turns import record_turn, speaking_time_s
 from tertulia.nodes.scorers.attention import score_attention
-from tertulia.nodes.turns import record_turn, speaking_time_s
+from tertulia.nodes.shared.limits import limit_is_reached
+from tertulia.nodes.utterance.begin import begin_utterance
+from tertulia.nodes.utterance.end import decide_ending
+from tertulia.nodes.utterance.generate import generate, utterance_request
+from tertulia.nodes.utterance.judge import is_conflict, judge
+from tertulia.nodes.utterance.prune import prune
+from tertulia.nodes.utterance.retrieve import retrieve_memory
+from tertulia.nodes.utterance.rollback import choose_candidate, roll_back, select_candidate
 from tertulia.prompts.remove import remove_units
 from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, UsageError

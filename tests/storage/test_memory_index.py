@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from tertulia.nodes.memory import best_of, recall, retrieve_memories
+from tertulia.nodes.shared.memory import best_of, recall, retrieve_memories
 from tertulia.state.errors import StorageError
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Memory, Participant, Persona, Remembered, Stream

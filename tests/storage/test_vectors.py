@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tertulia.storage.sqlite import vectors
-from tertulia.storage.sqlite.vectors import VectorFile
+from tertulia.storage.sqlite import kept_vectors
+from tertulia.storage.sqlite.kept_vectors import VectorFile
 
 FERRY, BOAT = np.array([0.6, 0.8], np.float32), np.array([1.0, 0.0], np.float32)
 
@@ -32,7 +32,7 @@ def test_what_is_kept_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_the_oldest_of_too_many_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "MOST", 3)
+    monkeypatch.setattr(kept_vectors, "MOST", 3)
     VectorFile(tmp_path / "vectors.db").add("a", {f"text {number}": FERRY for number in range(5)})
     found = VectorFile(tmp_path / "vectors.db").find("a", [f"text {number}" for number in range(5)])
     assert sorted(found) == ["text 2", "text 3", "text 4"]

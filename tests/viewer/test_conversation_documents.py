@@ -9,7 +9,7 @@ from support.meeting_case import a_quay, an_attendee, at
 from support.stored import a_case, a_run, a_turn_record, write_turns
 
 import tertulia
-from tertulia.nodes.turns import speaking_time_s
+from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.reading.documents import agent_in_run_document
 from tertulia.reading.turns import read_turn
 from tertulia.state.cognition import Assessment, Bid, InformationNeed

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tertulia.measuring.measuring import read_prompt
-from tertulia.metrics.dialogue_file import read_dialogues
+from tertulia.measuring.dialogue_file import read_dialogues
+from tertulia.measuring.scores import read_prompt
 from tertulia.state.errors import TertuliaError
 from tertulia.state.files import open_regular, read_text
 from tertulia.worlds.catalog import TOWNS, list_cases, resolve
@@ -67,9 +67,9 @@ HARMFUL = [
 READING = """
 import resource, sys
 from pathlib import Path
-from tertulia.metrics.dialogue_file import read_dialogues
+from tertulia.measuring.dialogue_file import read_dialogues
 from tertulia.state.errors import TertuliaError
-from tertulia.measuring.measuring import read_prompt
+from tertulia.measuring.scores import read_prompt
 from tertulia.worlds.catalog import resolve
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 list_of_dialogues = lambda at: list(read_dialogues(at))

@@ -8,10 +8,8 @@ from tertulia.catalog.settings import written
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
+from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.storage.store import SqlStore
-
-#: The store of a command without `--store`.
-_DEFAULT_STORE = Path("tertulia.db")
 
 #: Parameters that name models, code, files or people, which must be typed on a command line (SECURITY.md); that need
 #: another option of `fork`; or that a fork can't change.
@@ -57,7 +55,7 @@ def store_page(store: SqlStore) -> Document:
 
 def store_words(store: SqlStore) -> list[str]:
     """Return the arguments that name the store; none for the default store."""
-    return [] if store.path == _DEFAULT_STORE else ["--store", str(store.path)]
+    return [] if store.path == Path(DEFAULT_STORE) else ["--store", str(store.path)]
 
 
 def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:

@@ -1,8 +1,8 @@
 """Two runs aligned, for the viewer."""
 
-from tertulia.metrics.comparison import Document as TurnDocument
-from tertulia.metrics.comparison import TurnComparison
 from tertulia.reading.comparing import compare, comparison_document, minds_that_differ
+from tertulia.reading.differences import Document as TurnDocument
+from tertulia.reading.differences import TurnComparison
 from tertulia.reading.documents import parent_document
 from tertulia.state.documents import Document
 from tertulia.state.parameters import Parameters

@@ -1,5 +1,5 @@
 /**
- * Algorithm 1 on recorded scores, exactly as nodes/prune.py has it: what λ would remove from a prompt.
+ * Algorithm 1 on recorded scores, exactly as nodes/utterance/prune.py has it: what λ would remove from a prompt.
  *
  * Sums are exact in the decimals of the scores: a double stands for its shortest decimal, which is the same in Python
  * and here, and decimals of one prompt are brought to a common power of ten, so that they are whole numbers.

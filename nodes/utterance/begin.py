@@ -4,7 +4,7 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.pace import removal_factor_in_force
+from tertulia.nodes.shared.removal_factor import removal_factor_in_force
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState, initial_outcome
 

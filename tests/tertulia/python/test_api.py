@@ -14,7 +14,7 @@ from support.commands import Cli
 import tertulia as tt
 from tertulia.state.errors import SettingError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 # --- what it gives ---------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`lab run`, `lab list` and `lab compare`: experiments of a user's own."""
+"""`lab run`, `lab resume`, `lab list` and `lab compare`: experiments of a user's own."""
 
 import json
 import shlex
@@ -10,23 +10,25 @@ import typer
 
 from tertulia.cli import options
 from tertulia.cli.commands.sweep import DryRunOption
+from tertulia.cli.driving import store_hint
 from tertulia.cli.environment import store_path, user_trust
-from tertulia.cli.opening import open_existing
-from tertulia.cli.reports import (
+from tertulia.cli.lab.reports import (
     EmbedderOption,
     FluencyOption,
     ForceOption,
     OutOption,
-    Wanted,
+    WantedReport,
     print_missing,
     write_report,
 )
+from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.opening import open_existing
 from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.cli.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.state.text import shell_argument
 from tertulia.storage.store import SqlStore
 
 ExperimentArgument = Annotated[
@@ -85,6 +87,34 @@ def run(
     print_trials(experiment, ran, as_json)
 
 
+def resume(
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name (see `tertulia lab list`).")],
+    extension: options.ExtensionOption = None,
+    trust_remote_code: options.CodeOption = None,
+    on: OnOption = "local",
+    workers: WorkersOption = None,
+    shards: ShardsOption = None,
+    scorers: ScorersOption = None,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Go on with an experiment of the store: what was interrupted, what failed, and what was not begun.
+
+    Example: tertulia lab resume rules
+    """
+    from tertulia.lab.experiments.experiment import experiment_of, require_files_of
+
+    with SqlStore.open(store_path(store)) as opened:
+        known = experiment_of(opened.experiments.get(experiment))
+        require_files_of(known, opened.path, user_trust())
+        way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
+        where = Where(on, workers, shards, scorers)
+        ran = run_trials(
+            opened, known, way_on, extensions=extension, with_code=trust_remote_code, where=where, as_json=as_json
+        )
+    print_trials(known, ran, as_json)
+
+
 def list_experiments(store: options.StoreOption = None, as_json: options.JsonOption = False) -> None:
     """List the experiments of the store, newest first, and how far each is.
 
@@ -127,7 +157,7 @@ def compare(
     from tertulia.lab.experiments.experiment import experiment_of
     from tertulia.lab.reports.report import report_of_experiment
 
-    wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json)
+    wanted = WantedReport(store_path(store), out, embedder, fluency_model, force, as_json)
     with SqlStore.open(wanted.store, create=False) as opened:
         known = experiment_of(opened.experiments.get(experiment))
         report = report_of_experiment(known, baseline, metric)

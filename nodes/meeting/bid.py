@@ -1,4 +1,4 @@
-"""Decide whether to speak: the parts of willingness, and how similar the thought is to earlier thoughts.
+"""A bid for the floor (the step `decide`): the parts of willingness, and how similar the thought is to earlier ones.
 
 Source: ChatAgents App. B, Eq. 1 and 3. The race computes willingness itself, and evaluates it again during a silence.
 """
@@ -10,7 +10,7 @@ from tertulia.nodes.meeting.past import Thoughts
 from tertulia.nodes.meeting.ratings import rate_parts
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.meeting.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
-from tertulia.nodes.memory import Numbers
+from tertulia.nodes.shared.memory import Numbers
 from tertulia.prompts.words import words
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState, OpenBid, Parts

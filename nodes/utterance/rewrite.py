@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
+from tertulia.nodes.utterance.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
 from tertulia.prompts.assemble import end_question
 from tertulia.prompts.names import listed
 from tertulia.prompts.renaming import renaming_of

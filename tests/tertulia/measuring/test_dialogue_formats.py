@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.stored import a_run
 
-from tertulia.metrics.dialogue_file import read_dialogues
-from tertulia.metrics.dialogue_formats import FileDialogue, as_dialogue, as_messages, as_sdialog
+from tertulia.measuring.dialogue_file import read_dialogues
+from tertulia.measuring.dialogue_formats import FileDialogue, as_dialogue, as_messages, as_sdialog
 from tertulia.state.errors import UsageError
 
 #: A dialogue as SDialog 0.4 writes it, over several lines.

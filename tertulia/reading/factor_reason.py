@@ -1,4 +1,4 @@
-"""The reason for the λ of a turn: the findings of `nodes/pace.py`, computed again from the store."""
+"""The reason for the λ of a turn: the findings of `nodes/shared/removal_factor.py`, computed again from the store."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 
 if TYPE_CHECKING:
-    from tertulia.nodes.steering import Steering
+    from tertulia.nodes.shared.steering import Steering
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Pace:
 
 def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
     """Return the reason for the λ of a turn (from 1); `None` if all turns have the run's λ."""
-    from tertulia.nodes.pace import observations, past_utterances
-    from tertulia.nodes.steering import steer
+    from tertulia.nodes.shared.removal_factor import observations, past_utterances
+    from tertulia.nodes.shared.steering import steer
 
     parameters = Parameters.of_record(run.parameters)
     if parameters.diversity is not None and parameters.setpoint is not None:
@@ -36,7 +36,7 @@ def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
 
 
 def _policy(parameters: Parameters, utterances: list[tuple[str, ...]]) -> str:
-    from tertulia.nodes.pace import prunes, repetition_of
+    from tertulia.nodes.shared.removal_factor import prunes, repetition_of
 
     does = "pruned" if prunes(parameters, utterances) else "not pruned"
     if parameters.pruning == "first":

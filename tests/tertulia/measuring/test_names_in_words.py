@@ -8,8 +8,8 @@ from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
-from tertulia.measuring.measuring import collect_cases
-from tertulia.metrics.dialogue_file import read_dialogues
+from tertulia.measuring.cases import collect_cases
+from tertulia.measuring.dialogue_file import read_dialogues
 from tertulia.storage.store import SqlStore
 
 RUN = ("run", "tidewell", "--rehearse", "--rounds", "4", "--lambda", "0", "--set", "ending=off", "--json")

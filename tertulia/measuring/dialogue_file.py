@@ -1,7 +1,7 @@
 """Read dialogues from files: those of `tertulia export`, lists of utterances, chat messages, and SDialog's dialogues.
 
 1. A file has a JSON object on each line, or is one JSON document over several lines: an object, or a list of them.
-2. The first object decides which format a file has (`metrics.dialogue_formats`).
+2. The first object decides which format a file has (`tertulia.measuring.dialogue_formats`).
 3. Recorded silences, instructions, and what is no utterance are passed over.
 """
 
@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from tertulia.metrics.dialogue_formats import EXPORT, SHAPE, Entry, FileDialogue, reader_of
+from tertulia.measuring.dialogue_formats import EXPORT, SHAPE, Entry, FileDialogue, reader_of
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.files import open_regular
 

@@ -15,12 +15,12 @@ from tertulia.access.named_files import readable
 from tertulia.cli import options
 from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.environment import print_note, store_path, user_trust
+from tertulia.cli.lab.trials import print_estimate, run_trials
 from tertulia.cli.opening import open_embedding_model, open_language_model
 from tertulia.cli.option_values import read_model
 from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.cli.trials import print_estimate, run_trials
 from tertulia.cli.views.findings import print_findings
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
 from tertulia.lab.reports.report_names import ALL
@@ -108,7 +108,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
 
         chosen = read_model(model, rehearse)
         code = tuple(trust_remote_code or ())
-        wanted = Wanted(store_path(store), out, embedder, fluency_model, force, as_json, code)
+        wanted = WantedReport(store_path(store), out, embedder, fluency_model, force, as_json, code)
         where = Where(on, workers, shards, scorers)
         found = []
         for report in [report_of(each, quick) for each in (REPORTS if name == ALL else [name])]:
@@ -122,11 +122,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
                 cohort_size=side_by_side,
             )
             found.append(_make(wanted, report, experiment, None if report_only else where, dry_run))
-        findings = [each for each in found if each is not None]
-        if name == ALL and findings:
-            _write_summary(wanted, findings)
-        if not report_only and any(each.results.missing for each in findings):
-            raise typer.Exit(1)
+        _conclude(name, wanted, [each for each in found if each is not None], report_only)
 
     size = "" if name == ALL else " --quick"
     command.__doc__ = f"{about}\n\nExample: tertulia lab {name}{size} --rehearse"
@@ -134,7 +130,7 @@ def report_command(name: str, about: str) -> Callable[..., None]:
 
 
 def _make(
-    wanted: "Wanted", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
+    wanted: "WantedReport", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
 ) -> "Findings | None":
     """Run what is missing (nothing without `where`), write a report, and return its findings; none in a dry run."""
     if not dry_run:
@@ -180,7 +176,7 @@ def print_missing(store: SqlStore, experiment: "Experiment") -> None:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedReport:
     """How a report is made, and its folder."""
 
     store: StoreAddress
@@ -209,7 +205,7 @@ class Wanted:
 
 
 def write_report(
-    wanted: Wanted, store: SqlStore, report: "Report", experiment: "Experiment", spent: "Spent | None" = None
+    wanted: WantedReport, store: SqlStore, report: "Report", experiment: "Experiment", spent: "Spent | None" = None
 ) -> "Findings":
     """Measure an experiment, write its report, print it, and return its findings.
 
@@ -242,7 +238,15 @@ def write_report(
     return findings
 
 
-def _write_summary(wanted: Wanted, findings: "list[Findings]") -> None:
+def _conclude(name: str, wanted: WantedReport, findings: "list[Findings]", report_only: bool) -> None:
+    """Write the summary of all reports, and end with 1 where something that was to be run is missing."""
+    if name == ALL and findings:
+        _write_summary(wanted, findings)
+    if not report_only and any(each.results.missing for each in findings):
+        raise typer.Exit(1)
+
+
+def _write_summary(wanted: WantedReport, findings: "list[Findings]") -> None:
     from tertulia.lab.pages.page_files import write_page
     from tertulia.lab.reports.report_summary import summary_document, summary_page
 

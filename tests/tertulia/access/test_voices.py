@@ -14,7 +14,7 @@ from tertulia.models import loading
 from tertulia.models.local.adapters import WEIGHTS
 from tertulia.state.parameters import Parameters
 
-NEIGHBOURS = str(Path(__file__).parents[2] / "benchmarks" / "two_neighbours.yaml")
+NEIGHBOURS = str(Path(__file__).parents[3] / "benchmarks" / "two_neighbours.yaml")
 SHORT = ("--rounds", "2", "--lambda", "0", "--set", "ending=off", "--set", "max_utterance_tokens=12")
 
 

@@ -2,8 +2,8 @@
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.generate import candidate_at
-from tertulia.nodes.limits import limit_is_reached
+from tertulia.nodes.shared.limits import limit_is_reached
+from tertulia.nodes.utterance.generate import candidate_at
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.graph_state import DialogueState, GroupState
 from tertulia.state.records import Turn, TurnRecord

@@ -1,6 +1,5 @@
-"""Attention scores of a prompt, and the diversity of dialogues: of files, and of stored runs."""
+"""The dialogues that `tertulia metrics` measures, by case: those of stored runs, of files, and of logs."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,144 +8,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from tertulia.measuring.dialogues import LOGGED, dialogue_of_run, is_log, logged_dialogues
-from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
-from tertulia.state.files import NOT_FOLLOWED, links_noted, read_text
-from tertulia.state.language_model import LanguageModel
+from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.files import NOT_FOLLOWED, links_noted
 from tertulia.state.parameters import ALIASES, Parameters
-from tertulia.state.records import Prompt, RunRecord, Unit
+from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
 
 if TYPE_CHECKING:
-    from tertulia.metrics.dialogue_formats import ExportedRun
+    from tertulia.measuring.dialogue_formats import ExportedRun
     from tertulia.metrics.diversity import Dialogue
 
 #: What stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
 
-#: The largest prompt file that is read: a million tokens as JSON.
-_MOST_PROMPT_BYTES = 16 * 10**6
-
 #: The most dialogues that are measured together: their vectors take 2.5 GB.
 MOST_DIALOGUES = 100_000
-
-
-# --- scores ---------------------------------------------------------------------------------------------------------
-
-
-class _PromptFile(BaseModel):
-    """A prompt file: units in prompt order."""
-
-    model_config = ConfigDict(defer_build=True)
-
-    units: tuple[Unit, ...]
-
-
-def read_prompt(file: Path) -> tuple[Unit, ...]:
-    """Return the units of a prompt file, `{"units": [{"id", "block", "kind", "text", "removable"}]}`.
-
-    Raises:
-        NotFoundError: There is no such file.
-        UsageError: It can't be read as a prompt; the message names the place.
-    """
-    try:
-        document = json.loads(read_text(file, _MOST_PROMPT_BYTES, may_be_pipe=True))
-    except FileNotFoundError:
-        raise NotFoundError(f"no prompt file {file}") from None
-    except OSError as error:
-        raise UsageError(f"{file} can't be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file} can't be read: {error}") from None
-    except json.JSONDecodeError as error:
-        raise UsageError(f"{file} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
-        raise UsageError(f"{file} is not JSON: {error}") from None
-    try:
-        units = _PromptFile.model_validate(document).units
-    except ValidationError as error:
-        problem = error.errors()[0]
-        raise UsageError(f"{file}: {'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}") from None
-    if not units:
-        raise UsageError(f"{file} has no units; a prompt needs at least one")
-    seen: set[str] = set()
-    for unit in units:
-        if unit.id in seen:
-            raise UsageError(f"{file}: the unit id {unit.id!r} stands twice; ids must differ")
-        seen.add(unit.id)
-    return units
-
-
-@dataclass(frozen=True)
-class ScoredPrompt:
-    """The attention score of every unit, with all that is needed to compute it again.
-
-    Attributes:
-        units: In prompt order.
-        scores: By unit, averaged over the responses.
-        token_spans: By unit, first and past-the-last token of the prompt.
-        input_ids: The tokens of the prompt, as fed to the model.
-        reducer: R of Eq. 1.
-    """
-
-    units: tuple[Unit, ...]
-    scores: Mapping[str, float]
-    token_spans: Mapping[str, tuple[int, int]]
-    input_ids: Sequence[int]
-    responses: Sequence[Sequence[int]]
-    model: str
-    reducer: str
-    precision: str
-
-
-async def score_prompt(
-    units: tuple[Unit, ...], responses: Sequence[str], model: LanguageModel, parameters: Parameters
-) -> ScoredPrompt:
-    """Return the attention score of every unit (Eq. 1 of APP), averaged over responses that are not empty."""
-    from tertulia.prompts.render import render
-    from tertulia.state.language_model import ScoringOptions
-
-    rendered = render(Prompt(units=units, speaker="", layout="single_message"), model.tokenizer)
-    tokens = [model.tokenizer.encode(response) for response in responses]
-    scored = await model.score(rendered, tokens, ScoringOptions(reducer=parameters.reducer))
-    return ScoredPrompt(
-        units=units,
-        scores={unit.id: sum(scores[unit.id] for scores in scored) / len(scored) for unit in units},
-        token_spans={unit.id: rendered.token_spans[unit.id] for unit in units},
-        input_ids=rendered.input_ids,
-        responses=tokens,
-        model=model.id,
-        reducer=parameters.reducer,
-        precision=parameters.precision,
-    )
-
-
-def check_responses(responses: Sequence[str]) -> None:
-    """Raise `UsageError` for an empty response."""
-    for index, response in enumerate(responses, 1):
-        if not response:
-            raise UsageError(f"response {index} is empty; there is nothing whose attention could be scored")
-
-
-def score_document(scored: ScoredPrompt) -> Document:
-    """Return scores as JSON."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "model": scored.model,
-        "reducer": scored.reducer,
-        "precision": scored.precision,
-        "input_ids": list(scored.input_ids),
-        "responses": [list(response) for response in scored.responses],
-        "units": [
-            {"id": unit.id, "token_span": list(scored.token_spans[unit.id]), "score": scored.scores[unit.id]}
-            for unit in scored.units
-        ],
-    }
-
-
-# --- diversity ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -231,7 +108,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         UsageError: A file can't be read as dialogues, nobody speaks in a run, there is nothing to group by, or there
             are more than `MOST_DIALOGUES`.
     """
-    from tertulia.metrics.dialogue_file import read_dialogues
+    from tertulia.measuring.dialogue_file import read_dialogues
 
     stored = [] if store is None else [store.run(run) for run in runs]
     entries = [*islice((entry for file in files for entry in read_dialogues(file)), MOST_DIALOGUES + 1)]

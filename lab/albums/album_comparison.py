@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.lab.pages.page_data import csv_rows
 from tertulia.metrics.album import FIGURES, MEANINGS, AlbumExchange, Estimate, Measured, difference, estimate
-from tertulia.metrics.comparison import differences, settings_documents
+from tertulia.reading.differences import differences, settings_documents
 from tertulia.reading.exchanges import read_exchanges
 from tertulia.state.album import Population
 from tertulia.state.documents import SCHEMA_VERSION, Document

@@ -7,7 +7,7 @@ App. D and Limitations.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tertulia.nodes.steering import Observation, steer
+from tertulia.nodes.shared.steering import Observation, steer
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 from tertulia.state.parameters import Parameters

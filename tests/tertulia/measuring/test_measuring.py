@@ -9,7 +9,7 @@ import pytest
 from support.commands import Cli
 from support.stored import NOW, a_case, a_run, write_turns
 
-from tertulia.measuring.measuring import collect_cases
+from tertulia.measuring.cases import collect_cases
 from tertulia.metrics.diversity import metrics_of_cases
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.errors import NotFoundError, UsageError

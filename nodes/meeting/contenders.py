@@ -1,13 +1,13 @@
-"""The floor: the contenders, and what is stored when it is given. The five speaking orders share this."""
+"""The contenders for the floor, and what is stored when one is given it. The five speaking orders share this."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tertulia.nodes.conversation.seat import answer_of, is_persons, is_raced_for, seconds_taken
 from tertulia.nodes.meeting.latency import adjusted_latency, base_latency, draw_latency, persistence_of
 from tertulia.nodes.meeting.view import View, character_of
 from tertulia.nodes.meeting.willingness import address_of_agent, discomfort_of, moved, weighted_sum
-from tertulia.nodes.seat import answer_of, is_persons, is_raced_for, seconds_taken
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
 from tertulia.state.context import Context
 from tertulia.state.graph_state import GroupState, Mind, OpenBid, cognition_of

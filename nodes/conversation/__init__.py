@@ -1,0 +1,1 @@
+"""Steps of any conversation: turns are taken and recorded, and a person in a seat is asked."""
