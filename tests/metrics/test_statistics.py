@@ -39,7 +39,7 @@ def mean(values: Sequence[float]) -> float:
 # --- intervals ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cases", [4, 8, 20])
+@pytest.mark.parametrize("cases", [4, 8])
 @pytest.mark.parametrize("shape", ["normal", "skewed"])
 def test_intervals_hold_the_true_mean_about_as_often_as_they_claim(cases: int, shape: str) -> None:
     rng = np.random.default_rng(cases)

@@ -111,7 +111,12 @@ async def test_a_body_of_the_limit_is_read() -> None:
 
 
 async def test_headers_without_end_are_an_answer_that_breaks_off() -> None:
-    with answering(lambda path: [b"HTTP/1.1 200 OK\r\n", *(b"x-%d: y\r\n" % n for n in range(10**6))]) as hostile:
+    def endless(path: str) -> Iterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\n"
+        for n in range(10**6):
+            yield b"x-%d: y\r\n" % n
+
+    with answering(endless) as hostile:
         with pytest.raises(ModelError, match=r"its answer breaks off \(3 times\)"):
             await a_model(hostile).generate(a_request())
         assert hostile.taken < BUFFERED

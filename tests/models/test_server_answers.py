@@ -140,4 +140,4 @@ def test_a_wrong_shape_at_the_probe_ends_a_run_in_a_line(cli: Cli, served: Serve
 
 
 def test_runs_survive_answers_of_any_shape(tmp_path: Path) -> None:
-    assert not asked_in_runs(25, "here", tmp_path).problems
+    assert not asked_in_runs(10, "here", tmp_path).problems

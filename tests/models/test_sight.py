@@ -35,10 +35,12 @@ PICTURES = {
 }
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SPEECH = (ReplyField("Ana", "speech", max_tokens=8),)
+#: Opens a model of a family.
+Opened = Callable[[str], CausalLanguageModel]
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], CausalLanguageModel]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Opened:
     """Open a family, once, with the pictures of this file."""
 
     @cache
@@ -99,7 +101,7 @@ def defined_scores(model: CausalLanguageModel, prompt: RenderedPrompt, response:
 @pytest.mark.parametrize("family", SEEING)
 @pytest.mark.parametrize("pictures", [["wide", "red"], ["tall", "jpeg"], ["pixel", "strip", "odd"], []])
 async def test_scores_equal_the_definition_with_pictures_in_the_prompt(
-    opened: Callable[[str], CausalLanguageModel], family: str, pictures: list[str]
+    opened: Opened, family: str, pictures: list[str]
 ) -> None:
     model = opened(family)
     prompt = render(a_prompt(*pictures), model.tokenizer)
@@ -114,9 +116,7 @@ async def test_scores_equal_the_definition_with_pictures_in_the_prompt(
 
 
 @pytest.mark.parametrize("family", SEEING)
-async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(
-    opened: Callable[[str], CausalLanguageModel], family: str
-) -> None:
+async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(opened: Opened, family: str) -> None:
     model = opened(family)
     prompt = render(a_prompt("wide", "red"), model.tokenizer)
     (reply,) = await model.generate(a_request(prompt, rows=1))
@@ -134,9 +134,7 @@ async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(
 
 
 @pytest.mark.parametrize("family", SEEING)
-async def test_prompts_with_and_without_pictures_are_one_batch(
-    opened: Callable[[str], CausalLanguageModel], family: str
-) -> None:
+async def test_prompts_with_and_without_pictures_are_one_batch(opened: Opened, family: str) -> None:
     model = opened(family)
     asked = [("red",), (), ("wide", "red"), ("tall",), ("red",)]
     prompts = [render(a_prompt(*names), model.tokenizer) for names in asked]
@@ -147,9 +145,7 @@ async def test_prompts_with_and_without_pictures_are_one_batch(
         assert all(json.loads(reply.text)["Ana"] for reply in replies)
 
 
-async def test_pictures_of_as_many_tokens_are_told_from_each_other(
-    opened: Callable[[str], CausalLanguageModel],
-) -> None:
+async def test_pictures_of_as_many_tokens_are_told_from_each_other(opened: Opened) -> None:
     model = opened("llava")
     prompts = [render(a_prompt(name), model.tokenizer) for name in ("red", "jpeg", "red")]
     assert prompts[0].input_ids == prompts[1].input_ids
@@ -163,7 +159,7 @@ async def test_pictures_of_as_many_tokens_are_told_from_each_other(
 
 
 @pytest.mark.parametrize("family", SEEING)
-def test_a_picture_is_a_unit_of_its_tokens(opened: Callable[[str], CausalLanguageModel], family: str) -> None:
+def test_a_picture_is_a_unit_of_its_tokens(opened: Opened, family: str) -> None:
     tokenizer = opened(family).tokenizer
     assert isinstance(tokenizer, SeeingTokenizer)
     rendered = render(a_prompt("red", "wide"), tokenizer)
@@ -180,7 +176,7 @@ def test_a_picture_is_a_unit_of_its_tokens(opened: Callable[[str], CausalLanguag
 
 
 @pytest.mark.parametrize("family", SEEING)
-def test_text_is_never_a_picture(opened: Callable[[str], CausalLanguageModel], family: str) -> None:
+def test_text_is_never_a_picture(opened: Opened, family: str) -> None:
     tokenizer = opened(family).tokenizer
     assert isinstance(tokenizer, SeeingTokenizer)
     markup = {tokenizer.decode([token]) for token in tokenizer.encode_picture("red")}
@@ -205,7 +201,7 @@ def test_a_token_that_only_a_normaliser_makes_is_never_a_picture(tmp_path: Path)
     assert image not in model.tokenizer.encode("＜image＞")
 
 
-async def test_pictures_stand_in_chat_turns_too(opened: Callable[[str], CausalLanguageModel]) -> None:
+async def test_pictures_stand_in_chat_turns_too(opened: Opened) -> None:
     model = opened("llava")
     prompt = render(a_prompt("red", layout="chat_turns"), model.tokenizer)
     (scores,) = await model.score(prompt, [[5, 6]], ScoringOptions())
@@ -217,7 +213,7 @@ def test_a_model_whose_text_attends_to_what_follows_is_refused(tmp_path: Path) -
         open_model(str(save_seeing("paligemma", tmp_path)), cache=tmp_path, precision="float32")
 
 
-def test_what_is_no_picture_is_said(opened: Callable[[str], CausalLanguageModel]) -> None:
+def test_what_is_no_picture_is_said(opened: Opened) -> None:
     model, bomb = opened("llava"), io.BytesIO()
     Image.new("1", (9000, 9000)).save(bomb, "PNG")
     wrong = {
@@ -235,9 +231,7 @@ def test_what_is_no_picture_is_said(opened: Callable[[str], CausalLanguageModel]
 
 
 @pytest.mark.parametrize("mode", ["P", "LA", "RGBA", "I;16", "CMYK", "1"])
-def test_pictures_of_any_mode_and_of_one_pixel_are_seen(
-    opened: Callable[[str], CausalLanguageModel], mode: str
-) -> None:
+def test_pictures_of_any_mode_and_of_one_pixel_are_seen(opened: Opened, mode: str) -> None:
     model, file = opened("llava"), io.BytesIO()
     Image.new(mode, (1, 1)).save(file, "JPEG" if mode == "CMYK" else "PNG")
     model.use_pictures({mode: file.getvalue()}.__getitem__)
@@ -272,7 +266,7 @@ def test_a_model_without_its_processor_is_refused(tmp_path: Path) -> None:
     assert "\n" not in str(raised.value)
 
 
-def test_who_is_to_see_and_cannot_is_told_so(opened: Callable[[str], CausalLanguageModel]) -> None:
+def test_who_is_to_see_and_cannot_is_told_so(opened: Opened) -> None:
     from support.tiny import tiny_language_model
 
     seen = Parameters(sight="pictures")
@@ -295,14 +289,14 @@ def test_a_template_may_want_texts_alone(tmp_path: Path, content: str) -> None:
     assert shown.endswith("<image>\nThe baker knows it well.\nASSISTANT:")
 
 
-def test_a_picture_that_the_processor_refuses_is_said(opened: Callable[[str], CausalLanguageModel]) -> None:
+def test_a_picture_that_the_processor_refuses_is_said(opened: Opened) -> None:
     model = opened("qwen2_vl, positions in three dimensions")
     model.use_pictures({"line": a_picture(1, 900, 2)}.__getitem__)
     with pytest.raises(ModelError, match=r"its processor can't read a picture \(absolute aspect ratio"):
         model.tokenizer.encode_picture("line")  # type: ignore[attr-defined]
 
 
-async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Callable[[str], CausalLanguageModel]) -> None:
+async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Opened) -> None:
     model = opened("llava")
     tokens = (5, 6, *model.tokenizer.encode_picture("red"))  # type: ignore[attr-defined]
     prompt = RenderedPrompt(tokens, {"red": (2, len(tokens))}, {"red": "picture"}, pictures=((2, "red"),))
@@ -310,9 +304,7 @@ async def test_a_prompt_that_ends_with_a_picture_is_refused(opened: Callable[[st
         await model.score(prompt, [[5]], ScoringOptions())
 
 
-async def test_what_is_dropped_from_memory_is_made_again(
-    opened: Callable[[str], CausalLanguageModel], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_is_dropped_from_memory_is_made_again(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     model = opened("gemma3, pictures attend to themselves")
     prompts = [render(a_prompt("red", "wide"), model.tokenizer), render(a_prompt("wide"), model.tokenizer)]
     before = [await model.score(prompt, [[5, 6]], ScoringOptions()) for prompt in prompts]

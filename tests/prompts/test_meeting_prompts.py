@@ -150,7 +150,8 @@ def test_who_thinks_knows_when_the_meeting_ends(layout: Layout) -> None:
 
 # --- what λ may never remove ----------------------------------------------------------------------------------------
 
-shipped = [(meeting, name) for meeting in MEETINGS for name in resolve(meeting, tuple(MECHANISMS)).names]
+starts = {meeting: resolve(meeting, tuple(MECHANISMS)) for meeting in MEETINGS}
+shipped = [(meeting, name) for meeting, start in starts.items() for name in start.names]
 
 
 @settings(max_examples=60, deadline=None)
@@ -158,7 +159,7 @@ shipped = [(meeting, name) for meeting in MEETINGS for name in resolve(meeting, 
 def test_no_lambda_takes_who_is_there_what_it_is_about_and_the_time(
     who: tuple[str, str], factor: float, generator: random.Random, layout: Layout
 ) -> None:
-    start = resolve(who[0], tuple(MECHANISMS))
+    start = starts[who[0]]
     assert isinstance(start, Meeting)
     prompt = a_prompt(start, who[1], layout)
     scores = {unit.id: 1 + generator.random() for unit in prompt.units}
