@@ -123,5 +123,5 @@ def test_a_mistake_in_a_meeting_names_its_line(cli: Cli, more: str, cy: str, wor
 
 def test_a_participant_with_a_remote_model_needs_a_surrogate(cli: Cli, tmp_path: Path) -> None:
     result = cli("run", a_file(cy="model: 'openai:x'"), "--lambda", "0.5")
-    result.complains(2, "removal_factor=0.5 needs scores", "set surrogate=smollm2")
+    result.complains(2, "--lambda 0.5 needs scores", "set surrogate=smollm2")
     assert [file.name for file in tmp_path.iterdir()] == ["tea.yaml"]

@@ -19,7 +19,17 @@ from tertulia.state.errors import ModelError
 from tertulia.state.language_model import Activity
 
 DIALOGUE = ("run", "tidewell", "--rehearse", "--rounds", "2")
-TOWN = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+TOWN = (
+    "simulate",
+    "tidewell",
+    "--rehearse",
+    "--encounters-per-day",
+    "1",
+    "--set",
+    "max_turns=2",
+    "--set",
+    "ending=off",
+)
 REMOTE = "http://localhost:1/v1#parrot"
 
 

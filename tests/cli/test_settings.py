@@ -28,7 +28,7 @@ def test_a_group_or_a_parameter_is_listed_alone(cli: Cli) -> None:
         assert [found["name"] for found in group["parameters"]] == ["removal_factor"]
         assert cli("settings", name).out.splitlines()[::3] == [
             "removal_factor, also lambda or λ (pruning)",
-            "default: 0.5",
+            "default: 0.5 (in a group 0.0)",
         ]
     cli("settings", "lambada").complains(3, "no group or parameter 'lambada'", "did you mean 'lambda'?")
 

@@ -32,7 +32,7 @@ def longer(words: str) -> tuple[Any, ...]:
 @pytest.fixture
 def store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqlStore]:
     """A store with a run of each setting, and an embedder that needs no weights."""
-    monkeypatch.setattr("tertulia.cli.commands.lab.open_embedding_model", lambda name: Lengths())
+    monkeypatch.setattr("tertulia.cli.lab.album.open_embedding_model", lambda name: Lengths())
     with SqlStore.open(Path("tertulia.db")) as opened:
         opened.make_file()
         write_album_run(opened, an_album_run("aaaa", "low"))

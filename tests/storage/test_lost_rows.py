@@ -25,7 +25,17 @@ MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", 
 SEARCHED = (DIALOGUE, MEETING, ("search", "the"))
 ALBUM = ("run", "villagers", "--agents", "4", "--rehearse", "--rounds", "2", "--json")
 FORK = ("fork", "@last", "--at", "2")
-TOWN = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=2")
+TOWN = (
+    "simulate",
+    "tidewell",
+    "--rehearse",
+    "--encounters-per-day",
+    "1",
+    "--set",
+    "max_turns=2",
+    "--set",
+    "ending=off",
+)
 TWO_DAYS = (*TOWN, "--encounters-per-day", "2", "--days", "2")
 SWEEP = ("sweep", "tidewell", "--rehearse", "--lambda", "0,1", "--trials", "1", "--rounds", "2")
 WHAT_WAS_EXECUTED = ("show", "@last", "--node", "all")

@@ -105,7 +105,7 @@ def a_meeting(names: tuple[str, ...] = NAMES) -> Meeting:
 
 
 def a_group_run(run: str = "m33t", **changes: object) -> RunRecord:
-    parameters = Parameters().with_settings(GROUP_CHAT).model_dump(mode="json")
+    parameters = Parameters().with_settings({**GROUP_CHAT, "removal_factor": 0.5}).model_dump(mode="json")
     known = {
         "run": run,
         "status": "running",
