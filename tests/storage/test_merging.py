@@ -315,14 +315,28 @@ def test_a_town_goes_on_where_it_was_interrupted(stores: dict[str, Path], into: 
         assert store.simulations.encounters(simulation.simulation) == [first, last]
 
 
-def test_two_towns_of_one_id_are_refused(tmp_path: Path, into: Path) -> None:
+@pytest.mark.parametrize(
+    ("table", "which", "changes", "told"),
+    [
+        ("simulations", "WHERE simulation = 't0wn'", {"seed": "4"}, "another simulation has this id, with another seed"),
+        (
+            "encounters",
+            "WHERE simulation = 't0wn' AND number = 1",
+            {"place": "the far mill"},
+            "both simulations of this id went on differently (encounters)",
+        ),
+    ],
+)
+def test_two_towns_of_one_id_are_refused(
+    tmp_path: Path, into: Path, table: str, which: str, changes: dict[str, str], told: str
+) -> None:
     source = tmp_path / "source.db"
     for path in (source, into):
         with SqlStore.open(path, create=True) as store:
             write_town(store)
-    forged(source, "simulations", "WHERE simulation = 't0wn'", seed="4")
+    forged(source, table, which, **changes)
     (found,) = merged(into, source)
-    assert found.refused["simulation t0wn"] == "another simulation has this id, with another seed"
+    assert found.refused["simulation t0wn"] == told
 
 
 # --- what is no run -------------------------------------------------------------------------------------------------
