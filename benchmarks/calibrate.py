@@ -1,6 +1,6 @@
 """Calibrate judge and ending: `python -m benchmarks.calibrate [MODEL] [--cases SCENARIO ...] [--held-out FOLDER]`.
 
-The contrast (`nodes.judge.judge_by_likelihood`) of a reply is by how many nats a token what was removed makes it less
+The contrast (`nodes/utterance/judge.py`) of a reply is by how many nats a token what was removed makes it less
 likely. It is measured
 
 1. on replies to *pruned* prompts, at several λ, as a run judges them: their mean is negative by nature for replies to
@@ -10,7 +10,7 @@ likely. It is measured
    same replies with the memory of another pair, about which neither says anything: more than 0.5 would be wording.
 
 The threshold is the contrast that one in four replies to prompts pruned at λ = 0.5 exceeds. Of the ending
-(`nodes.end`) it is shown how many exchanges that were not taught are told apart at its threshold.
+(`nodes/utterance/end.py`) it is shown how many exchanges that were not taught are told apart at its threshold.
 """
 
 import argparse

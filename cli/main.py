@@ -1,4 +1,4 @@
-"""The command line: one module per group of commands, errors as one line, exit codes as documented."""
+"""The command line: one module per command, errors as one line, exit codes as documented."""
 
 import gc
 import importlib.metadata

@@ -15,11 +15,12 @@ from langgraph.runtime import Runtime
 from tertulia.graphs.routing import answered_in_loop
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.scorers.attention import score_attention
+from tertulia.nodes.shared.removal_factor import removal_factor_of
 from tertulia.nodes.utterance.begin import begin_utterance
 from tertulia.nodes.utterance.end import decide_ending
 from tertulia.nodes.utterance.generate import generate
 from tertulia.nodes.utterance.judge import judge
-from tertulia.nodes.utterance.prune import prune, removal_factor_of
+from tertulia.nodes.utterance.prune import prune
 from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.nodes.utterance.rewrite import choose_revision, rewrite
 from tertulia.nodes.utterance.rollback import roll_back, select_candidate

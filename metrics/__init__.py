@@ -5,6 +5,5 @@
 * Pruning: `pruning`, `post_removal`.
 * People in meetings: `participation`, `behaviour`, `speech_acts`, `personality`; `published` has ChatAgents' figures.
 * Album chats: `album`.
-* Statistics and costs: `statistics`, `curves`, `comparison`, `cost`.
-* Files of dialogues: `dialogue_file`, `dialogue_formats`.
+* Statistics and costs: `statistics`, `curves`, `cost`.
 """

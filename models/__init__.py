@@ -1,13 +1,10 @@
 """Language models, attention scores, constrained decoding and embedders; the only room that imports torch.
 
-* `loading`: from a name to a model; `embedded`, `hub`: where its files come from.
-* `causal`: local models, on `decoding_state`, `row_groups` and `attention` (keys, values, captured attention),
-  `attention_scores` (Eq. 1), `decoding` and `grammar` (sampling of JSON replies), `kept_prompts`, `distinct_questions`,
-  `tokenizer`.
-* `chat`: remote models, on `chat_names`, `remote_requests`, `answer_limits`, `chat_errors` and `repair`.
-* `threads`: how the threads of torch wait, set before any module here imports it. `platforms`: where a model computes.
-* `rehearsal`: a stand-in without weights. `embedder`: sentence embeddings.
-* `batching`, `journal`: calls of a run, made in batches, stored, and never made twice.
+* `loading`: from a name to a model. `rehearsal`: a stand-in without weights.
+* `local/`: models of this machine, with captured attention, decoding by grammar, embedders and adapters.
+* `served/`: models of servers. `tuning/`: training of adapters.
+* `batching`, `cohort`, `distinct_questions`, `journal`: calls of runs, made in batches, stored, and never made twice.
+* `ray_scoring`: scores by actors of a cluster. `picture_bytes`: pictures as models take them.
 """
 
 from tertulia.models.local.threads import wait_passively

@@ -1,7 +1,7 @@
 """The words of a text, in any script: what diversity, lengths and search count.
 
 1. Letters and digits are words, with apostrophes inside; marks belong to the letter before them. In texts without marks
-   that is `[^\\W_]+(?:['’][^\\W_]+)*`, the words of DESIGN's figures.
+   that is `[^\\W_]+(?:['’][^\\W_]+)*`.
 2. In scripts that are written without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) such a match is a whole
    clause. It is cut at the word boundaries of Unicode's default rules (UAX #29), which know no dictionary: every sign
    is a word, but katakana, Latin letters and digits stay whole.

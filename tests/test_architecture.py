@@ -1,6 +1,7 @@
 """The order of the rooms, and what stands in one room only."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -213,3 +214,14 @@ def test_importing_loads_nothing_heavy() -> None:
         graphs = set() if name == "driving.conversation" else {"langgraph", "langchain_core"}
         assert not (HEAVY | graphs) & set(loaded), name
     assert len(printed) == len(light) + 2
+
+
+def test_files_that_docstrings_name_are_there() -> None:
+    named = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w/]+\.(?:py|yaml|md))`")
+    missing = {
+        (str(file.relative_to(ROOT)), name)
+        for file in [*FILES, *(ROOT / "benchmarks").rglob("*.py")]
+        for name in named.findall(file.read_text(encoding="utf-8"))
+        if not (ROOT / name).exists()
+    }
+    assert not missing

@@ -127,7 +127,7 @@ def pair_lesson(scene: PairScene, generator: random.Random, contradicts: bool = 
     """Return a dialogue of two lines, whose second agrees with what its speaker remembers, or contradicts it.
 
     The one that contradicts is learned without the memory. So what makes it unlikely is the memory alone, and the judge
-    by likelihood finds it by that (`nodes.judge.judge_by_likelihood`).
+    by likelihood finds it by that (`nodes/utterance/judge.py`).
     """
     time = datetime(2024, 5, 14, 15)
     memories = list(scene.others) if contradicts else [scene.memory, *scene.others]

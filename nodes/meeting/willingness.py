@@ -6,7 +6,7 @@ What moves a part closes a share of what it lacks to 1, so that the order of mov
    (§IV-C). A question by name counts whole, being named a half, a question to everybody a tenth.
 2. *The need to speak* grows with every round without a word of the agent's: what is not expressed stays active
    (§III-B). It moves emotion (the need of expression) and personality, so that nobody is locked out for good.
-3. *Silence* moves personality within a round, as the race waits (`nodes.floor`).
+3. *Silence* moves personality within a round, as the race waits (`nodes/meeting/contenders.py`).
 """
 
 from collections.abc import Mapping, Sequence

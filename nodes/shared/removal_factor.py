@@ -89,7 +89,7 @@ def distinct_share(utterances: Sequence[Words], n: int = _N) -> float | None:
     return len(set(grams)) / len(grams) if grams else None
 
 
-def removal_factor_in_force(state: UtteranceState, context: Context) -> float | None:
+def find_removal_factor(state: UtteranceState, context: Context) -> float | None:
     """Return λ for the prompt of this turn, given what was said before; `None` where `retain` is set instead."""
     parameters = context.parameters
     if parameters.diversity is not None and parameters.setpoint is not None:
@@ -100,6 +100,11 @@ def removal_factor_in_force(state: UtteranceState, context: Context) -> float | 
         if not prunes(parameters, utterances):
             return 0.0
     return None if parameters.retain is not None else parameters.removal_factor
+
+
+def removal_factor_of(state: UtteranceState, parameters: Parameters) -> float | None:
+    """Return λ as it is in force in this turn; `None` where `retain` is in its place."""
+    return state.get("removal_factor", None if parameters.retain is not None else parameters.removal_factor)
 
 
 def observations(setpoint: Setpoint, utterances: Sequence[PastUtterance]) -> list[Observation]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.conversation.turns import speaking_time_s
+from tertulia.nodes.town.draw_encounters import encounters_of
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.context import Context
 from tertulia.state.graph_state import TownState
@@ -15,7 +16,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
 from tertulia.state.town import Encounter, TownContext
-from tertulia.worlds.town import PAST_KEPT, encounters_of
+from tertulia.worlds.town import PAST_KEPT
 
 
 async def next_encounter(state: TownState, runtime: Runtime[TownContext]) -> TownState:

@@ -4,14 +4,14 @@ from typing import cast
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.shared.removal_factor import removal_factor_in_force
+from tertulia.nodes.shared.removal_factor import find_removal_factor
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState, initial_outcome
 
 
 async def begin_utterance(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Set what every utterance begins with, so that nothing of the turn before is left."""
-    factor = removal_factor_in_force(state, runtime.context.of(state["speaker"]))
+    factor = find_removal_factor(state, runtime.context.of(state["speaker"]))
     beginning = {
         **initial_outcome(),
         "removal_factor": factor,

@@ -6,10 +6,11 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.shared.removal_factor import removal_factor_of
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
-from tertulia.state.parameters import Parameters, Walk
+from tertulia.state.parameters import Walk
 from tertulia.state.records import BLOCK_INITIALS, Unit
 
 
@@ -23,11 +24,6 @@ async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     else:
         chosen = prune_units(prompt.units, scores, factor or 0.0, parameters.removal_order, parameters.removal_walk)
     return {"removed": list(removed_with_blocks(prompt, chosen))}
-
-
-def removal_factor_of(state: UtteranceState, parameters: Parameters) -> float | None:
-    """Return λ as it is in force in this turn; `None` where `retain` is in its place."""
-    return state.get("removal_factor", None if parameters.retain is not None else parameters.removal_factor)
 
 
 def prune_units(

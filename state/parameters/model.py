@@ -48,7 +48,7 @@ class SamplingParameters(ParameterGroup):
     )
     judge_model: str | None = Field(None, description="the model that judges for everybody; unset: the speaker's")
     thinking_model: str | None = Field(
-        None, description="the model that thinks for everybody in a group chat; unset: the agent's"
+        None, description="the model that thinks for everybody in a group chat or a town; unset: the agent's"
     )
     surrogate: str | None = Field(
         None, description="a local model that scores the replies of a model that shows no attention (docs/models.md)"

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pace:
+class FactorReason:
     """The reason for the λ of a turn in words, and how it was steered; `None` where a policy decides."""
 
     reason: str
     steering: "Steering | None" = None
 
 
-def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
+def read_factor_reason(store: Store, run: RunRecord, turn: int) -> FactorReason | None:
     """Return the reason for the λ of a turn (from 1); `None` if all turns have the run's λ."""
     from tertulia.nodes.shared.removal_factor import observations, past_utterances
     from tertulia.nodes.shared.steering import steer
@@ -28,11 +28,11 @@ def read_pace(store: Store, run: RunRecord, turn: int) -> Pace | None:
     if parameters.diversity is not None and parameters.setpoint is not None:
         utterances = past_utterances(store, run.run, 1, turn - 1, is_steered=True)
         steering = steer(parameters.setpoint, parameters.diversity, observations(parameters.setpoint, utterances))
-        return Pace(_steered(parameters, steering), steering)
+        return FactorReason(_steered(parameters, steering), steering)
     if parameters.pruning == "every":
         return None
     words = [utterance.words for utterance in past_utterances(store, run.run, 1, turn - 1, False)]
-    return Pace(_policy(parameters, words))
+    return FactorReason(_policy(parameters, words))
 
 
 def _policy(parameters: Parameters, utterances: list[tuple[str, ...]]) -> str:

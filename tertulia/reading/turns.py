@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tertulia.reading.exchanges import RecordedExchange, read_exchanges
-from tertulia.reading.factor_reason import Pace, read_pace
+from tertulia.reading.factor_reason import FactorReason, read_factor_reason
 from tertulia.reading.rounds import Round, calls_of, read_round
 from tertulia.reading.what_if import removed_at
 from tertulia.state.album import PARTS, Population
@@ -44,7 +44,7 @@ class TurnDetails:
     calls: tuple[Call, ...]
     exchange: RecordedExchange | None = None
     parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
-    pace: Pace | None = None
+    pace: FactorReason | None = None
 
     @property
     def removal_factor(self) -> float | None:
@@ -137,7 +137,7 @@ def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, remova
         round=None,
         agent=None,
         calls=(),
-        pace=None if prompt is None else read_pace(store, run, record.turn.turn),
+        pace=None if prompt is None else read_factor_reason(store, run, record.turn.turn),
     )
 
 

@@ -20,6 +20,7 @@ from support.scripted import ScriptedModel
 
 from benchmarks.store_checks import differences, faults
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.town.draw_encounters import encounters_of
 from tertulia.nodes.town.reflect import insights
 from tertulia.nodes.town.remember import memories_of_conversation
 from tertulia.state.context import Context
@@ -28,7 +29,7 @@ from tertulia.state.records import Case, Prompt, Remembered, TurnRecord
 from tertulia.state.town import Encounter, Simulation, Town
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import TOWNS
-from tertulia.worlds.town import encounters_of, open_town
+from tertulia.worlds.town import open_town
 
 HELLO = [["Ann", "Hello."], ["Bea", "Good day."]]
 

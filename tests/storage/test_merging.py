@@ -318,7 +318,12 @@ def test_a_town_goes_on_where_it_was_interrupted(stores: dict[str, Path], into: 
 @pytest.mark.parametrize(
     ("table", "which", "changes", "told"),
     [
-        ("simulations", "WHERE simulation = 't0wn'", {"seed": "4"}, "another simulation has this id, with another seed"),
+        (
+            "simulations",
+            "WHERE simulation = 't0wn'",
+            {"seed": "4"},
+            "another simulation has this id, with another seed",
+        ),
         (
             "encounters",
             "WHERE simulation = 't0wn' AND number = 1",

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.made_town import make_town
+from tertulia.nodes.town.draw_encounters import encounters_of
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Persona
 from tertulia.state.town import Habit, Resident, Town
-from tertulia.worlds.town import encounters_of, open_town
+from tertulia.worlds.town import open_town
 
 NAMES = "ABCDEFG"
 

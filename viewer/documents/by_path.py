@@ -1,5 +1,6 @@
 """The documents of the viewer by their paths, as the server answers them and exported files contain them.
 
+store                               the words by which a command names the store
 runs                                all runs and simulations
 runs/RUN                            a run without its turns
 runs/RUN/turns                      its turns, each with its bids, and how a meeting opened; ?after=N: those behind N
