@@ -2,8 +2,8 @@
 
 They were written before anything was measured, as scenes: pairs of a speaker and a line, each a reply to those before.
 The aspects of `nodes/meeting/perceive.py`, and a first threshold of 0.15, were chosen with the figures of `MEASURED` in
-sight, beside those of real dialogues. `HELD_OUT` was written after that; a look at it lowered the threshold to 0.12, so that
-figures on both flatter.
+sight, beside those of real dialogues. `HELD_OUT` was written after that; a look at it lowered the threshold to 0.12, so
+that figures on both flatter.
 """
 
 Scene = tuple[tuple[str, str], ...]

@@ -17,7 +17,7 @@ from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.driving.events import EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
-from tertulia.driving.towns import ENCOUNTERS_PER_DAY
+from tertulia.planning.simulations import ENCOUNTERS_PER_DAY
 from tertulia.planning.starting import DEFAULT_SEED, links_of
 from tertulia.reading.documents import fields_of
 from tertulia.state.errors import UsageError
@@ -71,7 +71,7 @@ def simulate(
 
     Example: tertulia simulate tidewell --days 3 --rehearse
     """
-    from tertulia.driving.towns import begin_simulation, plan_simulation
+    from tertulia.planning.simulations import begin_simulation, plan_simulation
 
     chosen = read_settings(settings, seed=seed, removal_factor=removal_factor)
     if resume is not None:
@@ -107,7 +107,8 @@ def simulate(
 
 def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool) -> None:
     """Go on with a simulation, also with a finished one if it gets more days."""
-    from tertulia.driving.towns import check_days, reopen_simulation, summary
+    from tertulia.driving.towns import summary
+    from tertulia.planning.simulations import check_days, reopen_simulation
 
     with open_existing(store) as opened:
         simulation = opened.simulations.get(name)

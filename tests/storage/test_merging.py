@@ -9,7 +9,8 @@ from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 
 from tertulia.access.engines import ModelAccess
-from tertulia.driving.towns import begin_simulation, drive_simulation, plan_simulation
+from tertulia.driving.towns import drive_simulation
+from tertulia.planning.simulations import begin_simulation, plan_simulation
 from tertulia.python.api import run
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import StorageError
