@@ -90,6 +90,7 @@ _RENAMED = {
     "nodes.pace": "nodes.shared.removal_factor",
     "nodes.steering": "nodes.shared.steering",
     "nodes.meeting.decide": "nodes.meeting.bid",
+    "nodes.meeting.hearing": "nodes.shared.hearing",
     "nodes.meeting.floor": "nodes.meeting.contenders",
     "storage.sqlite.vectors": "storage.sqlite.kept_vectors",
     "metrics.comparison": "reading.differences",

@@ -14,9 +14,9 @@ from typing import Any, cast
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from tertulia.nodes.meeting.hearing import turns_heard
 from tertulia.nodes.meeting.perceive import notice, perceive_message
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.hearing import turns_heard
 from tertulia.state.context import Context
 from tertulia.state.errors import LeftError, UsageError
 from tertulia.state.graph_state import CognitionState, DialogueState, GroupState, initial_outcome

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.meeting.choices import as_choice, choose_done, reads_probabilities
-from tertulia.nodes.meeting.view import View, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import clauses
 from tertulia.state.cognition import Finding

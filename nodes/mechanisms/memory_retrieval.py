@@ -2,7 +2,8 @@
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.meeting.past import recall_in_meeting
-from tertulia.nodes.meeting.view import View, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.state.cognition import Finding
 from tertulia.state.language_model import ReplyField

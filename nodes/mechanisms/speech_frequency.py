@@ -3,8 +3,8 @@
 from collections import Counter
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.meeting.hearing import came_s, was_there
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.hearing import came_s, was_there
 from tertulia.prompts.names import enumerated
 from tertulia.state.cognition import Finding
 

@@ -1,7 +1,8 @@
 """Keep track of topics: open, discussed, put off. Source: ChatAgents App. A (topic management)."""
 
 from tertulia.nodes.mechanisms.mechanism import Mechanism
-from tertulia.nodes.meeting.view import View, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import enumerated
 from tertulia.prompts.words import stored_word, word

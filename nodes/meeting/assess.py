@@ -3,7 +3,8 @@
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.meeting.choices import choose_feeling, reads_probabilities
-from tertulia.nodes.meeting.view import View, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.words import stored_word, word, words
 from tertulia.state.cognition import Assessment, Finding

@@ -8,7 +8,8 @@ from tertulia.nodes.machinery.guard import failure
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.mechanisms.registry import MECHANISMS, description_of, mechanism_of
 from tertulia.nodes.meeting.choices import choose_switches, reads_probabilities
-from tertulia.nodes.meeting.view import View, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.examples import draw_switch
 from tertulia.prompts.names import clauses

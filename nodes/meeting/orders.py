@@ -11,8 +11,9 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.conversation.seat import is_persons
 from tertulia.nodes.meeting.address import is_named
 from tertulia.nodes.meeting.contenders import appointed, contenders_of, give_floor, last_speaker
-from tertulia.nodes.meeting.hearing import latest_turns
-from tertulia.nodes.meeting.view import View, ask_model, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import ask_model, text_of
+from tertulia.nodes.shared.hearing import latest_turns
 from tertulia.prompts.cognition import Question, ask_anybody, line_of
 from tertulia.prompts.examples import draw_example
 from tertulia.prompts.names import enumerated

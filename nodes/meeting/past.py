@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tertulia.nodes.meeting.hearing import came_s
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.hearing import came_s
 from tertulia.nodes.shared.memory import Numbers, best_of_stream
 from tertulia.prompts.cognition import line_of
 from tertulia.state.cognition import Assessment, Perception

@@ -11,8 +11,8 @@ import numpy as np
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.meeting.address import address_of, is_named, without_names
-from tertulia.nodes.meeting.hearing import came_s
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.hearing import came_s
 from tertulia.prompts.words import word, words
 from tertulia.state.cognition import Perception
 from tertulia.state.context import Context

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.view import View, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.prompts.names import qualities
 from tertulia.prompts.words import word

@@ -3,7 +3,8 @@
 The paper computes the topic and derives the other parts (ChatAgents App. B); a capable model can weigh all four itself.
 """
 
-from tertulia.nodes.meeting.view import View, text_of
+from tertulia.nodes.meeting.view import View
+from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.state.cognition import HIGHEST_RATING, Assessment, Rating, WillingnessRatings
 from tertulia.state.graph_state import Mind, Parts

@@ -7,22 +7,19 @@ from datetime import datetime, timedelta
 from math import inf
 from typing import Any, TypeVar, cast
 
-from tertulia.nodes.meeting.hearing import came_s, changes_seen, turns_heard, was_there
-from tertulia.prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody, examples_of, shared_units
+from tertulia.nodes.shared.asking import ask_model
+from tertulia.nodes.shared.asking import text_of as text_of  # extensions import it from here
+from tertulia.nodes.shared.hearing import came_s, changes_seen, turns_heard, was_there
+from tertulia.prompts.cognition import AgentSituation, Question, ask_agent, ask_anybody
 from tertulia.prompts.examples import draw_example
-from tertulia.prompts.render import render
 from tertulia.prompts.templates import PromptTemplate, template
 from tertulia.state.cognition import Assessment, Character, Finding
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionInput, Mind
-from tertulia.state.language_model import GenerationRequest, ReplyField
+from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.randomness import keyed_generator
-from tertulia.state.records import Prompt, Reply, Turn
-from tertulia.state.text import one_line
-
-#: The number of consecutive tokens that an answer does not repeat from the example or itself, with models that tend to.
-_NOT_REPEATED = 3
+from tertulia.state.records import Reply, Turn
 
 T = TypeVar("T")
 
@@ -233,41 +230,6 @@ class View:
         )
 
 
-async def ask_model(
-    context: Context,
-    round: int,
-    agent: str,
-    node: str,
-    prompt: Prompt,
-    fields: Sequence[ReplyField],
-    attempt: int = 0,
-    part: str = "",
-    no_repeat_from: Sequence[str] = (),
-) -> Reply:
-    """Ask the model through the broker and return its reply.
-
-    Args:
-        agent: The agent who asks; empty for the whole conversation.
-        prompt: The prompt; the answers that it shows as examples are not repeated.
-        attempt: The number of the attempt within the round, for the draws.
-        part: The mechanism that asks, if any.
-    """
-    parameters, tokenizer = context.parameters, context.model.tokenizer
-    generator = keyed_generator(context.seed, round=round, agent=agent, node=node, attempt=attempt)
-    request = GenerationRequest(
-        prompt=render(prompt, tokenizer, shared_units=shared_units(prompt)),
-        fields=tuple(fields),
-        generators=(generator,),
-        temperature=parameters.sampling_temperature,
-        top_p=parameters.top_p,
-        no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
-        no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),
-        language=parameters.language,
-    )
-    (reply,) = await context.asked_by(agent, round, node, part).generate(request)
-    return reply
-
-
 def character_of(context: Context, name: str) -> Character:
     """Return a participant as they are in this run."""
     character = context.store.step(context.run, 0, name, "prepare", Character)
@@ -279,8 +241,3 @@ def last_turn(context: Context, round: int) -> Turn | None:
     """Return the turn before a round, or the opening of the meeting; `None` before anybody has spoken."""
     turns = context.store.turns(context.run, round - 1, round - 1) if round > 1 else []
     return turns[0] if turns else context.meeting.opening_turn
-
-
-def text_of(reply: Reply, field: str) -> str:
-    """Return a text field of a reply on one line."""
-    return one_line(reply.fields.get(field, ""))

@@ -3,7 +3,7 @@
 import numpy as np
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.hearing import turns_heard
+from tertulia.nodes.shared.hearing import turns_heard
 from tertulia.state.album import Population
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState

@@ -1,1 +1,1 @@
-"""What steps share, and no step: when a conversation is over, how memories are retrieved, λ of a turn."""
+"""What steps share, and no step: asking a model, who heard what, retrieving memories, λ of a turn, when it is over."""

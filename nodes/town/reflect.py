@@ -7,7 +7,7 @@ from itertools import groupby
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.view import ask_model, text_of
+from tertulia.nodes.shared.asking import ask_model, text_of
 from tertulia.nodes.shared.memory import recall
 from tertulia.nodes.town.encounter import encounter_of, ended_s
 from tertulia.nodes.town.remember import rate_importance

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.view import ask_model, text_of
+from tertulia.nodes.shared.asking import ask_model, text_of
 from tertulia.nodes.town.encounter import encounter_of, ended_s
 from tertulia.prompts.cognition import ask_anybody
 from tertulia.prompts.town import ask_importance, ask_summary, seen_memory, summary_memory

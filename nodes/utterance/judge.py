@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.view import text_of
+from tertulia.nodes.shared.asking import text_of
 from tertulia.nodes.utterance.generate import candidate_at, utterance_of
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.judge import assemble_judge_prompt

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.hearing import latest_turns as latest_turns  # extensions import it from here
-from tertulia.nodes.meeting.hearing import turns_heard
 from tertulia.nodes.meeting.view import character_of
+from tertulia.nodes.shared.hearing import latest_turns as latest_turns  # extensions import it from here
+from tertulia.nodes.shared.hearing import turns_heard
 from tertulia.nodes.shared.memory import recall
 from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from tertulia.prompts.cognition import clock

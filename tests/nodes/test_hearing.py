@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
-from tertulia.nodes.meeting.hearing import came_s, changes_seen, turns_heard
+from tertulia.nodes.shared.hearing import came_s, changes_seen, turns_heard
 from tertulia.prompts.render import as_messages
 from tertulia.state.cognition import Perception
 from tertulia.state.context import Context
