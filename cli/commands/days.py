@@ -36,7 +36,7 @@ _FIGURES = {"sim": ("sim", 3), **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3
 _OF_DAYS = {
     "sim": ("sim", 3),
     **{f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)},
-    "same": ("repeated_lines", 3),
+    "no sense": ("without_sense", 3),
     "len": ("len", 1),
 }
 #: Columns of the table of days before and after the figures of diversity, by heading.
@@ -136,7 +136,7 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
     console.print(plain(f"{tokens[0]} tokens read, {tokens[1]} written, {seconds:.0f} s in the model", "dim"))
     note = (
         "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
-        " the fewest has; same is the share of lines that repeat an earlier one of their conversation"
+        " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said"
     )
     console.print(plain(note, "dim"))
 

@@ -13,6 +13,7 @@ from tertulia.metrics.diversity import mean_over_cases
 from tertulia.metrics.exclusiveness import mean_exclusiveness
 from tertulia.metrics.fluency import mean_fluency
 from tertulia.metrics.variety import mean_variety
+from tertulia.reading.sense import mean_sense
 from tertulia.state.records import Record
 from tertulia.state.text import number
 
@@ -29,6 +30,8 @@ def print_measurement(console: Console, measured: Measurement) -> None:
         console.print(plain(f"{longer}: sim is of their beginnings, sim_untruncated of all", "dim"))
     console.print()
     _print_cases(console, measured.variety, mean_variety(measured.variety.values()))
+    console.print()
+    _print_cases(console, measured.sense, mean_sense(measured.sense.values()))
     if measured.by_index is not None:
         console.print()
         rows = [(str(found.index), found) for found in mean_by_index(measured.by_index.values())]

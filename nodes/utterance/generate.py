@@ -2,12 +2,12 @@
 
 import random
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.address import is_named
+from tertulia.nodes.shared.sense import Fault, faults_of, lines_before
 from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
 from tertulia.prompts.placeholders import form_of, is_placeholder
 from tertulia.prompts.remove import remove_units
@@ -24,6 +24,8 @@ from tertulia.state.text import folded, one_line
 
 #: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
 _RECENT_LINES = 4
+#: The first row of draws that are made because an earlier one made no sense: beyond those of any drafts.
+_REDRAWN = 1000
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -53,22 +55,49 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
         for attempt, row in [*((attempt, 0) for attempt in attempts), *more]
     )
     request = replace(request, generators=generators)
-    replies = await context.asked_by(state["speaker"], state["turn"], step).generate(request)
-    for attempt, reply in zip(attempts, best_first(replies, prompt.speaker), strict=False):
+    model, sense = context.asked_by(state["speaker"], state["turn"], step), Sense.of(state, context, prompt.speaker)
+    replies = sense.best_first(await model.generate(request))
+    for attempt, reply in zip(attempts, replies, strict=False):
+        for again in range(context.parameters.redraws):
+            if not sense.faults(reply):
+                break
+            row = _REDRAWN + again
+            generator = keyed_generator(
+                context.seed, round=state["turn"], agent=state["speaker"], node=step, attempt=attempt, row=row
+            )
+            drawn = await model.generate(replace(request, generators=(generator,)))
+            reply = sense.best_first([reply, *drawn])[0]
         save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")
 
 
-def best_first(drafts: Sequence[Reply], speaker: str) -> list[Reply]:
-    """Return drafts by how much they have to do with the context of their prompt; as they are where that is unknown.
+@dataclass(frozen=True)
+class Sense:
+    """Tells drafts of an utterance that make sense from those that do not, by `nodes/shared/sense.py`."""
 
-    Drafts in which speakers name themselves come behind all others: a small model then tells of them, or speaks to
-    them, instead of speaking as they would.
-    """
-    if any(reply.information is None for reply in drafts):
-        return list(drafts)
-    return sorted(
-        drafts, key=lambda reply: (is_named(speaker, utterance_of(reply, speaker)), -(reply.information or 0))
-    )
+    speaker: str
+    before: Sequence[tuple[str, str]]
+    people: Sequence[str]
+    in_prompt: str
+    called: Callable[[str], str]
+
+    @classmethod
+    def of(cls, state: UtteranceState, context: Context, in_prompt: str) -> "Sense":
+        """Return what tells the drafts of this utterance; `in_prompt` is the speaker's name in the prompt."""
+        renaming = renaming_of(context.start.names, context.parameters.names)
+        before = lines_before(context, state["turn"])
+        return cls(state["speaker"], before, context.start.names, in_prompt, renaming.put_back)
+
+    def faults(self, reply: Reply) -> tuple[Fault, ...]:
+        """Return what is wrong with a draft."""
+        return faults_of(self.called(utterance_of(reply, self.in_prompt)), self.speaker, self.before, self.people)
+
+    def best_first(self, drafts: Sequence[Reply]) -> list[Reply]:
+        """Return drafts with the fewest faults first; of equal ones, that with most of the context of its prompt.
+
+        Where it is unknown how much they have of it, they stay in their order.
+        """
+        known = all(reply.information is not None for reply in drafts)
+        return sorted(drafts, key=lambda reply: (len(self.faults(reply)), -(reply.information or 0) if known else 0))
 
 
 async def draw_sequence(state: UtteranceState, context: Context) -> None:

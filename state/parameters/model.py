@@ -66,6 +66,13 @@ class SamplingParameters(ParameterGroup):
     drafts: int | None = Field(
         None, ge=1, le=16, description="replies from which the one that has most to do with the context is taken"
     )
+    redraws: int = Field(
+        2,
+        ge=0,
+        le=8,
+        description="how often an utterance is drawn again that makes no sense where it is said (a line said before, a "
+        "third line of thanks, one's own name, broken words); 0: never, and no loop ends a conversation",
+    )
     context_strength: float | None = Field(
         None,
         ge=0,

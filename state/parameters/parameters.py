@@ -61,6 +61,7 @@ BEFORE: Mapping[str, Any] = {
     "choices": "reply",
     "context_strength": 0.0,
     "drafts": 1,
+    "redraws": 0,
     "goal_floor": 0.0,
     "address_pull": 0.0,
     "patience_rounds": None,

@@ -32,6 +32,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "no_repeat_ngram": 0,
         "context_strength": 0.0,
         "drafts": 1,
+        "redraws": 0,
         "score_decay": 0.0,
         "max_utterance_tokens": 240,  # none is stated; utterances have 40 words
         "ending": "reply",  # Table 9

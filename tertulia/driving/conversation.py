@@ -20,6 +20,7 @@ from tertulia.graphs.dialogue import DialogueGraph, build_dialogue_graph
 from tertulia.graphs.group_chat import GroupGraph, build_group_chat_graph
 from tertulia.graphs.town import TownGraph
 from tertulia.nodes.conversation.seat import invite
+from tertulia.nodes.shared.sense import has_ended_in_loop
 from tertulia.planning.entering import enter
 from tertulia.planning.meeting_check import notes_of_round, warnings_of
 from tertulia.planning.prompt_language import language_notes
@@ -107,6 +108,10 @@ async def drive(
         for text in notes_of_round(context, cast(GroupState, snapshot.values)):
             emit(Noted(context.run, text))
         if snapshot.values["finished"]:
+            if has_ended_in_loop(context, last):
+                emit(
+                    Noted(context.run, f"turn {last}: the last lines only repeat what was said; it ends here")
+                )
             return
 
 

@@ -58,6 +58,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     """
     from tertulia.metrics.diversity import metrics_of_cases
     from tertulia.metrics.variety import variety_of_cases
+    from tertulia.reading.sense import sense_of
 
     simulations, name = store.simulations, simulation.simulation
     days: dict[int, list[Encounter]] = {}
@@ -82,6 +83,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
                 "turns": sum(map(len, dialogues[str(day)])),
                 **figures[str(day)].model_dump(),
                 **variety[str(day)].model_dump(include=_COMPARABLE),
+                "without_sense": sense_of(dialogues[str(day)]).without_sense,
                 "memories": memories,
                 "reflections": reflections,
                 **costs.get(day, _NO_COST),

@@ -182,9 +182,9 @@ async def test_an_empty_reply_is_an_error(speech: str) -> None:
 
 
 async def test_line_breaks_in_a_reply_are_spaces_in_what_is_said() -> None:
-    context = a_context(ScriptedModel(speech=[" Well,\n\nMara:  no. "]))
+    context = a_context(ScriptedModel(speech=[" Well,\n\nPiotr:  no. "]))
     await generated(context)
-    assert context.store.candidates("k3f9", 1)[0].text == "Well, Mara: no."
+    assert context.store.candidates("k3f9", 1)[0].text == "Well, Piotr: no."
 
 
 async def test_an_utterance_begins_without_scores_and_without_a_judgement() -> None:

@@ -1,0 +1,131 @@
+"""Whether a line makes no sense where it is said, by rules that read its words alone: no model is asked.
+
+| fault | what it is |
+|---|---|
+| `repeats` | nearly word for word what was said before; up to three words, what was said just before, twice |
+| `empty` | thanks, excuses, greetings or assent, after two such lines |
+| `misnames` | who speaks calls themselves by name, or says that they are somebody else |
+| `broken` | half a word, a word in three pieces, signs of a form |
+
+A line has a fault only where a reader would call it one whatever else is true; what needs the facts of a scene is not
+looked for. `docs/measuring.md` has how often real dialogues have them.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from tertulia.state.context import Context
+from tertulia.state.text import folded_words
+
+#: The latest lines that are looked at for what is said again; and how many that only repeat, or are empty, are a loop.
+LINES_SEEN, _LOOP = 32, 3
+
+#: What is wrong with a line.
+Fault = Literal["repeats", "empty", "misnames", "broken"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+
+#: The share of a line's triples of words that an earlier line has, from which the line is that one said again.
+_SAME_SHARE = 0.75
+#: Lines of at most so many words are said again by anybody, and repeat only what was said just before.
+_SHORT = 3
+
+#: Words that say nothing by themselves.
+_POLITE = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        thanks thank you your re m s ve d ll for the all help kindness very so much really truly too again i i'm im am was
+        sorry apologise apologize apologies please welcome you're youre pleasure my it it's its is that that's thats ok okay
+        yes yeah yep no sure right alright great good fine nice well wonderful lovely perfect oh ah hello hi hey bye
+        goodbye see later soon agree agreed agreeing with of course absolutely indeed certainly definitely exactly
+        totally completely appreciate understand know we me and but problem worries a an lot
+        """,
+    )
+)
+
+_BROKEN = re.compile(
+    r"\ufffd|â€|Ã[\u0080-\u00bf]"  # half a sign, or one that was read in another encoding
+    r"|<\|\w+|\|>|[{}]|\"\s*:\s*(?:true|false|\")"  # signs of a form
+    r"|\b\w+n['’]\s+t\b|\b\w+['’]\s+(?:s|re|ve|ll|d|m)\b"  # `don’ t`
+    r"|\b(?:is|do|does|did|was|were|wo|ca|could|would|should|have|has|had)n[â˘]\w*"
+    r"|\b(\w+)(?:\s+\1\b){2}",  # the same word three times
+    re.IGNORECASE,
+)
+_DOUBLED = re.compile(r"\b(the|a|an|of|to|in|on|and|for|with|at|is|was|i|my|your)\s+\1\b", re.IGNORECASE)
+#: What stands before one's own name, and before the name of who one says to be.
+_SAYS_WHO = re.compile(
+    r"\b(?:i am|i['’]m|name is|name['’]s|name was|this is|it['’]s|it is|call(?:s|ed)? me|yours|was|for|the other|as)"
+    r"[\s,:]*$",
+    re.IGNORECASE,
+)
+_SAYS_I = re.compile(r"\b(?:i am|i['’]m|my name is|my name['’]s)\s*$", re.IGNORECASE)
+
+
+def faults_of(text: str, speaker: str, before: Sequence[tuple[str, str]], people: Sequence[str]) -> tuple[Fault, ...]:
+    """Return what is wrong with a line.
+
+    Args:
+        before: The lines of the conversation before it as pairs of speaker and text, oldest first.
+        people: The names of all who take part.
+    """
+    said = [folded_words(line) for _, line in before]
+    line = folded_words(text)
+    found: dict[Fault, bool] = {
+        "repeats": _repeats(line, said),
+        "empty": len(said) > 1 and all(map(_is_empty, (line, *said[-2:]))),
+        "misnames": _misnames(text, speaker, people),
+        "broken": bool(_BROKEN.search(text) or _DOUBLED.search(text)),
+    }
+    return tuple(fault for fault, is_there in found.items() if is_there)
+
+
+def is_loop(lines: Sequence[tuple[str, str]], people: Sequence[str]) -> bool:
+    """Return whether each of the last three lines of a conversation only repeats what was said, or is empty."""
+    return len(lines) > _LOOP and all(
+        {"repeats", "empty"}.intersection(faults_of(text, speaker, lines[:at], people))
+        for at, (speaker, text) in list(enumerate(lines))[-_LOOP:]
+    )
+
+
+def has_ended_in_loop(context: Context, turn: int) -> bool:
+    """Return whether a conversation ended with a turn because its lines only repeated what was said."""
+    (last,) = context.store.turns(context.run, turn, turn) or (None,)
+    is_guarded = last is not None and last.ended and bool(context.parameters.redraws)
+    return is_guarded and is_loop(lines_before(context, turn + 1), context.start.names)
+
+
+def lines_before(context: Context, turn: int) -> list[tuple[str, str]]:
+    """Return the latest lines before a turn as pairs of speaker and text; none in an album chat, where pairs meet."""
+    if context.start.kind == "album_chat":
+        return []
+    turns = context.store.turns(context.run, max(1, turn - LINES_SEEN), turn - 1) if turn > 1 else []
+    return [(line.speaker, line.text) for line in turns if line.speaker is not None]
+
+
+def _repeats(line: Sequence[str], said: Sequence[Sequence[str]]) -> bool:
+    if len(line) <= _SHORT:
+        return len(said) > 1 and all(earlier == line for earlier in said[-2:])
+    triples = _triples(line)
+    return any(
+        len(triples & _triples(earlier)) >= _SAME_SHARE * len(triples) for earlier in said if len(earlier) > _SHORT
+    )
+
+
+def _triples(line: Sequence[str]) -> set[tuple[str, ...]]:
+    return set(zip(line, line[1:], line[2:], strict=False))
+
+
+def _is_empty(line: Sequence[str]) -> bool:
+    return all(word in _POLITE for word in line)
+
+
+def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
+    """Whether somebody names themselves otherwise than to say who they are, or says that they are another."""
+    for name in people:
+        for form in dict.fromkeys((name, name.split()[0])):
+            for found in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", text):
+                before = text[: found.start()]
+                if (name == speaker and not _SAYS_WHO.search(before)) or (name != speaker and _SAYS_I.search(before)):
+                    return True
+    return False

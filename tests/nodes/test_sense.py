@@ -1,0 +1,120 @@
+"""Lines that make no sense where they are said: which, what becomes of them, and that real dialogues have few."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from support.dialogue_case import a_context
+from support.ga_builder import REAL_RUN, real_run
+from support.scripted import ScriptedModel
+
+from tertulia.driving.conversation import drive
+from tertulia.driving.events import Noted
+from tertulia.nodes.shared.sense import Fault, faults_of
+from tertulia.reading.sense import faults_in, sense_of
+from tertulia.worlds.generative_agents import read_log
+
+BEFORE = (("Ana Berg", "Will you come to the harbour with me?"), ("Bo", "I will, if the rain lets up by noon."))
+WHAT = (("Ana Berg", "What?"), ("Bo", "What?"))
+THANKS = (("Ana Berg", "Thank you so much."), ("Bo", "You're welcome."))
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "faults"),
+    [
+        ("The boat is mended.", BEFORE, ()),
+        ("Will you come to the harbour with me, then?", BEFORE, ("repeats",)),
+        ("I will if the rain lets up by noon", BEFORE, ("repeats",)),
+        ("I will come at noon.", BEFORE, ()),
+        ("What?", BEFORE, ()),
+        ("What!", WHAT, ("repeats",)),
+        ("What?", (*WHAT, ("Ana Berg", "The key.")), ()),
+        ("Thanks. I really appreciate it!", THANKS, ("empty",)),
+        ("Thanks for the key.", THANKS, ()),
+        ("Thank you.", BEFORE, ()),
+        ("Ana has no time.", BEFORE, ("misnames",)),
+        ("I'm Ana Berg.", BEFORE, ()),
+        ("My name is Bo.", BEFORE, ("misnames",)),
+        ("Bo, I'm here.", BEFORE, ()),
+        ("I don’ t know.", BEFORE, ("broken",)),
+        ("That isnât so.", BEFORE, ("broken",)),
+        ("I don’t know, it isn't mine.", BEFORE, ()),
+        ('Yes", "ended": false}', BEFORE, ("broken",)),
+        ("It is the the boat.", BEFORE, ("broken",)),
+        ("No, no, no.", BEFORE, ()),
+        ("船はもう直りました。", BEFORE, ()),
+        ("42", BEFORE, ()),
+        ("", BEFORE, ()),
+    ],
+)
+def test_what_is_wrong_with_a_line(text: str, before: tuple[tuple[str, str], ...], faults: tuple[Fault, ...]) -> None:
+    assert faults_of(text, "Ana Berg", before, ["Ana Berg", "Bo"]) == faults
+
+
+async def held(speech: list[str], **settings: Any) -> tuple[list[str], list[str]]:
+    """Return what is said, and what is noted, where a model says these lines one after another."""
+    context = a_context(
+        ScriptedModel(speech=speech, endings=[False] * 40), removal_factor=0, ending="reply", **settings
+    )
+    notes: list[str] = []
+    await drive(context, InMemorySaver(), lambda event: notes.append(event.text) if isinstance(event, Noted) else None)
+    return [turn.text for turn in context.store.turns(context.run)], notes
+
+
+async def test_a_line_without_sense_is_drawn_again_as_often_as_the_settings_say() -> None:
+    lines = ["The nets are torn again.", "The nets are torn again!", "The nets are torn, again.", "Then we mend them."]
+    assert (await held(lines, max_turns=2))[0] == [lines[0], lines[3]]
+    assert (await held(lines, max_turns=2, redraws=1))[0] == lines[:2], "of equal ones the first is taken"
+    assert (await held(lines, max_turns=2, redraws=0))[0] == lines[:2]
+    assert (await held(lines, max_turns=2, preset="paper", judge="off"))[0] == lines[:2]
+
+
+async def test_a_conversation_that_turns_in_a_circle_ends_and_says_so() -> None:
+    said, notes = await held(["The nets are torn.", *["What?"] * 60], max_turns=16)
+    assert said == ["The nets are torn.", *["What?"] * 5]
+    assert [note for note in notes if "repeat" in note] == [
+        "turn 6: the last lines only repeat what was said; it ends here"
+    ]
+    said, notes = await held(["The nets are torn.", *["What?"] * 60], max_turns=16, redraws=0)
+    assert (len(said), notes) == (16, [])
+
+
+# --- real dialogues -------------------------------------------------------------------------------------------------
+
+
+def scenes() -> Iterator[list[tuple[str, str]]]:
+    for file in (Path(__file__).parents[2] / "worlds" / "scenes").glob("plain_*.jsonl"):
+        for scene in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            yield [(line[0], line[1]) for line in scene["lines"]]
+
+
+def test_good_scenes_have_hardly_any_fault() -> None:
+    figures = sense_of(scenes())
+    assert figures.lines > 5000
+    assert figures.without_sense is not None
+    assert figures.without_sense < 0.002
+
+
+def test_logged_dialogues_have_none() -> None:
+    for dialogue in read_log(real_run()).dialogues:
+        assert not any(faults_in([(line.speaker, line.text) for line in dialogue.utterances]))
+
+
+def test_of_a_public_set_at_most_three_lines_of_a_hundred_are_flagged() -> None:
+    file = REAL_RUN.parents[1] / "synthetic_persona_chat" / "valid.csv"
+    if not file.is_file():
+        pytest.skip(f"the public simulation's file {file} is not there")
+    with file.open(encoding="utf-8", newline="") as opened:
+        talks = [row["Best Generated Conversation"].splitlines() for row in csv.DictReader(opened)]
+    dialogues = [
+        [(who, text) for who, _, text in (line.partition(": ") for line in talk) if text] for talk in talks[:300]
+    ]
+    figures = sense_of(dialogues)
+    assert figures.without_sense is not None
+    assert figures.without_sense <= 0.035
+    assert figures.repeats is not None
+    assert figures.repeats <= 0.03
