@@ -35,11 +35,11 @@ _POLITE = frozenset(
     re.findall(
         r"\S+",
         """
-        thanks thank you your re m s ve d ll for the all help kindness very so much really truly too again i i'm im am was
-        sorry apologise apologize apologies please welcome you're youre pleasure my it it's its is that that's thats ok okay
-        yes yeah yep no sure right alright great good fine nice well wonderful lovely perfect oh ah hello hi hey bye
-        goodbye see later soon agree agreed agreeing with of course absolutely indeed certainly definitely exactly
-        totally completely appreciate understand know we me and but problem worries a an lot
+        thanks thank you your re m s ve d ll for the all help kindness very so much really truly too again i im am was
+        sorry apologise apologize apologies please welcome youre pleasure my it its is that thats ok okay yes yeah yep
+        no sure right alright great good fine nice well wonderful lovely perfect oh ah hello hi hey bye goodbye see
+        later soon agree agreed agreeing with of course absolutely indeed certainly definitely exactly totally
+        completely appreciate understand know we me and but problem worries a an lot
         """,
     )
 )
