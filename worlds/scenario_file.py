@@ -144,7 +144,8 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
         ScenarioError: It is not YAML, or not a scenario; the message names the file, the line and the field.
     """
     file = YamlFile.read(path)
-    if "villagers" in file.values or (isinstance(file.values, list) and isinstance(file.values[0], dict)):
+    entries = file.values.get("villagers") if isinstance(file.values, dict) else file.values
+    if isinstance(entries, list) and any(isinstance(entry, dict) for entry in entries):
         raise ScenarioError(
             f"{path}: holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={path}"
         )

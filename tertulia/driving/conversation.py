@@ -4,7 +4,7 @@ Where a person has a seat, a turn is interrupted while they are asked; the other
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -101,18 +101,22 @@ async def drive(
         first, last = last + 1, snapshot.values["turn"]
         for turn in context.store.turns(context.run, first, last):
             emit(TurnFinished(context.run, turn))
-        for kind, text in notes_of_turn(context, last):
-            if kind not in noted:  # once is enough: `show` says it of every turn
-                noted.add(kind)
-                emit(Noted(context.run, f"turn {last}: {text}"))
-        for text in notes_of_round(context, cast(GroupState, snapshot.values)):
+        for text in _notes(context, cast(GroupState, snapshot.values), noted):
             emit(Noted(context.run, text))
         if snapshot.values["finished"]:
-            if has_ended_in_loop(context, last):
-                emit(
-                    Noted(context.run, f"turn {last}: the last lines only repeat what was said; it ends here")
-                )
             return
+
+
+def _notes(context: Context, state: GroupState, noted: set[str]) -> Iterator[str]:
+    """Yield the notes after a turn, each kind that `noted` has not: `show` says them of every turn."""
+    turn = state["turn"]
+    for kind, text in notes_of_turn(context, turn):
+        if kind not in noted:
+            noted.add(kind)
+            yield f"turn {turn}: {text}"
+    yield from notes_of_round(context, state)
+    if state["finished"] and has_ended_in_loop(context, turn):
+        yield f"turn {turn}: the last lines only repeat what was said; it ends here"
 
 
 async def _whole_state(

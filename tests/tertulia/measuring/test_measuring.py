@@ -69,7 +69,7 @@ def test_stored_runs_are_measured_as_the_same_dialogues_in_a_file(cli: Cli, stor
     filed = cli("metrics", "lines.jsonl", "--embedder", "rehearsal", "--json").json
     assert stored["cases"] == filed["cases"]
     assert stored["runs"] == {"cafe": list(RUNS)}
-    assert set(filed) == {"schema_version", "embedder", "segmenter", "cases", "mean", "variety"}
+    assert set(filed) == {"schema_version", "embedder", "segmenter", "cases", "mean", "variety", "sense"}
     both = cli("metrics", "lines.jsonl", "r3", "--by", "lambda", "--embedder", "rehearsal", "--json").json
     assert list(both["cases"]) == ["cafe", "cafe, lambda 0.8"]
     assert "cafe, lambda 0.5" in cli("metrics", *RUNS, "--by", "lambda", "--embedder", "rehearsal").out
