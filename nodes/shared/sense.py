@@ -4,7 +4,7 @@
 |---|---|
 | `repeats` | nearly word for word what was said before; up to three words, what was said just before, twice |
 | `empty` | thanks, excuses, greetings or assent, after two such lines |
-| `misnames` | who speaks calls themselves by name, or says that they are somebody else |
+| `misnames` | who speaks names themselves, says that they are another, or talks to one of two about the same one |
 | `broken` | half a word, a word in three pieces, signs of a form |
 
 A line has a fault only where a reader would call it one whatever else is true; what needs the facts of a scene is not
@@ -58,6 +58,15 @@ _SAYS_WHO = re.compile(
     r"\b(?:i am|i['’]m|name is|name['’]s|name was|this is|it['’]s|it is|call(?:s|ed)? me|yours|was|for|the other|as)"
     r"[\s,:]*$",
     re.IGNORECASE,
+)
+#: What stands before, and behind, the name of somebody who is talked about, and not to.
+_ASKED = re.compile(r"\b(?:tell|told|ask|asked|with|about|from|for)\s+$", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"\b(?:that|to|see|saw|and|by|help|let|of|say|said|meet|met|know|if|whether|because|when|where|what|as|than|why)\s+$",
+    re.IGNORECASE,
+)
+_DOES = re.compile(
+    r"\s+(?:is|was|has|had|will|would|says|said|wants|wanted|knows|knew|thinks|thought|does|did|told|came|went|and I)\b"
 )
 _SAYS_I = re.compile(r"\b(?:i am|i['’]m|my name is|my name['’]s)\s*$", re.IGNORECASE)
 
@@ -121,11 +130,26 @@ def _is_empty(line: Sequence[str]) -> bool:
 
 
 def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
-    """Whether somebody names themselves otherwise than to say who they are, or says that they are another."""
-    for name in people:
-        for form in dict.fromkeys((name, name.split()[0])):
-            for found in re.finditer(rf"(?<!\w){re.escape(form)}(?!\w)", text):
-                before = text[: found.start()]
-                if (name == speaker and not _SAYS_WHO.search(before)) or (name != speaker and _SAYS_I.search(before)):
-                    return True
-    return False
+    """Whether somebody names themselves (but to say who they are), or says that they are another.
+
+    Or, in a dialogue of two, tells the other about the same one: `I will tell Bo`, said to Bo.
+    """
+    return any(
+        not _SAYS_WHO.search(before) if name == speaker else _SAYS_I.search(before) or _tells(before, behind, people)
+        for name in people
+        for before, behind in _mentions(text, name)
+    )
+
+
+def _mentions(text: str, name: str) -> list[tuple[str, str]]:
+    """Return what stands before and behind every mention of a name, whole or the first part of it."""
+    parts = "|".join(map(re.escape, dict.fromkeys((name, name.split()[0]))))
+    found = re.finditer(rf"(?<!\w)(?:{parts})(?!\w)", text)
+    return [(text[: mention.start()], text[mention.end() :]) for mention in found]
+
+
+def _tells(before: str, behind: str, people: Sequence[str]) -> bool:
+    if len(people) != 2:
+        return False
+    is_called = bool(re.match(r"\s*[,?!.]", behind))
+    return bool(_ASKED.search(before) or _DOES.match(behind) or (_ABOUT.search(before) and not is_called))
