@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, plain
-from tertulia.reading.removal import removal_in_words
+from tertulia.reading.removal import remarks, removal_in_words
 from tertulia.reading.turns import TurnDetails, as_written
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Prompt
@@ -22,6 +22,8 @@ def print_making(console: Console, details: TurnDetails) -> None:
         console.print(plain("written by hand: there was no prompt, and nobody judged it", "dim"))
         for candidate in details.candidates:
             console.print(Text.assemble(("→ said  ", "green"), plain(candidate.text)))
+        for remark in remarks(details).values():
+            console.print(plain(remark, "yellow"))
         return
     _print_variations(console, details, details.prompt)
     _print_units(console, details, details.prompt)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from tertulia.prompts.units import FIXED_UNITS
+from tertulia.reading.sense import faults_in_words
 from tertulia.reading.turns import TurnDetails
 from tertulia.state.context import Context
 from tertulia.state.parameters import Parameters
@@ -24,7 +25,8 @@ def removal_in_words(details: TurnDetails) -> list[str]:
         factor = round(factor, 3)
     pace = [details.pace.reason] if details.pace is not None and what_if is None else []
     if scores is None:
-        return [f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)", *pace]
+        unscored = f"λ = {factor}: not scored, nothing removed (--set record_scores=true records scores)"
+        return [unscored, *pace, *remarks(details).values()]
     removable, gone = len(details.removable), details.removed_items
     would = "would be" if what_if is not None else "were"
     why = f"at λ = {factor}"
@@ -46,13 +48,14 @@ def removal_in_words(details: TurnDetails) -> list[str]:
 
 
 def remarks(details: TurnDetails) -> dict[str, str]:
-    """Return remarks on a removal by kind: a unit too heavy for λ, nothing that fits, scores of zero."""
+    """Return remarks on a turn by kind: a unit too heavy for λ, nothing that fits, scores of zero, no sense."""
     scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
     factor = details.removal_factor if details.what_if is None else details.what_if
     is_by_retaining = parameters.retain is not None and details.what_if is None
+    of_sense = {"sense": faults_in_words(details.faults)} if details.faults else {}
     if scores is None or not factor or is_by_retaining:
-        return {}
-    return dict(_remarks(details, scores, factor, parameters))
+        return of_sense
+    return dict(_remarks(details, scores, factor, parameters)) | of_sense
 
 
 def _remarks(

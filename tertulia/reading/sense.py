@@ -1,13 +1,23 @@
 """How many lines of dialogues make no sense where they are said, by the rules of `nodes/shared/sense.py`."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import Field
 
 from tertulia.metrics.diversity import Dialogue, mean_record
 from tertulia.nodes.shared.sense import LINES_SEEN, Fault, faults_of
-from tertulia.state.records import Record
+from tertulia.state.album import Population
+from tertulia.state.meeting import Start
+from tertulia.state.records import Record, Turn
+from tertulia.state.store import Store
+
+_WORDS: Mapping[Fault, str] = {
+    "repeats": "it says again what was said",
+    "empty": "it is the third line in a row without content",
+    "misnames": "it takes somebody for another",
+    "broken": "it has broken words",
+}
 
 
 class SenseFigures(Record):
@@ -28,6 +38,20 @@ def faults_in(dialogue: Dialogue) -> list[tuple[Fault, ...]]:
         faults_of(text, speaker, dialogue[max(0, at - LINES_SEEN) : at], people)
         for at, (speaker, text) in enumerate(dialogue)
     ]
+
+
+def faults_of_turn(store: Store, run: str, start: Start, turn: Turn) -> tuple[Fault, ...]:
+    """Return what is wrong with a stored turn; nothing is of a silence, and of an album chat, where pairs meet."""
+    if turn.speaker is None or isinstance(start, Population):
+        return ()
+    earlier = store.turns(run, max(1, turn.turn - LINES_SEEN), turn.turn - 1) if turn.turn > 1 else []
+    before = [(line.speaker, line.text) for line in earlier if line.speaker is not None]
+    return faults_of(turn.text, turn.speaker, before, start.names)
+
+
+def faults_in_words(faults: Sequence[Fault]) -> str:
+    """Return faults of a line in words."""
+    return "it makes no sense here: " + "; ".join(_WORDS[fault] for fault in faults)
 
 
 def sense_of(dialogues: Iterable[Dialogue]) -> SenseFigures:

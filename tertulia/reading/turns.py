@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from tertulia.nodes.shared.sense import Fault
 from tertulia.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.reading.factor_reason import FactorReason, read_factor_reason
 from tertulia.reading.rounds import Round, calls_of, read_round
+from tertulia.reading.sense import faults_of_turn
 from tertulia.reading.what_if import removed_at
 from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
@@ -31,6 +33,7 @@ class TurnDetails:
         calls: The model calls of this agent in the round.
         exchange, parts: In an album chat; the parts are plan and answer.
         pace: The reason for the turn's λ, if it differs from turn to turn.
+        faults: Why its line makes no sense where it is said, if so.
     """
 
     run: RunRecord
@@ -45,6 +48,7 @@ class TurnDetails:
     exchange: RecordedExchange | None = None
     parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
     pace: FactorReason | None = None
+    faults: tuple[Fault, ...] = ()
 
     @property
     def removal_factor(self) -> float | None:
@@ -107,6 +111,7 @@ def read_turn(
         UsageError: λ is out of its range.
     """
     details = _details(store, run, store.turn_record(run.run, number), "", removal_factor)
+    details = replace(details, faults=faults_of_turn(store, run.run, start, details.record.turn))
     there = None
     if isinstance(start, Meeting):
         round = read_round(store, run.run, details.record.turn.round, start)

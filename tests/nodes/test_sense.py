@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from support.commands import Cli
 from support.dialogue_case import a_context
 from support.ga_builder import REAL_RUN, real_run
 from support.scripted import ScriptedModel
@@ -123,3 +124,13 @@ def test_of_a_public_set_at_most_three_lines_of_a_hundred_are_flagged() -> None:
     assert figures.without_sense <= 0.035
     assert figures.repeats is not None
     assert figures.repeats <= 0.03
+
+
+def test_a_stored_turn_says_that_it_makes_no_sense(cli: Cli) -> None:
+    cli("run", "tidewell", "--rehearse", "--rounds", "3", "--lambda", "0")
+    said = cli("show", "@last", "--json").json["turns"][0]["text"]
+    fork = cli("fork", "@last", "--at", "3", "--say", said, "--rounds", "4", "--json").json["run"]
+    remark = "it makes no sense here: it says again what was said"
+    assert remark in " ".join(cli("show", fork, "--turn", "3").out.split())
+    assert cli("show", fork, "--turn", "3", "--json").json["remarks"] == [remark]
+    assert cli("show", fork, "--turn", "1", "--json").json["remarks"] == []
