@@ -25,8 +25,9 @@ LINES_SEEN, _LOOP = 32, 3
 Fault = Literal["repeats", "empty", "misnames", "broken"]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
-#: The share of a line's triples of words that an earlier line has, from which the line is that one said again.
-_SAME_SHARE = 0.75
+#: The share of a line's triples of words that an earlier line has, from which it is that one said again: of a line of a
+#: dozen words or more, of a shorter one (people use the same phrases, and ask the same short questions).
+_SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
 #: Lines of at most so many words are said again by anybody, and repeat only what was said just before.
 _SHORT = 3
 
@@ -115,10 +116,8 @@ def lines_before(context: Context, turn: int) -> list[tuple[str, str]]:
 def _repeats(line: Sequence[str], said: Sequence[Sequence[str]]) -> bool:
     if len(line) <= _SHORT:
         return len(said) > 1 and all(earlier == line for earlier in said[-2:])
-    triples = _triples(line)
-    return any(
-        len(triples & _triples(earlier)) >= _SAME_SHARE * len(triples) for earlier in said if len(earlier) > _SHORT
-    )
+    triples, same = _triples(line), _SAME_LONG if len(line) >= _LONG else _SAME_SHORT
+    return any(len(triples & _triples(earlier)) >= same * len(triples) for earlier in said if len(earlier) > _SHORT)
 
 
 def _triples(line: Sequence[str]) -> set[tuple[str, ...]]:
