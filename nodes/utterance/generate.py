@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.meeting.address import is_named
 from tertulia.nodes.shared.sense import Fault, faults_of, lines_before
 from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
 from tertulia.prompts.placeholders import form_of, is_placeholder
@@ -79,13 +80,21 @@ class Sense:
     people: Sequence[str]
     in_prompt: str
     called: Callable[[str], str]
+    is_on: bool = True
 
     @classmethod
     def of(cls, state: UtteranceState, context: Context, in_prompt: str) -> "Sense":
         """Return what tells the drafts of this utterance; `in_prompt` is the speaker's name in the prompt."""
         renaming = renaming_of(context.start.names, context.parameters.names)
         before = lines_before(context, state["turn"])
-        return cls(state["speaker"], before, context.start.names, in_prompt, renaming.put_back)
+        return cls(
+            state["speaker"],
+            before,
+            context.start.names,
+            in_prompt,
+            renaming.put_back,
+            is_on=context.parameters.redraws > 0,
+        )
 
     def faults(self, reply: Reply) -> tuple[Fault, ...]:
         """Return what is wrong with a draft."""
@@ -94,10 +103,18 @@ class Sense:
     def best_first(self, drafts: Sequence[Reply]) -> list[Reply]:
         """Return drafts with the fewest faults first; of equal ones, that with most of the context of its prompt.
 
-        Where it is unknown how much they have of it, they stay in their order.
+        Where it is unknown how much they have of it, they stay in their order. Where nothing is drawn again, the only
+        fault is to name oneself, and where there is nothing else to tell drafts by, they stay in their order.
         """
         known = all(reply.information is not None for reply in drafts)
-        return sorted(drafts, key=lambda reply: (len(self.faults(reply)), -(reply.information or 0) if known else 0))
+        if not (self.is_on or known):
+            return list(drafts)
+        return sorted(drafts, key=lambda reply: (self._weight(reply), -(reply.information or 0) if known else 0))
+
+    def _weight(self, reply: Reply) -> int:
+        if self.is_on:
+            return len(self.faults(reply))
+        return is_named(self.in_prompt, utterance_of(reply, self.in_prompt))
 
 
 async def draw_sequence(state: UtteranceState, context: Context) -> None:
