@@ -152,7 +152,12 @@ def address_of(line: Turn | None, listeners: Sequence[str]) -> Address:
 
 def is_named(name: str, text: str) -> bool:
     """Whether a text contains a person's full name or first name as a whole word."""
-    return bool(_places(name, unicodedata.normalize("NFC", text)))
+    return bool(mentions(name, unicodedata.normalize("NFC", text)))
+
+
+def mentions(name: str, text: str) -> list[tuple[int, int]]:
+    """Return where a text (in NFC) has a person's full name or first name as a whole word, in order."""
+    return _places(name, text)
 
 
 @lru_cache(maxsize=4096)

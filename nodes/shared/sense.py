@@ -12,9 +12,11 @@ looked for. `docs/measuring.md` has how often real dialogues have them.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from tertulia.nodes.meeting.address import mentions
 from tertulia.state.context import Context
 from tertulia.state.text import folded_words
 
@@ -133,18 +135,17 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
 
     Or, in a dialogue of two, tells the other about the same one: `I will tell Bo`, said to Bo.
     """
-    return any(
-        not _SAYS_WHO.search(before) if name == speaker else _SAYS_I.search(before) or _tells(before, behind, people)
-        for name in people
-        for before, behind in _mentions(text, name)
-    )
-
-
-def _mentions(text: str, name: str) -> list[tuple[str, str]]:
-    """Return what stands before and behind every mention of a name, whole or the first part of it."""
-    parts = "|".join(map(re.escape, dict.fromkeys((name, name.split()[0]))))
-    found = re.finditer(rf"(?<!\w)(?:{parts})(?!\w)", text)
-    return [(text[: mention.start()], text[mention.end() :]) for mention in found]
+    text = unicodedata.normalize("NFC", text)
+    found = {name: mentions(name, text) for name in people}
+    for name, places in found.items():
+        others = {place for other, shared in found.items() if other != name for place in shared}
+        for start, end in (place for place in places if place not in others):  # else it may be either's
+            before, behind = text[:start], text[end:]
+            if name == speaker and not _SAYS_WHO.search(before):
+                return True
+            if name != speaker and (_SAYS_I.search(before) or _tells(before, behind, people)):
+                return True
+    return False
 
 
 def _tells(before: str, behind: str, people: Sequence[str]) -> bool:

@@ -66,6 +66,21 @@ def test_what_is_wrong_with_a_line(text: str, before: tuple[tuple[str, str], ...
     assert faults_of(text, "Ana Berg", before, ["Ana Berg", "Bo"]) == faults
 
 
+@pytest.mark.parametrize(
+    ("speaker", "text", "people"),
+    [
+        ("Will", "Will you come to the quay?", ("Will", "Bo")),
+        ("Anna Berg", "Anna, listen to me.", ("Anna Berg", "Anna Holm")),
+        ("Dr. Mabuse", "I asked Dr. Watson about it.", ("Dr. Mabuse", "Bo")),
+        ("Bo", "In May we sail.", ("Bo", "May")),
+    ],
+)
+def test_a_name_that_is_a_word_or_somebody_elses_too_is_no_fault(
+    speaker: str, text: str, people: tuple[str, ...]
+) -> None:
+    assert faults_of(text, speaker, (), people) == ()
+
+
 async def held(speech: list[str], **settings: Any) -> tuple[list[str], list[str]]:
     """Return what is said, and what is noted, where a model says these lines one after another."""
     context = a_context(
