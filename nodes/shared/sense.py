@@ -14,7 +14,7 @@ looked for. `docs/measuring.md` has how often real dialogues have them.
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from tertulia.nodes.meeting.address import mentions
 from tertulia.state.context import Context
@@ -25,7 +25,6 @@ LINES_SEEN, _LOOP = 32, 3
 
 #: What is wrong with a line.
 Fault = Literal["repeats", "empty", "misnames", "broken"]
-FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 #: The share of a line's triples of words that an earlier line has, from which it is that one said again: of a line of a
 #: dozen words or more, of a shorter one (people use the same phrases, and ask the same short questions).

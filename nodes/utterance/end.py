@@ -20,9 +20,10 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
     if context.parameters.ending == "off":
         return {"ended": False}
     candidate = candidate_at(context, state["turn"], state["chosen"], state.get("part", ""))
-    lines = [*lines_before(context, state["turn"]), (state["speaker"], candidate.text)]
-    if context.parameters.redraws and is_loop(lines, context.start.names):
-        return {"ended": True}
+    if context.parameters.redraws:
+        lines = [*lines_before(context, state["turn"]), (state["speaker"], candidate.text)]
+        if is_loop(lines, context.start.names):
+            return {"ended": True}
     if context.parameters.ending == "reply":
         speaker = context.store.prompt(state["prompt"]).speaker
         return {"ended": candidate.reply.fields.get(end_question(speaker, context.parameters.language)) is True}

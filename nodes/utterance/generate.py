@@ -86,14 +86,14 @@ class Sense:
     def of(cls, state: UtteranceState, context: Context, in_prompt: str) -> "Sense":
         """Return what tells the drafts of this utterance; `in_prompt` is the speaker's name in the prompt."""
         renaming = renaming_of(context.start.names, context.parameters.names)
-        before = lines_before(context, state["turn"])
+        is_on = context.parameters.redraws > 0
         return cls(
             state["speaker"],
-            before,
+            lines_before(context, state["turn"]) if is_on else (),
             context.start.names,
             in_prompt,
             renaming.put_back,
-            is_on=context.parameters.redraws > 0,
+            is_on,
         )
 
     def faults(self, reply: Reply) -> tuple[Fault, ...]:
