@@ -1,7 +1,7 @@
 /** Two runs side by side: what they were made with, where they part, and every turn that differs. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Facts, Notice, Status, WithDocument } from "../components/parts";
 import type { Turns } from "../documents";
 import { counted, elapsed, inWords, lambda } from "../format";
@@ -187,11 +187,11 @@ function isBeside(entries: readonly Entry[], index: number, [from, end]: readonl
 const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 const nameOf = (turn: number) => (turn ? `turn ${turn}` : "the preparation");
 
-/** Go to the next and the previous difference by the keys n and p, unless something is being typed. */
+/** Go to the next and the previous difference by the keys n and p, from the moment they are shown, unless something is being typed. */
 function useKeys(next: () => void, previous: () => void): void {
   const held = useRef({ next, previous });
   held.current = { next, previous };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const isTyped = event.target instanceof HTMLElement && event.target.matches("input, select, textarea");
       if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -249,7 +249,7 @@ function Turn({ compared, difference, isChosen, isMoved, choose }: {
   choose: () => void;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isChosen || !heading.current) return;
     const { top } = heading.current.getBoundingClientRect();
     if (isMoved) {

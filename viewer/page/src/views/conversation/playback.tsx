@@ -1,6 +1,6 @@
 /** Playing a conversation back along its simulated clock, and the keys that lead from turn to turn. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { elapsed } from "../../format";
 import { goWith } from "../../router";
 import { begunAt, endOf } from "./clock";
@@ -129,7 +129,7 @@ export function PlaybackBar({
 export function useTurnKeys(count: number, chosen: number, choose: (index: number) => void, toggle: (() => void) | null): void {
   const held = useRef({ count, chosen, choose, toggle });
   held.current = { count, chosen, choose, toggle };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { count, chosen, choose, toggle } = held.current;
       if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || !isOurs(event)) return;
