@@ -30,7 +30,7 @@ async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
-    threshold = context.parameters.reflection_threshold
+    threshold = context.parameters.reflects_from
     ready = [name for name in encounter.pair if gathered(town, name, state["lengths"][name], threshold) >= threshold]
     round = len(context.store.turns(context.run)) + 2  # behind what was remembered
     context.broker.seat(round, ready)
@@ -80,7 +80,7 @@ async def insights(context: Context, encounter: Encounter, stream: Stream, round
         insight, evidence = await _insight(thinking, name, question, known, round)
         if insight:
             insights[insight] = encounter.memory_id(f"{INSIGHT}{len(insights) + 1}"), evidence
-    ratings = await rate_importance(thinking, name, list(insights), round)
+    ratings = await rate_importance(thinking, name, list(insights), list(insights), round)
     context.broker.leave(name)
     return [
         Remembered(id=id, kind="thought", text=text, created=now, importance=rating, evidence=evidence)

@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.shared.asking import ask_model, text_of
 from tertulia.nodes.town.encounter import encounter_of, ended_s
+from tertulia.nodes.town.importance import can_be_read, importance_of
 from tertulia.prompts.cognition import ask_anybody
 from tertulia.prompts.town import ask_importance, ask_summary, seen_memory, summary_memory
 from tertulia.state.context import Context
@@ -51,13 +52,17 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
     reply = await ask_model(thinking, round, name, "summarise", prompt, fields)
     activity = encounter.activities[encounter.pair.index(partner)]
     texts: dict[str, tuple[MemoryKind, str]] = {}
+    contents: list[str] = []  # the same without date, people and place
     if activity is not None:
         texts[SEEN] = "event", seen_memory(encounter, partner, activity, language)
+        contents.append(activity)
     if summary := text_of(reply, "summary"):
         texts["summary"] = "event", summary_memory(encounter, name, partner, summary, language)
+        contents.append(summary)
     if thought := text_of(reply, "thought"):
         texts["thought"] = "thought", thought
-    ratings = await rate_importance(thinking, name, [text for _, text in texts.values()], round)
+        contents.append(thought)
+    ratings = await rate_importance(thinking, name, [text for _, text in texts.values()], contents, round)
     context.broker.leave(name)
     created = encounter.time + timedelta(seconds=ended_s(context))
     return [
@@ -66,10 +71,20 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
     ]
 
 
-async def rate_importance(context: Context, name: str, texts: Sequence[str], round: int) -> list[int]:
-    """Return the importance of memories to a person, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy)."""
+async def rate_importance(
+    context: Context, name: str, texts: Sequence[str], contents: Sequence[str], round: int
+) -> list[int]:
+    """Return the importance of memories to a person, from 1 to 10. Source: Park et al. 2023, §4.1 (poignancy).
+
+    The model is asked where `importance` says so, and where the contents are in no English that can be read.
+
+    Args:
+        contents: What each memory is about, without date, people and place.
+    """
     if not texts:
         return []
+    if context.parameters.importance == "content" and can_be_read(contents, context.parameters.language):
+        return [importance_of(content) for content in contents]
     fields = [ReplyField(str(number), "integer", minimum=1, maximum=10) for number in range(1, len(texts) + 1)]
     language = context.parameters.language
     prompt = ask_anybody(ask_importance(name, texts, language), context.layout, language)

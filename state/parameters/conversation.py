@@ -13,10 +13,16 @@ NodeSetting = bool | int | float | str
 class TownParameters(ParameterGroup):
     """Days of a town."""
 
-    reflection_threshold: float = Field(
-        40.0,
+    importance: Literal["content", "model"] = Field(
+        "content",
+        description="how memories are rated; content: by their words, where prompts are English; model: the model is "
+        "asked (GA §4.1)",
+    )
+    reflection_threshold: float | None = Field(
+        None,
         gt=0,
-        description="summed importance of new memories from which an agent reflects (GA §4.2: 150, with observations)",
+        description="summed importance of new memories from which an agent reflects (GA §4.2: 150, with observations); "
+        "unset: 20, or 40 where the model rates",
     )
 
 

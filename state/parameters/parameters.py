@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
+from tertulia.state.languages import DEFAULT
 from tertulia.state.parameters.album import AlbumParameters
 from tertulia.state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
 from tertulia.state.parameters.group import ParameterGroup
@@ -67,6 +68,7 @@ BEFORE: Mapping[str, Any] = {
     "patience_rounds": None,
     "yield_s": 0.0,
     "case_seed": "seed",
+    "importance": "model",
     "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 
@@ -118,6 +120,13 @@ class Parameters(
     def drawn_max(self) -> int:
         """The number of candidates that a turn may draw; rewritten candidates are numbered from there on."""
         return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
+
+    @property
+    def reflects_from(self) -> float:
+        """The summed importance from which an agent of a town reflects: every third conversation or so."""
+        if self.reflection_threshold is not None:
+            return self.reflection_threshold
+        return 20.0 if self.importance == "content" and self.language == DEFAULT else 40.0
 
     @property
     def revisions_max(self) -> int:
