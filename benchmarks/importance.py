@@ -23,6 +23,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from tertulia.metrics.curves import spearman
 from tertulia.nodes.town.importance import importance_of
 
@@ -64,7 +66,8 @@ def rated() -> list[Rated]:
 
 def agreement(ratings: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
     """Return Spearman's ρ (0 where either is constant) and the mean absolute difference."""
-    return spearman(ratings, others) or 0.0, sum(abs(a - b) for a, b in zip(ratings, others, strict=True)) / len(others)
+    x, y = np.array(ratings, float), np.array(others, float)
+    return spearman(x, y) or 0.0, float(np.abs(x - y).mean())
 
 
 def main() -> None:

@@ -73,12 +73,13 @@ def test_more_days_are_those_that_would_have_come_and_another_seed_has_others(cl
 
 
 def test_the_model_goes_away_and_comes_back(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = cli(*SHORT, "--store", str(tmp_path / "whole.db"), "--json").json
+    town = (*SHORT, "--set", "importance=model")
+    whole = cli(*town, "--store", str(tmp_path / "whole.db"), "--json").json
     for failing in ("utterance", "summarise", "rate_importance"):
         store = ("--store", str(tmp_path / f"{failing}.db"))
         with monkeypatch.context() as patched:
             patched.setattr(RehearsalModel, "generate", _failing(failing))
-            result = cli(*SHORT, *store)
+            result = cli(*town, *store)
         result.complains(1, "the model went away")
         (row,) = cli("days", "--json", *store).json["simulations"]
         assert (row["status"], row["error"]) == ("failed", "the model went away")

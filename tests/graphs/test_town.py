@@ -176,8 +176,8 @@ def an_encounter(**changes: Any) -> Encounter:
 
 
 def a_talk(model: ScriptedModel, start: Case | None = None, store: SqlStore | None = None) -> Context:
-    """The run of an encounter whose conversation is over."""
-    context = a_context(model, store, start)
+    """The run of an encounter whose conversation is over, in which the model rates."""
+    context = a_context(model, store, start, importance="model")
     for turn in some_turns(4):
         context.store.save_turn(context.run, TurnRecord(turn=turn))
     return context
@@ -266,7 +266,7 @@ SHORT = ("--encounters-per-day", "3", "--set", "max_turns=3")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
     """A store with four days of one town."""
     folder = tmp_path_factory.mktemp("days")
-    path, settings = folder / "tertulia.db", ("--set", "retrieval_recency=3", "--set", "reflection_threshold=25")
+    path, settings = folder / "tertulia.db", ("--set", "retrieval_recency=3", "--set", "reflection_threshold=12")
     arguments = ["simulate", "tidewell", "--rehearse", "--days", "4", *SHORT, *settings, "--store", str(path)]
     assert Forked(arguments, folder / "said.txt").wait() == 0
     with SqlStore.open(path) as opened:
@@ -324,7 +324,7 @@ def test_who_reflects_begins_to_gather_anew(store: SqlStore) -> None:
             for memory in memories:
                 (concluded if memory.evidence else kept).append(memory)
             gathered += sum(memory.importance for memory in kept)
-            assert bool(concluded) == (gathered >= 25)
+            assert bool(concluded) == (gathered >= 12)
             if concluded:
                 gathered, reflected = 0.0, reflected + 1
                 known = {memory.id for memory in store.remembered(stream)}

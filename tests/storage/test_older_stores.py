@@ -80,6 +80,7 @@ def test_what_was_killed_goes_on_to_what_is_run_now_and_merges_with_itself(
     document = cli("diff", run, anew, "--json").json
     other = {difference["path"][1] for difference in document["settings"]}  # none of them is of a dialogue of two
     known = {"choices", "goal_floor", "address_pull", "patience_rounds", "yield_s", "perception_threshold", "case_seed"}
+    known |= {"importance", "reflection_threshold"}
     assert other <= known
     # Sums of products may differ in the last digit: the store was made on another machine.
     for turn in document["turns"]:
@@ -111,6 +112,9 @@ def test_its_town_goes_on(path: Path, cli: Cli) -> None:
         assert store.simulations.get("5cu8").status == "finished"
         encounters = store.simulations.encounters("5cu8")
         assert {encounter.day for encounter in encounters} == {1, 2, 3}
+        later = [encounter for encounter in encounters if encounter.day == 3]
+        asked = {call.node for encounter in later for call in store.calls(encounter.run)}
+        assert "rate_importance" in asked, "the model rates as it did"
         assert all(store.turns(encounter.run) for encounter in encounters)
 
 
