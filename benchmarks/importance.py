@@ -86,9 +86,10 @@ def main() -> None:
 
     show("the reader, twice", lines, [line.ratings[0] for line in lines], [line.ratings[1] for line in lines])
     show_scale("the scale, where it was fitted", [line for line in lines if not line.is_held_out])
-    show_scale("the scale, held out", written)
-    for source in ("own", "scenes", "tidewell", "meetings", "later"):
+    show_scale("the scale, held out", [line for line in written if line.source != "later"])
+    for source in ("own", "scenes", "tidewell", "meetings"):
         show_scale(f"    {source}", [line for line in written if line.source == source])
+    show_scale("the scale, on memories read later", [line for line in written if line.source == "later"])
     means = [line.mean for line in of_kind]
     show_scale("held out, written as one of a conversation's memories", of_kind)
     show("    by the kind of memory, as formerly", of_kind, [BY_KIND[line.kind] for line in of_kind], means)
