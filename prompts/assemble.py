@@ -128,7 +128,7 @@ def _date(material: UtteranceMaterial, time: datetime) -> str:
         "previous_dialogues.date",
         weekday=word(f"{time:%A}", material.language),
         day=f"{time:%d}",
-        day_number=time.day,
+        day_number=word(str(time.day), material.language),  # `1er` in French
         month=word(f"{time:%B}", material.language),
         clock=clock(time),
     )

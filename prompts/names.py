@@ -1,5 +1,6 @@
 """Lists of names, words and clauses within sentences."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,15 @@ class _Joints:
     clauses: str
 
 
-_JOINTS = {DEFAULT: _Joints(", ", " and ", " and ", "nobody", "; "), "zh": _Joints("、", "和", "、", "没有人", "；")}
+_JOINTS = {
+    DEFAULT: _Joints(", ", " and ", " and ", "nobody", "; "),
+    "de": _Joints(", ", " und ", " und ", "niemand", "; "),
+    "es": _Joints(", ", " y ", " y ", "nadie", "; "),
+    "fr": _Joints(", ", " et ", " et ", "personne", " ; "),
+    "zh": _Joints("、", "和", "、", "没有人", "；"),
+}
+#: Spanish words that begin with the sound of `y`: before them `y` becomes `e`, as in `Ana e Inés`, but `agua y hielo`.
+_BEGINS_AS_Y = re.compile(r"(?:[ií](?![aáeéoóuú])|h[ií](?![aáeéoóuú])|y(?![aáeéiíoóuú]))", re.IGNORECASE)
 
 
 def listed(names: Sequence[str], language: str = DEFAULT) -> str:
@@ -47,4 +56,6 @@ def _joints(language: str) -> _Joints:
 
 
 def _joined(words: Sequence[str], between: str, before_last: str) -> str:
+    if before_last == " y " and _BEGINS_AS_Y.match(words[-1] if words else ""):
+        before_last = " e "
     return before_last.join(filter(None, (between.join(words[:-1]), *words[-1:])))

@@ -101,4 +101,6 @@ def _numbered(texts: Sequence[str], language: str) -> list[str]:
 
 def _day(time: datetime, language: str) -> str:
     weekday, month = word(f"{time:%A}", language), word(f"{time:%B}", language)
-    return template(_SOURCE, language).fill("date", {"weekday": weekday, "day": time.day, "month": month})
+    return template(_SOURCE, language).fill(
+        "date", {"weekday": weekday, "day": word(str(time.day), language), "month": month}
+    )

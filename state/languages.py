@@ -1,6 +1,7 @@
 """Languages of scenarios: their codes (ISO 639-1), and which of them a text seems to be written in."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -31,6 +32,12 @@ NAMES = {
     "zh": "Chinese",
 }
 
+#: What languages with prompts are called by those who write in them.
+_OWN_NAMES = {"deutsch": "de", "español": "es", "castellano": "es", "français": "fr", "中文": "zh", "汉语": "zh"}
+
+#: Languages that prompts are in: English, and the folders of `prompts/templates/`.
+WITH_PROMPTS = ("en", "de", "es", "fr", "zh")
+
 #: The language of a start that names none, and whose texts are in no script that tells.
 DEFAULT = "en"
 
@@ -50,12 +57,12 @@ _SIGN_WEIGHT = 3
 
 
 def read_language(value: object) -> str:
-    """Return the code of a named language: `zh` for `zh`, `zh-CN`, `Chinese`; `ValueError` for anything else."""
-    given = str(value).strip()
-    by_name = {name.casefold(): code for code, name in NAMES.items()}
+    """Return the code of a language: `zh` for `zh`, `zh-CN`, `Chinese`, `中文`; `ValueError` for anything else."""
+    given = unicodedata.normalize("NFC", str(value)).strip()
+    by_name = {name.casefold(): code for code, name in NAMES.items()} | _OWN_NAMES
     code = by_name.get(given.casefold()) or re.split("[-_]", given)[0].lower()
     if not re.fullmatch("[a-z]{2,3}", code):
-        raise ValueError(f"{given!r} is no code of a language, such as {DEFAULT} or zh (ISO 639-1)")
+        raise ValueError(f"{given!r} is no code of a language (ISO 639-1); there are prompts in {languages_in_words()}")
     return code
 
 
@@ -66,6 +73,12 @@ Language = Annotated[str, BeforeValidator(read_language, json_schema_input_type=
 def name_of(language: str) -> str:
     """Return the English name of a language; its code where that is all that is known."""
     return NAMES.get(language, language)
+
+
+def languages_in_words() -> str:
+    """Return the languages that there are prompts in, as in a sentence: `English (en), German (de) and …`."""
+    *first, last = (f"{name_of(language)} ({language})" for language in WITH_PROMPTS)
+    return f"{', '.join(first)} and {last}"
 
 
 def language_of(texts: Iterable[str]) -> str:

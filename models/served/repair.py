@@ -37,11 +37,24 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCES = re.compile(r".*[.!?…。！？]['’”\")]?(?=\s|$)", re.DOTALL)
 #: What only markup needs: no speech has it.
 _EMPHASIS, _BRACKETS = re.compile(r"[*#`_~]+"), re.compile(r"[<>{}\[\]|^=\\]+")
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+#: Numbers from 0 to 10 in words, but for those that are articles as well.
+_NUMBERS = {
+    word: number
+    for words in (
+        "zero one two three four five six seven eight nine ten",
+        "- eins zwei drei vier fünf sechs sieben acht neun zehn",
+        "zéro - deux trois quatre cinq six sept huit neuf dix",
+        "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
+    )
+    for number, word in enumerate(words.split())
+}
 #: Chinese numerals, and a single numeral at the beginning: `七分`.
 _NUMERALS, _NUMERAL = "零一二三四五六七八九十", re.compile(r"\s*([零一二三四五六七八九十])(?=分|\W|$)")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False, "not": False}
 _BOOLEANS |= {"是": True, "是的": True, "对": True, "否": False, "不是": False, "不": False, "没有": False}
+_BOOLEANS |= {"ja": True, "wahr": True, "nein": False, "falsch": False, "nicht": False}
+_BOOLEANS |= {"oui": True, "vrai": True, "non": False, "faux": False, "pas": False}
+_BOOLEANS |= {"sí": True, "si": True, "verdadero": True, "falso": False}
 
 
 class UnusableReplyError(Exception):
@@ -210,7 +223,7 @@ def _integer(field: ReplyField, value: Any) -> int:
         elif found := _NUMERAL.match(value):
             number = _NUMERALS.index(found[1])
         else:
-            number = next((_NUMBERS.index(word) for word in _WORD.findall(value.lower()) if word in _NUMBERS), None)
+            number = next((_NUMBERS[word] for word in _WORD.findall(value.lower()) if word in _NUMBERS), None)
     elif isinstance(value, float) and value.is_integer():
         number = int(value)
     elif type(value) is int:

@@ -72,6 +72,9 @@ BEFORE: Mapping[str, Any] = {
     "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 
+#: Languages that got prompts of their own when `redraws` came: in them, older runs have English ones.
+_TRANSLATED_WITH_REDRAWS = frozenset(("de", "es", "fr"))
+
 #: The groups by name, in the order in which they are listed.
 GROUPS: Mapping[str, type[ParameterGroup]] = {
     "preset": PresetParameters,
@@ -114,7 +117,10 @@ class Parameters(
     @classmethod
     def of_record(cls, recorded: Mapping[str, Any]) -> "Parameters":
         """Return the parameters of a run that goes on; what came after its record is as it was then (`BEFORE`)."""
-        return cls.model_validate({**BEFORE, **recorded})
+        then = {**BEFORE, **recorded}
+        if "redraws" not in recorded and then.get("language") in _TRANSLATED_WITH_REDRAWS:
+            then["language"] = DEFAULT
+        return cls.model_validate(then)
 
     @property
     def drawn_max(self) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from tertulia.prompts.examples import examples
 from tertulia.prompts.templates import has_templates, is_translated
 from tertulia.state.album import Population
-from tertulia.state.languages import DEFAULT, name_of
+from tertulia.state.languages import DEFAULT, NAMES, languages_in_words, name_of
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Case
 
@@ -31,15 +31,24 @@ def texts_of(start: Start) -> Iterator[str]:
         yield from (memory.text for memory in participant.memories)
 
 
+def notes_on_language(language: str) -> Iterator[str]:
+    """Yield a note on a language that there are no prompts in, with those that there are prompts in."""
+    if not has_templates(language):
+        name = f"{NAMES[language]} ({language})" if language in NAMES else repr(language)
+        yield (
+            f"there are no prompts in {name}: they are in English, around the scenario's own words; there are prompts "
+            f"in {languages_in_words()}"
+        )
+
+
 def language_notes(context: "Context") -> Iterator[str]:
     """Yield notes on English parts of a run's prompts, and on models that do not speak their language."""
     language = context.parameters.language
-    if language != DEFAULT:
-        name = f"{name_of(language)} ({language})"
-        if not has_templates(language):
-            yield f"there are no prompts in {name}: they are in English, around the scenario's own words"
-        elif lacking := [template for template in _templates_of(context) if not _is_whole(template, language)]:
-            yield f"prompts are in {name}, but for what is English: {', '.join(lacking)}"
+    yield from notes_on_language(language)
+    if language != DEFAULT and has_templates(language):
+        lacking = [template for template in _templates_of(context) if not _is_whole(template, language)]
+        if lacking:
+            yield f"prompts are in {name_of(language)} ({language}), but for what is English: {', '.join(lacking)}"
     for id, traits in {model.id: model.traits for model in _models_of(context)}.items():
         if traits.languages is not None and language not in traits.languages:
             spoken = " and ".join(map(name_of, traits.languages))

@@ -19,7 +19,9 @@ from tertulia.state.randomness import keyed_generator
 _FOLDER = resources.files("tertulia.prompts") / "templates"
 #: What only researchers ask, about stored conversations, and what is no template.
 _ENGLISH = {"inventory", "speech_acts", "names", "examples"}
-NAMES = sorted(name for file in _FOLDER.iterdir() if (name := file.name.removesuffix(".yaml")) not in {*_ENGLISH, "zh"})
+NAMES = sorted(
+    name for file in _FOLDER.iterdir() if file.is_file() and (name := file.name.removesuffix(".yaml")) not in _ENGLISH
+)
 LANGUAGES = sorted(folder.name for folder in _FOLDER.iterdir() if folder.is_dir())
 #: Variables that are given to an entry beside those of its English text.
 _GIVEN_TOO = {"day_number", "name"}
