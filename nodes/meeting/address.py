@@ -4,7 +4,8 @@ The current speaker selects the next (Sacks, Schegloff and Jefferson 1974, rule 
 response as a module that may be added, and David speaks "when prompted" (§IV-C).
 
 1. Names are found in any script; whether somebody is *called* (`Jonas, …`, `…, Jonas?`) is told by where the name
-   stands, also in any script. Pronouns, requests, and words that are names as well are those of English.
+   stands, also in any script. Pronouns and requests are those of English, German, French and Spanish
+   (`address_words`); words that are names as well are those of English.
 2. A name is matched in the case in which it is written, in capitals, or in any case in a text that has no case.
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tertulia.nodes.meeting import address_words
 from tertulia.state.records import Turn
 
 #: Scripts that do not part their words: Thai to Khmer, Chinese, Japanese; and Korean, which adds particles to a name.
@@ -32,6 +34,7 @@ _GREEK_QUESTION = re.compile(r"[\u0370-\u03ff].*;", re.DOTALL)
 #: Words before a name, and behind it, that do not change who it is.
 _TITLES = frozenset(
     re.findall(r"\w+", "dr mr mrs ms miss prof professor sir lady father mother sister brother captain the old")
+    + address_words.TITLES.split()
 )
 _HONORIFIC = r"(?:-?(?:さん|さま|様|君|くん|ちゃん|先生|氏|殿|老师|老師|小姐|씨|님|아|야))?"
 #: What belongs to a name that is taken out: an honorific, the ending of a possessive.
@@ -39,60 +42,65 @@ _SUFFIX = re.compile(rf"{_HONORIFIC}(?:['’]s?(?!{_LETTER}))?")
 #: What may stand between the beginning of a sentence, or a comma, and the name of who is called.
 _CALLS = (
     r"(?:and|but|so|well|now|then|oh|ok|okay|hey|hi|hello|yes|yeah|no|please|thanks|thank you|sorry|dear|right|ah|what"
-    r" about|how about|and you|go on|go ahead|over to you|your turn|good morning|good point|يا|oye|hallo|und|et)"
+    r" about|how about|and you|go on|go ahead|over to you|your turn|good morning|good point|يا"
+    rf"|{address_words.CALLS})"
 )
 _BEFORE_CALL = re.compile(rf"(?:^|[,،、，;:—–(¿¡\"“«「]|\s-)\s*(?:{_CALLS}[\s,،]+)*@?$", re.IGNORECASE)
 _MENTIONED = re.compile(r"(?:^|[\s(])@$")
 #: A call that ends what somebody has said, and gives them no turn: `Thanks, Bob.`
-_THANKS = re.compile(r"\s*(?:thanks|thank you|many thanks|cheers|danke|merci|gracias)\b", re.IGNORECASE)
+_THANKS = re.compile(rf"\s*(?:thanks|thank you|many thanks|cheers|{address_words.THANKS})\b", re.IGNORECASE)
 _BEHIND_CALL = re.compile(
     rf"{_HONORIFIC}\s*(?:$|[,،、，;:!?.…—–)。！？؟\u037e\"”»」՞፧⁇⁈⁉‽।]|-\s)"
     r"|\s+(?:what|where|when|who|why|how|which|your turn|go on|go ahead|please|you (?:first|next|start|begin)"
-    r"|(?:can|could|will|would|do|did|are|were|have|should|shall|may) (?:you|we|it))\b",
+    r"|(?:can|could|will|would|do|did|are|were|have|should|shall|may) (?:you|we|it)"
+    rf"|{address_words.BEHIND_CALL})\b",
     re.IGNORECASE,
 )
 #: `What do you think Jonas?`: behind these a name at the end of a question is that of who is asked.
-_ASKS_LAST = re.compile(r"\b(?:you|think|say|reckon|prefer|mean|agree)\s+$", re.IGNORECASE)
+_ASKS_LAST = re.compile(rf"\b(?:you|think|say|reckon|prefer|mean|agree|{address_words.ASKS_LAST})\s+$", re.IGNORECASE)
 _BETWEEN_NAMES = re.compile(
-    rf"{_HONORIFIC}\s*(?:,|、|，|،|&|\band\b|\bor\b|\bund\b|\bet\b|\by\b|と|和|\s)+", re.IGNORECASE
+    rf"{_HONORIFIC}\s*(?:,|、|，|،|&|\band\b|\bor\b|{address_words.JOINTS}|と|和|\s)+", re.IGNORECASE
 )
 _POSSESSIVE = re.compile(r"['’]s?\s+\w|s['’]\s")
 
 #: In a question with one of these, somebody named without being called is only talked about.
 _OTHERS_MEANT = re.compile(
-    r"\b(?:you|your|yours|we|us|our|i|me|my|who|whom|anybody|anyone|somebody|someone|everybody|everyone)\b",
+    r"\b(?:you|your|yours|we|us|our|i|me|my|who|whom|anybody|anyone|somebody|someone|everybody|everyone"
+    rf"|{address_words.OTHERS_MEANT})\b",
     re.IGNORECASE,
 )
 _TO_ALL = re.compile(
     r"\b(?:anybody|anyone|everybody|everyone|you all|you both|you two|you guys|others|else|folks"
-    r"|(?:all|both|each|any|one|none|some|the rest|the two|the others|most) of (?:you|us))\b",
+    r"|(?:all|both|each|any|one|none|some|the rest|the two|the others|most) of (?:you|us)"
+    rf"|{address_words.TO_ALL})\b",
     re.IGNORECASE,
 )
-_TO_ONE = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
-#: A question in English talks of somebody (`Why did Bo leave?`), and asks them only for their view (`Does Bo agree?`,
-#: `What would Bo do?`), or for what they might do (`Can Bo come?`). A name in it is `_NAME`.
-_NAME = "\0"
-_IN_ENGLISH = re.compile(
-    r"\b(?:what|when|where|who|why|how|which|do|does|did|is|are|were|has|have|had|can|could|would|should|the|that|there)\b"
-    rf"|\b(?:was|will|shall)\s+{_NAME}",
+_TO_ONE = re.compile(rf"\b(?:you|your|yours|{address_words.TO_ONE})\b", re.IGNORECASE)
+#: A question in these languages talks of somebody (`Why did Bo leave?`), and asks them only for their view (`Does Bo
+#: agree?`, `What would Bo do?`), or for what they might do (`Can Bo come?`). A name in it is `_NAME`.
+_NAME, _ROW = address_words.NAME, address_words.ROW
+_IN_KNOWN_LANGUAGE = re.compile(
+    r"\b(?:what|when|where|who|why|how|which|do|does|did|is|are|were|has|have|had|can|could|would|should|the|that|there"
+    rf"|{address_words.FUNCTION_WORDS})\b|\b(?:was|will|shall)\s+{_NAME}",
     re.IGNORECASE,
 )
-_ROW = rf"(?:{_NAME}(?:\s*,|\s+and|\s+or)*\s+)*"
 _ASKS_FOR_VIEW = re.compile(
     rf"\b(?:do|does|would|should|could|is|are)\s+{_ROW}{_NAME}(?:\s+(?:also|both|still|really|even|not|\w+ly))?\s+"
     r"(?:think|say|see|feel|want|prefer|suggest|propose|agree|mean|know|remember|reckon|believe|like|need|mind|do|object"
     r"|ready|happy|willing|able|fine|content|free|all right|ok|okay|for|against|in)\b"
-    rf"|^\W*(?:(?:so|and|but|or|then|well|now|ok|okay)\b\W*)*(?:can|could|will|would|should|shall)\s+{_ROW}{_NAME}\s",
+    rf"|^\W*(?:(?:so|and|but|or|then|well|now|ok|okay)\b\W*)*(?:can|could|will|would|should|shall)\s+{_ROW}{_NAME}\s"
+    rf"|{address_words.ASKS_FOR_VIEW}",
     re.IGNORECASE,
 )
 #: Behind these, one who is not spoken to is given the turn: `Let's hear from Jonas.`
 _HANDS_ON = re.compile(
-    r"\b(?:let['’]?s|let us|like to|love to|want to|should|shall we|can we|could we) (?:all )?hear (?:from|what) $",
+    r"\b(?:let['’]?s|let us|like to|love to|want to|should|shall we|can we|could we) (?:all )?hear (?:from|what) $"
+    rf"|{address_words.HANDS_ON}",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
     r"\b(?:tell (?:us|me)|say|explain|describe|answer|speak|go on|go ahead|share|let (?:us|me) (?:know|hear)|your turn|"
-    r"you (?:first|start|begin)|over to you|remind us)\b",
+    rf"you (?:first|start|begin)|over to you|remind us|{address_words.REQUEST})\b",
     re.IGNORECASE,
 )
 
@@ -248,7 +256,7 @@ def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -
             masked = masked[:start] + _NAME + masked[end:]
             shift += end - start - len(_NAME)
             at[start] = name
-    if not _IN_ENGLISH.search(masked):
+    if not _IN_KNOWN_LANGUAGE.search(masked):
         return tuple(at.values())
     asked = [found.span() for found in _ASKS_FOR_VIEW.finditer(masked)]
     return tuple(name for start, name in at.items() if any(begin <= start < end for begin, end in asked))
