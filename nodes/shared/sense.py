@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from tertulia.nodes.meeting.address import mentions
+from tertulia.nodes.shared import sense_words
 from tertulia.state.context import Context
 from tertulia.state.text import folded_words
 
@@ -86,7 +87,7 @@ def faults_of(text: str, speaker: str, before: Sequence[tuple[str, str]], people
         "repeats": _repeats(line, said),
         "empty": len(said) > 1 and all(map(_is_empty, (line, *said[-2:]))),
         "misnames": _misnames(text, speaker, people),
-        "broken": bool(_BROKEN.search(text) or _DOUBLED.search(text)),
+        "broken": bool(_BROKEN.search(text) or _DOUBLED.search(text)) or sense_words.is_broken(text),
     }
     return tuple(fault for fault, is_there in found.items() if is_there)
 
@@ -126,7 +127,7 @@ def _triples(line: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _is_empty(line: Sequence[str]) -> bool:
-    return all(word in _POLITE for word in line)
+    return any(words.issuperset(line) for words in (_POLITE, *sense_words.POLITE))
 
 
 def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
@@ -140,9 +141,10 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
         others = {place for other, shared in found.items() if other != name for place in shared}
         for start, end in (place for place in places if place not in others):  # else it may be either's
             before, behind = text[:start], text[end:]
-            if name == speaker and not _SAYS_WHO.search(before):
+            if name == speaker and not (_SAYS_WHO.search(before) or sense_words.SAYS_WHO.search(before)):
                 return True
-            if name != speaker and (_SAYS_I.search(before) or _tells(before, behind, people)):
+            says_i = _SAYS_I.search(before) or sense_words.says_to_be(before, behind)
+            if name != speaker and (says_i or _tells(before, behind, people)):
                 return True
     return False
 
@@ -150,5 +152,7 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
 def _tells(before: str, behind: str, people: Sequence[str]) -> bool:
     if len(people) != 2:
         return False
+    if sense_words.tells_about(before, behind):
+        return True
     is_called = bool(re.match(r"\s*[,?!.]", behind))
     return bool(_ASKED.search(before) or _DOES.match(behind) or (_ABOUT.search(before) and not is_called))
