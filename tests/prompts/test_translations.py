@@ -1,20 +1,26 @@
 """Templates and examples in other languages: whole, in the same form as the English ones, and read back."""
 
 import re
+from datetime import datetime
 from importlib import resources
+from string import Template
 from typing import Any
 
 import pytest
 
 from tertulia.nodes.mechanisms.registry import MECHANISMS, description_of
+from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.prompts.examples import draw_example, draw_switch, examples
 from tertulia.prompts.names import clauses, enumerated, listed, qualities
 from tertulia.prompts.shape import ask_again, problem_of, schema_of
 from tertulia.prompts.templates import is_translated, template
+from tertulia.prompts.town import summary_memory
 from tertulia.prompts.words import stored_word, word, words
 from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS
 from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, Dialogue, Participant, Persona, Utterance
+from tertulia.state.town import Encounter
 
 _FOLDER = resources.files("tertulia.prompts") / "templates"
 #: What only researchers ask, about stored conversations, and what is no template.
@@ -23,8 +29,8 @@ NAMES = sorted(
     name for file in _FOLDER.iterdir() if file.is_file() and (name := file.name.removesuffix(".yaml")) not in _ENGLISH
 )
 LANGUAGES = sorted(folder.name for folder in _FOLDER.iterdir() if folder.is_dir())
-#: Variables that are given to an entry beside those of its English text.
-_GIVEN_TOO = {"day_number", "name"}
+#: Variables that may stand for those of the English text.
+_GIVEN_INSTEAD = {"day_number": "day", "key": "name"}
 #: Words of records that prompts have in a language.
 WORDS = (*EMOTIONS, *(pole for poles in BIG_FIVE.values() for pole in poles), "keep", "shift", "pause")
 
@@ -33,17 +39,29 @@ def entries_of(name: str, language: str) -> dict[str, Any]:
     return template(name, language)._entries
 
 
+def variables_of(text: Template) -> set[str]:
+    return {_GIVEN_INSTEAD.get(name, name) for name in text.get_identifiers()}
+
+
+def texts_of(language: str) -> dict[str, str]:
+    """Every text of a language by file and entry, answers of its examples among them."""
+    texts = {f"{name}.{entry}": text.template for name in NAMES for entry, text in entries_of(name, language).items()}
+    parts: list[Any] = [examples(language)]
+    for part in parts:
+        parts.extend(part.values() if isinstance(part, dict) else part if isinstance(part, list) else ())
+    return texts | {f"examples.{number}": part for number, part in enumerate(parts) if isinstance(part, str)}
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_translation_has_every_entry_and_none_with_a_variable_that_is_not_given(name: str, language: str) -> None:
+def test_a_translation_has_every_entry_with_the_same_variables(name: str, language: str) -> None:
     assert is_translated(name, language)
     assert not is_translated(name, "th")
     english, translated = entries_of(name, "en"), entries_of(name, language)
     more = {entry.partition(".")[0] for entry in translated.keys() - english.keys()}
     assert more <= {"utterance": {"words"}, "cognition": {"ways"}}.get(name, set())
     for entry in english:
-        given = {*english[entry].get_identifiers(), *_GIVEN_TOO}
-        assert set(translated[entry].get_identifiers()) <= given, entry
+        assert variables_of(translated[entry]) == variables_of(english[entry]), entry
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,6 +69,73 @@ def test_chinese_has_full_width_punctuation(name: str) -> None:
     texts = {entry: text.template for entry, text in entries_of(name, "zh").items()}
     half = {entry: text for entry, text in texts.items() if re.search(r"[\u4e00-\u9fff] ?[,;:!?()]", text)}
     assert half == {}
+
+
+def breaches_of(language: str, rule: str) -> dict[str, str]:
+    """The texts of a language that hold what a rule of its writing excludes."""
+    return {entry: text for entry, text in texts_of(language).items() if re.search(rule, text)}
+
+
+def test_french_has_a_space_before_double_marks_and_shortens_no_word_before_a_name() -> None:
+    assert breaches_of("fr", r"\w[:;?!»]|«\S") == {}
+    people = "(?:speaker|listener|partner|asker|answerer|name|other|first|second|people)"
+    short = r"(?:de|que|ce|je|me|te|se|le|la|ne|jusque|lorsque|puisque|quoique|du|des)"
+    assert breaches_of("fr", rf"(?i)\b{short} \${people}\b") == {}
+
+
+def test_spanish_opens_what_it_closes_and_has_no_name_behind_a_word_that_changes() -> None:
+    for opening, closing in ("¿?", "¡!", "«»"):
+        assert {entry for entry, text in texts_of("es").items() if text.count(opening) != text.count(closing)} == set()
+    assert (
+        breaches_of("es", r"(?i)\b[yo] \$(?:speaker|listener|partner|asker|answerer|name|other|first|second)\b") == {}
+    )
+
+
+def test_german_closes_its_quotes_and_nothing_stands_behind_a_genitive() -> None:
+    assert {entry for entry, text in texts_of("de").items() if text.count("„") != text.count("“")} == set()
+    assert breaches_of("de", r"\$(?:speaker|listener|name|other)(?:s\b|['’])") == {}
+
+
+@pytest.mark.parametrize(
+    ("language", "polite"),
+    [
+        ("de", r"\b(?:Ihnen|Ihre?[mnrs]?)\b|(?<![.!?:„] )(?<!^)\bSie\b"),
+        ("fr", r"\bvotre avis\b|-vous\b"),
+        ("es", r"(?i)\busted"),
+    ],
+)
+def test_readers_are_addressed_as_familiar(language: str, polite: str) -> None:
+    assert breaches_of(language, polite) == {}
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "fifth"),
+    [
+        ("en", "On Friday 1 March Ana", "Sunday, 05 May, 08:05"),
+        ("de", "Am Freitag, dem 1. März, hat Ana", "Sonntag, dem 5. Mai, um 08:05 Uhr"),
+        ("fr", "Le vendredi 1er mars, Ana", "dimanche 5 mai à 08:05"),
+        ("es", "El viernes 1 de marzo, Ana", "domingo 5 de mayo, a las 08:05"),
+        ("zh", "3月1日星期五，Ana", "5月5日星期日 08:05"),
+    ],
+)
+def test_dates_are_written_as_the_language_does(language: str, first: str, fifth: str) -> None:
+    encounter = Encounter(
+        day=1,
+        number=1,
+        time=datetime(2024, 3, 1, 9),
+        place=None,
+        initiator="Ana",
+        partner="Bo",
+        activities=(None, None),
+    )
+    assert summary_memory(encounter, "Ana", "Bo", "…", language).startswith(first)
+    before = Dialogue(time=datetime(2024, 5, 5, 8, 5), utterances=(Utterance(speaker="Bo", text="…"),))
+    person = Participant(persona=Persona(name="Ana"), memories=())
+    other = Participant(persona=Persona(name="Bo"), memories=())
+    case = Case(scenario="s", time=datetime(2024, 6, 1), initiator=person, partner=other, previous_dialogues=(before,))
+    material = UtteranceMaterial(start=case, speaker="Ana", listeners=["Bo"], memories=(), turns=(), language=language)
+    units = assemble_prompt(material, "single_message", "bhmpec", "").units
+    assert any(fifth in unit.text for unit in units)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -105,8 +190,35 @@ def test_lists_in_sentences() -> None:
     assert clauses(["修屋顶", "选日子"], "zh") == "修屋顶；选日子"
     assert words(["open", "calm"], "zh") == "乐于接受新事物、平静"
     names = ["Ana", "Bo", "Cy"]
+    assert [listed(names, language) for language in ("de", "fr", "es")] == [
+        "Ana, Bo und Cy",
+        "Ana, Bo et Cy",
+        "Ana, Bo y Cy",
+    ]
+    assert [listed([], language) for language in ("de", "fr", "es")] == ["niemand", "personne", "nadie"]
+    assert clauses(["a", "b"], "fr") == "a ; b"
     assert [listed(names), qualities(names), enumerated(names)] == [*["Ana, Bo and Cy"] * 2, "Ana, Bo, Cy"]
     assert (clauses(names), qualities([]), qualities(["shy"])) == ("Ana; Bo; Cy", "", "shy")
+
+
+@pytest.mark.parametrize(
+    ("last", "joint"),
+    [
+        ("Inés", "e"),
+        ("Íñigo", "e"),
+        ("Hilario", "e"),
+        ("Yves", "e"),
+        ("Yolanda", "y"),
+        ("Ian", "y"),
+        ("Hierro", "y"),
+        ("Eva", "y"),
+        ("Ysabel", "e"),
+    ],
+)
+def test_y_becomes_e_before_its_own_sound(last: str, joint: str) -> None:
+    assert listed(["Bo", "Ana", last], "es") == f"Bo, Ana {joint} {last}"
+    assert listed([last, "Ana"], "es") == f"{last} y Ana"
+    assert listed(["Ana", last], "en") == f"Ana and {last}"
 
 
 def test_what_is_wrong_with_an_answer_is_said_in_the_language() -> None:
