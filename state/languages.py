@@ -55,6 +55,16 @@ _LETTERS = {
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _SIGN_WEIGHT = 3
 
+#: Common words of these languages that their neighbours, such as Portuguese and Italian, do not have.
+_COMMON = {
+    "en": "the and of to is that was for with his her they have has not but from this are will",
+    "de": "der das und ist nicht ein eine mit für auf sich dem zu auch wird von sie hat",
+    "es": "el los las y más pero muy hay fue son ya también sus ella hasta desde según",
+    "fr": "les des une est dans pour avec pas au du et qui elle ses aux cette mais nous",
+}
+_COMMON_WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
+_WORD, _FEWEST_WORDS = re.compile(r"[^\W\d_]+"), 5
+
 
 def read_language(value: object) -> str:
     """Return the code of a language: `zh` for `zh`, `zh-CN`, `Chinese`, `中文`; `ValueError` for anything else."""
@@ -73,6 +83,19 @@ Language = Annotated[str, BeforeValidator(read_language, json_schema_input_type=
 def name_of(language: str) -> str:
     """Return the English name of a language; its code where that is all that is known."""
     return NAMES.get(language, language)
+
+
+def language_by_words(texts: Iterable[str]) -> str | None:
+    """Return which of English, German, Spanish and French texts seem to be in, by their common words.
+
+    `None` where too few of them tell, or not clearly. It is good for a hint: what a run is in is said, or told by its
+    script (`language_of`).
+    """
+    words = _WORD.findall("\n".join(texts).casefold())
+    counts = {language: sum(word in common for word in words) for language, common in _COMMON_WORDS.items()}
+    language, second = sorted(counts, key=lambda code: counts[code], reverse=True)[:2]
+    is_clear = counts[language] >= max(_FEWEST_WORDS, 2 * counts[second])
+    return language if is_clear else None
 
 
 def languages_in_words() -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from tertulia.prompts.examples import examples
 from tertulia.prompts.templates import has_templates, is_translated
 from tertulia.state.album import Population
-from tertulia.state.languages import DEFAULT, NAMES, languages_in_words, name_of
+from tertulia.state.languages import DEFAULT, NAMES, language_by_words, languages_in_words, name_of
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import Case
 
@@ -38,6 +38,16 @@ def notes_on_language(language: str) -> Iterator[str]:
         yield (
             f"there are no prompts in {name}: they are in English, around the scenario's own words; there are prompts "
             f"in {languages_in_words()}"
+        )
+
+
+def notes_on_texts(start: Start, language: str) -> Iterator[str]:
+    """Yield a note on a scenario with English prompts whose texts seem to be in another language with prompts."""
+    found = language_by_words(texts_of(start)) if language == DEFAULT else None
+    if found is not None and found != language:
+        yield (
+            f"its texts seem to be in {name_of(found)}, and its prompts are in English; write `language: {found}` for "
+            f"prompts in {name_of(found)} (or --set language={found})"
         )
 
 

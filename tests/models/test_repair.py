@@ -114,6 +114,10 @@ def test_no_answer_takes_long_to_read(beginning: str, part: str) -> None:
         ('"七"', 7),
         ('"7分"', 7),
         ('"十分，满分"', 10),
+        ('"sieben"', 7),
+        ('"ungefähr zehn von zehn"', 10),
+        ('"huit, je crois"', 8),
+        ('"Siete."', 7),
     ],
 )
 def test_numbers_in_whatever_form(value: str, number: int) -> None:
@@ -121,7 +125,23 @@ def test_numbers_in_whatever_form(value: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["11", "0", "-7", "7.5", '"7.5"', "true", '"high"', "1e400", "9" * 5000, '"一般"', '"十五分"']
+    "value",
+    [
+        "11",
+        "0",
+        "-7",
+        "7.5",
+        '"7.5"',
+        "true",
+        '"high"',
+        "1e400",
+        "9" * 5000,
+        '"null"',
+        '"ein wenig"',
+        '"une note"',
+        '"一般"',
+        '"十五分"',
+    ],
 )
 def test_numbers_that_were_not_asked_for(value: str) -> None:
     with pytest.raises(UnusableReplyError):
@@ -135,6 +155,16 @@ def test_a_chinese_yes_or_no_is_read(value: str, is_so: bool) -> None:
     assert read_fields(f'{{"over": "{value}"}}', ReplyField("over", "boolean")) == {"over": is_so}
     with pytest.raises(UnusableReplyError, match="neither true nor false"):
         read_fields('{"over": "没有问题"}', ReplyField("over", "boolean"))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_so"),
+    [("Ja, sicher.", True), ("nein", False), ("nicht ganz", False), ("Oui", True), ("non", False),
+     ("pas encore", False),
+     ("vrai", True), ("Sí.", True), ("verdadero", True), ("falso", False)],
+)  # fmt: skip
+def test_yes_or_no_in_other_languages_is_read(value: str, is_so: bool) -> None:
+    assert read_fields(json.dumps({"over": value}), ReplyField("over", "boolean")) == {"over": is_so}
 
 
 def test_choices_by_nearest_spelling() -> None:

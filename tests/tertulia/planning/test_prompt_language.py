@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime
+from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +19,10 @@ from tertulia.prompts.names import listed
 from tertulia.prompts.templates import has_templates, is_translated, template
 from tertulia.prompts.vary import candidate_keys, candidates_prefix
 from tertulia.state.errors import UsageError
-from tertulia.state.languages import language_of, read_language
+from tertulia.state.languages import DEFAULT, WITH_PROMPTS, language_by_words, language_of, read_language
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Dialogue, HumanNeeds, Memory, Participant, Persona, Unit, Utterance
+from tertulia.worlds.catalog import SHIPPED
 
 SCENARIO = """
 name: 丢失的钥匙
@@ -125,15 +127,94 @@ def test_a_script_tells_the_language(text: str, language: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "code"), [("zh", "zh"), ("zh-CN", "zh"), ("Chinese", "zh"), ("EN", "en"), ("pt_BR", "pt")]
+    ("given", "code"),
+    [
+        ("zh", "zh"),
+        ("zh-CN", "zh"),
+        ("Chinese", "zh"),
+        ("中文", "zh"),
+        ("EN", "en"),
+        ("pt_BR", "pt"),
+        ("Deutsch", "de"),
+        ("français", "fr"),
+        ("franc\u0327ais", "fr"),
+        ("Español", "es"),
+        ("es-MX", "es"),
+    ],
 )
 def test_a_language_is_named_by_code_or_name(given: str, code: str) -> None:
     assert Parameters().with_settings({"language": given}).language == code == read_language(given)
 
 
 def test_what_is_no_language_is_refused() -> None:
-    with pytest.raises(UsageError, match="no code of a language"):
+    known = r"English \(en\), German \(de\), Spanish \(es\), French \(fr\) and Chinese \(zh\)"
+    with pytest.raises(UsageError, match=f"'klingon' is no code of a language .*; there are prompts in {known}"):
         Parameters().with_settings({"language": "klingon"})
+
+
+def test_the_languages_that_are_named_are_those_that_prompts_are_in() -> None:
+    folders = [
+        folder.name for folder in (resources.files("tertulia.prompts") / "templates").iterdir() if folder.is_dir()
+    ]
+    assert sorted(WITH_PROMPTS) == sorted([DEFAULT, *folders])
+    assert all(map(has_templates, WITH_PROMPTS))
+
+
+@pytest.mark.parametrize("kind", ["dialogue", "meeting"])
+def test_a_check_names_a_language_without_prompts_and_those_with(cli: Cli, kind: str) -> None:
+    Path("s.yaml").write_text(SCENARIO if kind == "dialogue" else MEETING, encoding="utf-8")
+    known = "English (en), German (de), Spanish (es), French (fr) and Chinese (zh)"
+    warnings = cli("scenarios", "check", "s.yaml", "--set", "language=th", "--json").json["warnings"]
+    (warning,) = [text for text in warnings if "Thai" in text]
+    assert warning.startswith("there are no prompts in Thai (th): they are in English")
+    assert warning.endswith(f"; there are prompts in {known}")
+    (other,) = cli("scenarios", "check", "s.yaml", "--set", "language=tlh", "--json").json["warnings"]
+    assert other.startswith("there are no prompts in 'tlh': they are in English")
+    for language in ("de", "fr", "es", "zh"):
+        assert cli("scenarios", "check", "s.yaml", "--set", f"language={language}", "--json").json["warnings"] == []
+    Path("s.yaml").write_text(f"{SCENARIO}language: klingon\n", encoding="utf-8")
+    cli("scenarios", "check", "s.yaml").complains(2, "s.yaml:8: language: 'klingon' is no code of a language", known)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Der Verein hat Geld für eine Reparatur und muss sagen, für welche; das Dach ist nicht dicht.", "de"),
+        ("Le club a de l'argent pour une réparation et doit dire laquelle, avec les autres et sur place.", "fr"),
+        ("El club tiene dinero para un arreglo y hay que decir para cuál, con los demás y por escrito.", "es"),
+        ("The youth club has money for one repair, and four people have to say which of the roofs it is.", "en"),
+        ("O clube tem dinheiro para uma reparação e quatro pessoas que dizem como e por que se faz.", None),
+        ("Il circolo ha i soldi per una riparazione con il tetto, e la gente del posto dice su quale.", None),
+        ("", None),
+    ],
+)
+def test_common_words_tell_a_language(text: str, language: str | None) -> None:
+    assert language_by_words([text]) == language
+
+
+def test_a_check_says_that_texts_are_in_another_language_than_prompts(cli: Cli) -> None:
+    german = MEETING.replace(
+        "青年社的钱只够修一处，大家要决定修哪里。", "Das Geld ist für eine Reparatur und nicht für das Haus."
+    )
+    german = german.translate(str.maketrans("屋顶门钱修好省小红明老王", "ABCDEFGHIJKL"))
+    Path("s.yaml").write_text(german, encoding="utf-8")
+    (warning,) = cli("scenarios", "check", "s.yaml", "--json").json["warnings"]
+    assert warning.startswith("its texts seem to be in German, and its prompts are in English; write `language: de`")
+    assert cli("scenarios", "check", "s.yaml", "--set", "language=de", "--json").json["warnings"] == []
+
+
+@pytest.mark.parametrize("scenario", SHIPPED)
+def test_nothing_shipped_seems_to_be_in_another_language(cli: Cli, scenario: str) -> None:
+    assert not any("seem to be" in text for text in cli("scenarios", "check", scenario, "--json").json["warnings"])
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr"])
+def test_a_run_of_before_keeps_its_english_prompts(language: str) -> None:
+    recorded = Parameters().with_settings({"language": language}).model_dump(mode="json")
+    assert Parameters.of_record(recorded).language == language
+    before = {name: value for name, value in recorded.items() if name != "redraws"}
+    assert Parameters.of_record(before).language == "en"
+    assert Parameters.of_record({**before, "language": "zh"}).language == "zh"
 
 
 def test_a_scenario_chooses_its_language(cli: Cli) -> None:
