@@ -1,5 +1,6 @@
 """Templates and examples in other languages: whole, in the same form as the English ones, and read back."""
 
+import calendar
 import re
 from datetime import datetime
 from importlib import resources
@@ -21,6 +22,7 @@ from tertulia.state.meeting import BIG_FIVE, EMOTIONS
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case, Dialogue, Participant, Persona, Utterance
 from tertulia.state.town import Encounter
+from tertulia.worlds.pictures import _SHADES
 
 _FOLDER = resources.files("tertulia.prompts") / "templates"
 #: What only researchers ask, about stored conversations, and what is no template.
@@ -33,6 +35,14 @@ LANGUAGES = sorted(folder.name for folder in _FOLDER.iterdir() if folder.is_dir(
 _GIVEN_INSTEAD = {"day_number": "day", "key": "name"}
 #: Words of records that prompts have in a language.
 WORDS = (*EMOTIONS, *(pole for poles in BIG_FIVE.values() for pole in poles), "keep", "shift", "pause")
+#: Words of records that only pictures, needs and dates have.
+OTHER_WORDS = (
+    *_SHADES,
+    *("hungry", "lonely", "bored", "unwell", "tired", "slightly", "very", "extremely"),
+    *("disgusted", "surprised", "happy", "angry", "distant", "rather close", "close", "very close"),
+    *calendar.day_name,
+    *calendar.month_name[1:],
+)
 
 
 def entries_of(name: str, language: str) -> dict[str, Any]:
@@ -172,6 +182,13 @@ def test_every_stored_word_has_one_of_the_language_and_is_read_back(language: st
     assert [stored_word(text, WORDS, language) for text in translated] == list(WORDS)
     assert stored_word("calm", EMOTIONS) == "calm"
     assert stored_word("别的", EMOTIONS, language) == "别的"
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr"])
+def test_every_other_stored_word_has_one_of_the_language(language: str) -> None:
+    assert {word(stored, "en") for stored in OTHER_WORDS} == set(OTHER_WORDS)
+    entries = entries_of("utterance", language)
+    assert [stored for stored in OTHER_WORDS if f"words.{stored}" not in entries] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
