@@ -8,6 +8,7 @@ from string import Template
 from typing import Any
 
 import pytest
+from support.english import COMMON, words_of
 
 from tertulia.nodes.mechanisms.registry import MECHANISMS, description_of
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
@@ -84,6 +85,14 @@ def test_chinese_has_full_width_punctuation(name: str) -> None:
 def breaches_of(language: str, rule: str) -> dict[str, str]:
     """The texts of a language that hold what a rule of its writing excludes."""
     return {entry: text for entry, text in texts_of(language).items() if re.search(rule, text)}
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr"])
+def test_no_text_is_left_in_english(language: str) -> None:
+    english, texts = texts_of("en"), texts_of(language)
+    assert {entry: found for entry, text in texts.items() if (found := words_of(text) & COMMON)} == {}
+    assert [entry for entry, text in texts.items() if text == english.get(entry) and len(words_of(text)) > 1] == []
+    assert all(words_of(text) & COMMON for text in english.values() if len(words_of(text)) > 7)  # English is found
 
 
 def test_french_has_a_space_before_double_marks_and_shortens_no_word_before_a_name() -> None:

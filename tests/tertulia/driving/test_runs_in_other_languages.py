@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from support.commands import Cli
+from support.english import COMMON, words_of
 from support.ga_builder import RunBuilder, node
 from support.protocol_server import serving
 
@@ -194,12 +195,7 @@ _FOLDER = resources.files("tertulia.prompts") / "templates"
 _NOT_ASKED = ("inventory.yaml", "speech_acts.yaml", "names.yaml")
 #: Words that a model may read in English: names of mechanisms, and what answers are in.
 _ALLOWED = {*MECHANISMS, "topic", "goal", "emotion", "personality", "yes", "no", "true", "false", "json"}
-_WORD = re.compile(r"[^\W\d][\w'’]+")
 _KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)')
-
-
-def words_of(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold()))
 
 
 def texts_in(document: Any) -> Iterator[str]:
@@ -210,12 +206,12 @@ def texts_in(document: Any) -> Iterator[str]:
     if isinstance(document, list):
         yield from (text for part in document for text in texts_in(part))
     elif isinstance(document, str):
-        yield re.sub(r"\$\w+", "", document)
+        yield document
 
 
 @lru_cache
 def english_words(language: str) -> frozenset[str]:
-    """The words of the English templates that the language's own, and its scenarios, do not have."""
+    """Common English words, and those of the English templates that the language's own, and its scenarios, lack."""
 
     def words_in(folder: Any) -> set[str]:
         files = [file for file in folder.iterdir() if file.is_file() and file.name not in _NOT_ASKED]
@@ -223,7 +219,7 @@ def english_words(language: str) -> frozenset[str]:
 
     described = " ".join(mechanism.description for mechanism in MECHANISMS.values())
     own = words_in(_FOLDER / language) | words_of(" ".join(map(str, SPOKEN[language])))
-    return frozenset((words_in(_FOLDER) | words_of(described)) - own - _ALLOWED)
+    return COMMON | ((words_in(_FOLDER) | words_of(described)) - own - _ALLOWED)
 
 
 def english_in(text: str, language: str) -> set[str]:
