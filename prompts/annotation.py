@@ -44,6 +44,33 @@ def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterabl
     return _prompt("speech_acts", before, asked, form)
 
 
+def ask_outcome(
+    turns: Iterable[Turn],
+    question: str,
+    name: str,
+    known: Iterable[tuple[str, str]],
+    answers: tuple[str, str],
+    limits: tuple[int, int],
+) -> Prompt:
+    """Return the prompt that asks what came of a conversation for a person, as a comment and a number.
+
+    Args:
+        question: A dimension of Sotopia, or `meeting`, for what it was about. Source: Zhou et al. 2024.
+        name: The person; empty for `meeting`.
+        known: What the reader is told beside the transcript: pairs of `goal`, `step`, `secret` or `about`, and a text.
+        answers: The names of the fields for comment and number.
+        limits: The lowest and the highest number.
+    """
+    texts = template("outcomes")
+    values = {"name": name, "low": limits[0], "high": limits[1]}
+    parts: list[_Part] = [
+        ("known", "item", texts.fill(f"known.{what}", {"name": name, what: text})) for what, text in known
+    ]
+    parts.append(("task", "text", texts.fill(f"task.{question}", values)))
+    form = dict(zip(answers, (texts.fill("comment", {}), texts.fill("score", values)), strict=True))
+    return _prompt("outcomes", turns, parts, form)
+
+
 def shared_units(prompt: Prompt) -> int:
     """Return how many units at the beginning are shared with other prompts about the same lines."""
     return sum(unit.block == _CONVERSATION for unit in prompt.units)

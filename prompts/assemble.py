@@ -145,10 +145,13 @@ def _with_lead(material: UtteranceMaterial, block: str, items: Iterable[Part]) -
 
 
 def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
-    persona = material.start.participant(material.speaker).persona
+    speaker = material.start.participant(material.speaker)
+    persona = speaker.persona
     known = persona.model_dump(exclude_none=True)
     if persona.traits is not None:  # in a meeting they may be poles
         known["traits"] = words(persona.traits.split(", "), material.language)
+    if speaker.secret is not None:
+        known["secret"] = speaker.secret
     items = [Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()]
     return _with_lead(material, "basic_info", [*items, *_character(material)])
 

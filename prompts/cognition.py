@@ -132,6 +132,8 @@ def _self(situation: AgentSituation) -> Iterable[_Part]:
     yield from (item("description", value=description) for description in situation.character.descriptions)
     if agent.setting:
         yield item("setting", value=agent.setting)
+    if agent.secret:
+        yield item("secret", value=agent.secret)
     yield from (item("relation", other=name, value=relation) for name, relation in agent.relations)
     yield from (item("goal", value=goal.text) for goal in agent.goals)
     if agent.interests:

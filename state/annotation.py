@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tertulia.state.records import Record
 
-Instrument = Literal["inventory", "speech_acts"]
+Instrument = Literal["inventory", "speech_acts", "outcomes"]
 
 
 class Annotation(Record):

@@ -124,6 +124,9 @@ class Participant(Record):
     persona: Persona
     memories: tuple[Memory, ...]
     activity: str | None = Field(default=None, description="what they were doing at that moment")
+    secret: str | None = Field(
+        default=None, exclude_if=lambda text: text is None, description="what only they know, and keep to themselves"
+    )
     stream: Stream | None = Field(
         default=None, description="in a simulation, what they remember beside `memories`; it stays in the store"
     )

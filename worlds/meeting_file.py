@@ -68,7 +68,7 @@ _FIELDS_OF_A_MEETING = ("kind", "order", "mechanisms", "goals")
 
 #: Fields of a person that the record of an attendee has too, with the same name and value.
 _SAME_IN_RECORD = (
-    *("activity", "descriptions", "setting", "interests", "emotion"),
+    *("activity", "secret", "descriptions", "setting", "interests", "emotion"),
     *("latency", "weights", "propensity", "silence_discomfort", "model"),
 )
 

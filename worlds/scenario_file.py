@@ -61,7 +61,7 @@ class DialoguePerson(ScenarioPerson):
 
     def record_fields(self) -> dict[str, Any]:
         """Return the fields of a `Participant` besides persona and memories."""
-        return {"activity": self.activity}
+        return {"activity": self.activity, "secret": self.secret}
 
 
 class ScenarioDialogue(Part):

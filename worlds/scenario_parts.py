@@ -114,6 +114,7 @@ class ScenarioPerson(Part):
     lifestyle: Text | None = None
     home: Text | None = None
     activity: Text | None = Field(default=None, description="what they are doing, as in: Ida was …")
+    secret: Text | None = Field(default=None, description="what they keep to themselves; only they are told")
     memories: tuple[MemoryEntry, ...] = ()
 
     def persona(self, traits: str | None) -> Persona:

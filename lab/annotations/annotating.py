@@ -28,7 +28,7 @@ class AnnotationRequest:
     Attributes:
         agent: The agent that it is about; empty for none in particular.
         part: The number of the batch of questions, from 0.
-        fields: The fields of the answer: integers and choices.
+        fields: The fields of the answer: integers, choices and texts.
     """
 
     instrument: Instrument
@@ -126,12 +126,12 @@ def _answer(field: ReplyField, reply: Reply, model: str) -> int | str:
         ModelError: It is missing, or none of those that are possible.
     """
     value = reply.fields.get(field.name)
-    is_possible = (
-        value in field.choices
-        if field.kind == "choice"
-        else (type(value) is int and field.minimum <= value <= field.maximum)
-    )
-    if not is_possible:
+    is_possible = {
+        "choice": value in field.choices,
+        "text": isinstance(value, str),
+        "integer": type(value) is int and field.minimum <= value <= field.maximum,
+    }
+    if not is_possible[field.kind]:
         raise ModelError(f"{model} answered {value!r} to {field.name!r}; give the command again, or take another model")
     assert isinstance(value, int | str)
     return value

@@ -57,11 +57,12 @@ def role_of(name: str, start: Start) -> list[str]:
     lines = [f"You are {name}, with {partners}."]
     about = [participant.persona.background, participant.persona.traits, participant.activity]
     if not isinstance(start, Meeting) or not isinstance(participant, Attendee):
-        return lines + _sentence("About you", about)
+        return [*lines, *_sentence("About you", about), *_sentence("You tell nobody", [participant.secret])]
     return [
         start.description,
         *lines,
         *_sentence("About you", [*about, participant.setting]),
+        *_sentence("You tell nobody", [participant.secret]),
         *_sentence("You want", [goal.text for goal in participant.goals]),
         *(line for partner, relation in participant.relations for line in _sentence(partner, [relation])),
     ]

@@ -1,0 +1,420 @@
+"""What came of a conversation for each of its people, by rules over the transcript: Sotopia's dimensions.
+
+| dimension | range | what the rules read |
+|---|---|---|
+| goal | 0 to 10 | how lines that bear on a goal end: who agrees or refuses, what is found out or withheld |
+| relationship | −5 to 5 | warm and cold lines between two; of a person: the mean over those whom they talked with |
+| secret | −10 to 0 | how much of a secret its owner says, or owns up to |
+| knowledge | 0 to 10 | facts that others bring up and that the person did not know |
+| believability | 0 to 10 | share of their lines that make sense |
+
+`None`, never 0, where nothing can be said: no goal, no secret, nobody to talk with, no line. Lines without sense
+(`faulty`) count in believability alone, so that a recitation reaches nothing.
+
+Source: Zhou et al. 2024 (SOTOPIA) for the dimensions and their ranges, which there a model scores; the rules are the
+project's own. Its social rules and its financial benefits have none.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Literal
+
+from pydantic import Field
+
+from tertulia.metrics.speech_acts import cosine, sentences_of
+from tertulia.metrics.stance import COLD, NEITHER, WARM, agreement_of, confirms, content_words, is_half, plain, tone_of
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Record
+
+Dimension = Literal["goal", "relationship", "secret", "knowledge", "believability"]
+
+#: The lowest and the highest score of each dimension. Source: Zhou et al. 2024, SOTOPIA-EVAL.
+RANGES: Mapping[Dimension, tuple[int, int]] = {
+    "goal": (0, 10),
+    "relationship": (-5, 5),
+    "secret": (-10, 0),
+    "knowledge": (0, 10),
+    "believability": (0, 10),
+}
+
+#: Cosine to a goal from which a line begins to bear on it, and from which it does in full; it is the highest of the
+#: line and of those before it, so many in all.
+ON_TOPIC, TOPIC_LINES = (0.15, 0.45), 5
+#: Content words that a line has to add to those of a goal, so as not to recite it.
+_ADDED_WORDS = 1
+#: Warm and cold lines that are added to those of a pair, half of each: a single thanks is not a friendship.
+_TONE_PRIOR = 2
+#: Cosine to a typical sentence from which a line is like it in tone, and by how much others have to be farther away.
+LIKE, LIKE_MARGIN = 0.4, 0.05
+#: Facts that bring half of the knowledge there is to reach.
+_HALF_KNOWN = 2
+#: Cosine to what is known from which a sentence is no news, the share of its words that have to be new, and their number.
+_KNOWN, _NEW_SHARE, _NEW_WORDS = 0.75, 0.5, 2
+#: Share of a secret's words, and cosine to it, from which it begins to be told, and from which it is told; the words are
+#: looked for in so many latest lines of its owner together.
+_TOLD_LINES = 3
+_TOLD_WORDS, _TOLD_COSINE = (0.25, 0.6), (0.5, 0.75)
+
+#: What the rules can read: letters of the script in which English is written.
+_READ = re.compile(r"[A-Za-z]{2}")
+_FINDS_OUT = re.compile(r"^(?:to )?(?:learn|find out|discover|hear|ask|get to know|know|see)\b", re.IGNORECASE)
+_WITHHOLDS = re.compile(
+    r"^(?:to )?(?:keep|hold on|stay|avoid|refuse|not |never |pay nothing|pay no|say nothing|tell nobody|hide)\b",
+    re.IGNORECASE,
+)
+_OF_SECRETS = re.compile(
+    r"\b(?:secret|surprise|quiet|silent|nothing|nobody|to (?:him|her|them)sel(?:f|ves))\b", re.IGNORECASE
+)
+#: In a meeting that decides, others decide what is kept too.
+_KEEPS = re.compile(r"^(?:to )?(?:keep|hold on)\b", re.IGNORECASE)
+#: What stands before what is wanted of somebody whose name was taken out: `persuade … to move to the coast`.
+_WANTED_OF = re.compile(
+    r"^(?:to )?(?:persuade|convince|get|make|have|let|bring|talk)\s+"
+    r"(?:(?:his|her|their|the)\s+\w+\s+)?(?:agree )?(?:to|into)\s+",
+    re.IGNORECASE,
+)
+#: Talk that is no fact: intentions, proposals, opinions and requests.
+_NO_FACT = re.compile(
+    r"\b(?:i (?:will|shall|would|want|hope|wish|think|believe|suppose|mean|love|like|promise)|i'(?:ll|d)|let us|let's"
+    r"|we (?:could|should|shall|can|must)|you (?:should|must|could|are (?:a|an|so|right|welcome))|maybe|perhaps"
+    r"|please|thanks?|sorry|how about|what if|why don't|no idea)\b",
+    re.IGNORECASE,
+)
+
+
+class PersonInScene(Record):
+    """What is known of a person before a conversation."""
+
+    agent: str
+    goals: tuple[tuple[str, tuple[str, ...]], ...] = Field(default=(), description="each with the steps to it")
+    secret: str | None = None
+    known: tuple[str, ...] = Field(default=(), description="memories, background, and whatever else they know")
+
+
+class SaidLine(Record):
+    """An utterance of a conversation."""
+
+    turn: int
+    speaker: str
+    text: str
+    to: tuple[str, ...] = Field(description="to whom it is said")
+    heard_by: tuple[str, ...] = Field(description="the others who were there")
+    faulty: bool = Field(default=False, description="whether it makes no sense where it is said")
+
+
+class GoalOutcome(Record):
+    """How far a goal was reached, and the turns that show it."""
+
+    text: str
+    score: float | None = Field(description="0 to 10; None where nothing was said that bears on whether it is kept")
+    turns: tuple[int, ...]
+
+
+class LearnedFact(Record):
+    """A fact that a person did not know before."""
+
+    turn: int
+    text: str
+
+
+class PairOutcome(Record):
+    """The tone between two people."""
+
+    agents: tuple[str, str]
+    warm: float = Field(description="warm lines; one that is only like a warm one, or agrees, counts half")
+    cold: float
+    score: float = Field(description="-5 to 5")
+
+
+class PersonOutcome(Record):
+    """What came of a conversation for a person; `None` where nothing can be said."""
+
+    agent: str
+    lines: int
+    goal: float | None
+    relationship: float | None
+    secret: float | None
+    knowledge: float | None
+    believability: float | None
+    goals: tuple[GoalOutcome, ...] = ()
+    told_in: tuple[int, ...] = Field(default=(), description="turns that give the secret away")
+    learned: tuple[LearnedFact, ...] = ()
+
+
+class Outcomes(Record):
+    """What came of a conversation."""
+
+    people: tuple[PersonOutcome, ...]
+    pairs: tuple[PairOutcome, ...]
+    meeting: GoalOutcome | None = Field(description="whether what it is about was decided; None without one")
+
+
+class _Scene:
+    """A conversation with the vectors of what is compared; lines without sense are left out."""
+
+    def __init__(
+        self, people: Sequence[PersonInScene], lines: Sequence[SaidLine], about: str | None, embedder: Embedder
+    ) -> None:
+        self.people, self.about = people, about
+        self._names = re.compile(rf"\b(?:{'|'.join(re.escape(person.agent) for person in people)})(?:'s)?(?!\w)[,\s]*")
+        self.aims = {person.agent: content_words([goal for goal, _ in person.goals]) for person in people}
+        self.read = [line for line in lines if _READ.search(line.text)]
+        self.said = [line for line in self.read if not line.faulty]
+        self.sentences = {line.turn: sentences_of(line.text) for line in self.said}
+        goals = [text for person in people for goal, steps in person.goals for text in (goal, *steps)]
+        known = [text for person in people for text in person.known]
+        secrets = [person.secret for person in people if person.secret]
+        every = {text for texts in self.sentences.values() for text in texts}
+        every |= {*goals, *known, *secrets, *([about] if about else [])}
+        texts = sorted({self._compared(text) for text in every} | {*WARM, *COLD, *NEITHER})
+        self._vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+
+    def near(self, text: str, other: str) -> float:
+        return cosine(self._vectors[self._compared(text)], self._vectors[self._compared(other)])
+
+    def nearest(self, turn: int, text: str) -> float:
+        return max((self.near(sentence, text) for sentence in self.sentences[turn]), default=0.0)
+
+    def tone(self, line: SaidLine) -> float:
+        """Return the tone of a line, −1 to 1: by its words, else by what its sentences are like, or agree to."""
+        if tone := tone_of(line.text):
+            return tone
+        if likeness := max(map(self._likeness, self.sentences[line.turn]), key=abs, default=0.0):
+            return likeness
+        agreement = agreement_of(line.text)
+        return agreement / 2 if agreement > 0 else agreement / 4
+
+    def _likeness(self, sentence: str) -> float:
+        near = {
+            of: max(self.near(sentence, text) for text in texts) for of, texts in ((1, WARM), (-1, COLD), (0, NEITHER))
+        }
+        best, second = sorted(near, key=lambda of: -near[of])[:2]
+        return 0.5 * best if near[best] >= LIKE and near[best] - near[second] >= LIKE_MARGIN else 0.0
+
+    def _compared(self, text: str) -> str:
+        """Return a text as it is embedded: without the names of the people, which would make all lines alike."""
+        return _WANTED_OF.sub("", self._names.sub("", text)).strip() or text
+
+
+def outcomes(
+    people: Sequence[PersonInScene], lines: Sequence[SaidLine], about: str | None, embedder: Embedder
+) -> Outcomes:
+    """Return what came of a conversation for each person, between each pair, and for what it was about.
+
+    Args:
+        about: The situation as everybody knows it, where the conversation is to settle something.
+        embedder: Compares lines with goals, secrets and what people know.
+    """
+    scene = _Scene(people, lines, about, embedder)
+    pairs = _pairs(scene)
+    return Outcomes(
+        people=tuple(_person(person, lines, scene, pairs) for person in people),
+        pairs=pairs,
+        meeting=_decision(about, scene) if about and scene.read else None,
+    )
+
+
+def _person(
+    person: PersonInScene, lines: Sequence[SaidLine], scene: _Scene, pairs: Sequence[PairOutcome]
+) -> PersonOutcome:
+    spoken = [line for line in lines if line.speaker == person.agent]
+    of_pairs = [pair.score for pair in pairs if person.agent in pair.agents]
+    secret, told_in = _secret(person, scene) if any(line.speaker == person.agent for line in scene.read) else (None, ())
+    goals = tuple(_goal(person, *goal, scene, secret) for goal in person.goals) if scene.read else ()
+    reached = [goal.score for goal in goals if goal.score is not None]
+    has_heard = any(person.agent in line.heard_by for line in scene.read)
+    learned = tuple(_learned(person, scene)) if has_heard else ()
+    return PersonOutcome(
+        agent=person.agent,
+        lines=len(spoken),
+        goal=sum(reached) / len(reached) if reached else None,
+        relationship=sum(of_pairs) / len(of_pairs) if of_pairs else None,
+        secret=secret if secret is None else min(0.0, secret) + 0.0,
+        knowledge=10 * len(learned) / (len(learned) + _HALF_KNOWN) if has_heard else None,
+        believability=10 * sum(not line.faulty for line in spoken) / len(spoken) if spoken else None,
+        goals=goals,
+        told_in=told_in,
+        learned=learned,
+    )
+
+
+# --- goals ----------------------------------------------------------------------------------------------------------
+
+
+def _goal(person: PersonInScene, text: str, steps: Sequence[str], scene: _Scene, secret: float | None) -> GoalOutcome:
+    """Return how far a goal was reached: by itself, or by its steps, whichever is farther."""
+    direct = _one_goal(person, text, scene, secret)
+    of_steps = [_one_goal(person, step, scene, secret) for step in steps]
+    by_steps = sum(step.score or 0.0 for step in of_steps) / len(of_steps) if of_steps else 0.0
+    if direct.score is None or direct.score >= by_steps:
+        return direct
+    return GoalOutcome(
+        text=text, score=by_steps, turns=tuple(sorted({turn for step in of_steps for turn in step.turns}))
+    )
+
+
+def _one_goal(person: PersonInScene, text: str, scene: _Scene, secret: float | None) -> GoalOutcome:
+    if _WITHHOLDS.search(text) and person.secret and secret is not None and _is_about(text, person.secret, scene):
+        return GoalOutcome(text=text, score=10 + secret, turns=())
+    bearing = _bearing_on(text, scene)
+    if _FINDS_OUT.search(text):
+        return _found_out(person, text, bearing, scene)
+    if _WITHHOLDS.search(text) and not (scene.about and _KEEPS.search(text)):
+        return _withheld(person, text, bearing)
+    return _ending(text, [(line.turn, _stand_for(line, person.agent, scene), share) for line, share in bearing])
+
+
+def _is_about(goal: str, secret: str, scene: _Scene) -> bool:
+    return bool(_OF_SECRETS.search(goal)) or scene.near(goal, secret) >= ON_TOPIC[1]
+
+
+def _bearing_on(goal: str, scene: _Scene) -> list[tuple[SaidLine, float]]:
+    """Return the lines that bear on a goal, and how much, 0 to 1: those near to it or to one of the lines before.
+
+    A line that recites the goal bears on nothing, and nor does what only follows on such a line.
+    """
+    words = content_words([goal])
+    bearing: list[tuple[SaidLine, float]] = []
+    near: list[float] = []
+    for line in scene.said:
+        found = content_words([line.text])
+        recites = bool(found) and len(found - words) < _ADDED_WORDS
+        near.append(0.0 if recites else scene.nearest(line.turn, goal))
+        share = _part(max(near[-TOPIC_LINES:]), ON_TOPIC)
+        if share and not recites:
+            bearing.append((line, share))
+    return bearing
+
+
+def _stand_for(line: SaidLine, agent: str, scene: _Scene) -> float:
+    """Return what a line says for the goal of somebody, −1 to 1: what others agree to, else joy and anger by half."""
+    stand = agreement_of(line.text)
+    if line.speaker == agent or not stand:
+        return scene.tone(line) / 2
+    return stand / 2 if is_half(line.text) else stand
+
+
+def _ending(text: str, stands: Sequence[tuple[int, float, float]]) -> GoalOutcome:
+    """Return the score of stands in order, each with its share: a later one counts twice; none: it was not reached."""
+    taken = [(turn, stand, share) for turn, stand, share in stands if stand]
+    if not taken:
+        return GoalOutcome(text=text, score=0.0, turns=())
+    weights = [2.0**at * share for at, (_, _, share) in enumerate(taken)]
+    for_it = sum(weight * stand for weight, (_, stand, _) in zip(weights, taken, strict=True)) / sum(weights)
+    most = max(share for _, _, share in taken)
+    return GoalOutcome(text=text, score=most * (5 + 5 * for_it), turns=tuple(turn for turn, _, _ in taken))
+
+
+def _withheld(person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine, float]]) -> GoalOutcome:
+    """Return how far somebody kept to not doing something: their refusals, against what they grant in the end."""
+    own = [(line.turn, -agreement_of(line.text), share) for line, share in bearing if line.speaker == person.agent]
+    if not own:
+        return GoalOutcome(text=text, score=None, turns=())
+    return _ending(text, own) if any(stand for _, stand, _ in own) else GoalOutcome(text=text, score=10.0, turns=())
+
+
+def _found_out(
+    person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine, float]], scene: _Scene
+) -> GoalOutcome:
+    """Return how far somebody found out something: by the facts that others told while it was talked about."""
+    of_others = {line.turn: share for line, share in bearing if line.speaker != person.agent}
+    facts = {fact.turn for fact in _learned(person, scene) if fact.turn in of_others}
+    owned_up = {line.turn for line, _ in bearing if line.turn in of_others and confirms(line.text)}
+    found = sorted(facts | owned_up)
+    told = sum(of_others[turn] for turn in found)
+    return GoalOutcome(text=text, score=10 * told / (told + 0.5), turns=tuple(found))
+
+
+def _decision(about: str, scene: _Scene) -> GoalOutcome:
+    """Return whether those who talk settle what it is about: the share of them who agree in the end, two at least."""
+    last: dict[str, tuple[int, float, float]] = {}
+    for line, share in _bearing_on(about, scene):
+        if stand := agreement_of(line.text):
+            last[line.speaker] = (line.turn, stand, share)
+    agreed = [(turn, share) for turn, stand, share in last.values() if stand > 0]
+    speakers = {line.speaker for line in scene.said}
+    score = 10 * sum(share for _, share in agreed) / len(speakers) if len(agreed) > 1 else 0.0
+    return GoalOutcome(text=about, score=score, turns=tuple(sorted(turn for turn, _ in agreed)))
+
+
+# --- tone -----------------------------------------------------------------------------------------------------------
+
+
+def _pairs(scene: _Scene) -> tuple[PairOutcome, ...]:
+    """Return the tone between those who said something to each other."""
+    result = []
+    for first, second in combinations((person.agent for person in scene.people), 2):
+        between = [
+            line
+            for line in scene.said
+            if (line.speaker == first and second in line.to) or (line.speaker == second and first in line.to)
+        ]
+        if between:
+            tones = [scene.tone(line) for line in between]
+            warm, cold = sum(tone for tone in tones if tone > 0), -sum(tone for tone in tones if tone < 0)
+            score = 5 * (warm - cold) / (warm + cold + _TONE_PRIOR)
+            result.append(PairOutcome(agents=(first, second), warm=warm, cold=cold, score=score))
+    return tuple(result)
+
+
+# --- secrets and facts ----------------------------------------------------------------------------------------------
+
+
+def _secret(person: PersonInScene, scene: _Scene) -> tuple[float | None, tuple[int, ...]]:
+    """Return how much of a secret came out by its owner, and in which turns.
+
+    A line tells it by its words or by its likeness; so does owning up to what another has just said of it.
+    """
+    if person.secret is None:
+        return None, ()
+    words = content_words([person.secret]) - content_words([other.agent for other in scene.people])
+    degree = 0.0
+    turns: list[int] = []
+    told: list[set[str]] = []
+    for at, line in enumerate(scene.said):
+        if line.speaker != person.agent:
+            continue
+        guess = scene.said[at - 1] if at and confirms(line.text) else line
+        parts = [line, guess] if guess.speaker != person.agent else [line]
+        told.append(words & content_words([part.text for part in parts]))
+        share = len(set().union(*told[-_TOLD_LINES:])) / max(1, len(words)) if told[-1] else 0.0
+        near = max(scene.nearest(part.turn, person.secret) for part in parts)
+        now = max(_part(share, _TOLD_WORDS), _part(near, _TOLD_COSINE))
+        if now > degree:
+            degree = now
+            turns.append(line.turn)
+    return -10 * degree, tuple(turns)
+
+
+def _part(value: float, limits: tuple[float, float]) -> float:
+    """Return where a value lies between two limits, 0 to 1."""
+    low, high = limits
+    return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def _learned(person: PersonInScene, scene: _Scene) -> list[LearnedFact]:
+    """Return the facts that others brought up and that a person did not know, in order.
+
+    A sentence is no news where one of what they know, or of what was said, has most of its words or is nearly the same.
+    """
+    known = [*person.known, *([scene.about] if scene.about else [])]
+    words_of = [content_words([text]) for text in known]
+    result = []
+    for line in scene.said:
+        for sentence in scene.sentences[line.turn]:
+            words = content_words([sentence])
+            if words <= scene.aims[line.speaker]:
+                continue
+            if line.speaker != person.agent and person.agent in line.heard_by and _tells_fact(sentence):
+                new = min((len(words - of) for of in words_of), default=len(words))
+                is_new = new >= max(_NEW_WORDS, _NEW_SHARE * len(words))
+                if is_new and not any(scene.near(sentence, text) >= _KNOWN for text in known):
+                    result.append(LearnedFact(turn=line.turn, text=sentence))
+            known.append(sentence)
+            words_of.append(words)
+    return result
+
+
+def _tells_fact(sentence: str) -> bool:
+    return not sentence.rstrip().endswith("?") and not _NO_FACT.search(plain(sentence))
