@@ -17,7 +17,7 @@ project's own. Its social rules and its financial benefits have none.
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Literal
 
 from pydantic import Field
@@ -41,6 +41,10 @@ RANGES: Mapping[Dimension, tuple[int, int]] = {
 #: Cosine to a goal from which a line begins to bear on it, and from which it does in full; it is the highest of the
 #: line and of those before it, so many in all.
 ON_TOPIC, TOPIC_LINES = (0.15, 0.45), 5
+#: What speaks against a goal from the start, where the last line for it counts 1.
+NOT_REACHED = 0.2
+#: Lines before an answer in which who has the goal speaks of it; an agreement to somebody else counts half.
+ANSWERED = 3
 #: Content words that a line has to add to those of a goal, so as not to recite it.
 _ADDED_WORDS = 1
 #: Warm and cold lines that are added to those of a pair, half of each: a single thanks is not a friendship.
@@ -49,16 +53,22 @@ _TONE_PRIOR = 2
 LIKE, LIKE_MARGIN = 0.4, 0.05
 #: Facts that bring half of the knowledge there is to reach.
 _HALF_KNOWN = 2
-#: Cosine to what is known from which a sentence is no news, the share of its words that have to be new, and their number.
+#: What a vague sentence leaves of what vague ones can still bring.
+VAGUE = 0.6
+#: Cosine to what is known from which a sentence is no news; the share and number of words that have to be new in it.
 _KNOWN, _NEW_SHARE, _NEW_WORDS = 0.75, 0.5, 2
-#: Share of a secret's words, and cosine to it, from which it begins to be told, and from which it is told; the words are
-#: looked for in so many latest lines of its owner together.
+#: Share of a secret's words, and cosine to it, from which it begins to be told, and from which it is told; and in how
+#: many of its owner's latest lines together the words are looked for.
 _TOLD_LINES = 3
 _TOLD_WORDS, _TOLD_COSINE = (0.25, 0.6), (0.5, 0.75)
 
 #: What the rules can read: letters of the script in which English is written.
 _READ = re.compile(r"[A-Za-z]{2}")
-_FINDS_OUT = re.compile(r"^(?:to )?(?:learn|find out|discover|hear|ask|get to know|know|see)\b", re.IGNORECASE)
+_FINDS_OUT = re.compile(
+    r"^(?:to )?(?:learn|find out|discover|get to know|know"
+    r"|(?:hear|see|ask) (?:why|what|whether|who|how|when|where|if))\b",
+    re.IGNORECASE,
+)
 _WITHHOLDS = re.compile(
     r"^(?:to )?(?:keep|hold on|stay|avoid|refuse|not |never |pay nothing|pay no|say nothing|tell nobody|hide)\b",
     re.IGNORECASE,
@@ -73,6 +83,12 @@ _WANTED_OF = re.compile(
     r"^(?:to )?(?:persuade|convince|get|make|have|let|bring|talk)\s+"
     r"(?:(?:his|her|their|the)\s+\w+\s+)?(?:agree )?(?:to|into)\s+",
     re.IGNORECASE,
+)
+#: What makes a sentence specific: a number, a day or month, or a name behind its first word.
+_SPECIFIC = re.compile(
+    r"\d|(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+"
+    r"|\b(?i:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty"
+    r"|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|half past|o'clock)\b"
 )
 #: Talk that is no fact: intentions, proposals, opinions and requests.
 _NO_FACT = re.compile(
@@ -116,6 +132,7 @@ class LearnedFact(Record):
 
     turn: int
     text: str
+    is_specific: bool = Field(description="whether it has a number, a day, or a name")
 
 
 class PairOutcome(Record):
@@ -166,7 +183,7 @@ class _Scene:
         known = [text for person in people for text in person.known]
         secrets = [person.secret for person in people if person.secret]
         every = {text for texts in self.sentences.values() for text in texts}
-        every |= {*goals, *known, *secrets, *([about] if about else [])}
+        every |= {*goals, *known, *secrets, *([about, *sentences_of(about)] if about else [])}
         texts = sorted({self._compared(text) for text in every} | {*WARM, *COLD, *NEITHER})
         self._vectors = dict(zip(texts, embedder.embed(texts), strict=True))
 
@@ -174,7 +191,8 @@ class _Scene:
         return cosine(self._vectors[self._compared(text)], self._vectors[self._compared(other)])
 
     def nearest(self, turn: int, text: str) -> float:
-        return max((self.near(sentence, text) for sentence in self.sentences[turn]), default=0.0)
+        parts = sentences_of(text) if text == self.about else [text]
+        return max((self.near(sentence, part) for sentence in self.sentences[turn] for part in parts), default=0.0)
 
     def tone(self, line: SaidLine) -> float:
         """Return the tone of a line, −1 to 1: by its words, else by what its sentences are like, or agree to."""
@@ -192,9 +210,12 @@ class _Scene:
         best, second = sorted(near, key=lambda of: -near[of])[:2]
         return 0.5 * best if near[best] >= LIKE and near[best] - near[second] >= LIKE_MARGIN else 0.0
 
+    def without_names(self, text: str) -> str:
+        return self._names.sub("", text)
+
     def _compared(self, text: str) -> str:
         """Return a text as it is embedded: without the names of the people, which would make all lines alike."""
-        return _WANTED_OF.sub("", self._names.sub("", text)).strip() or text
+        return _WANTED_OF.sub("", self.without_names(text)).strip() or text
 
 
 def outcomes(
@@ -231,7 +252,7 @@ def _person(
         goal=sum(reached) / len(reached) if reached else None,
         relationship=sum(of_pairs) / len(of_pairs) if of_pairs else None,
         secret=secret if secret is None else min(0.0, secret) + 0.0,
-        knowledge=10 * len(learned) / (len(learned) + _HALF_KNOWN) if has_heard else None,
+        knowledge=_knowledge(learned) if has_heard else None,
         believability=10 * sum(not line.faulty for line in spoken) / len(spoken) if spoken else None,
         goals=goals,
         told_in=told_in,
@@ -262,7 +283,12 @@ def _one_goal(person: PersonInScene, text: str, scene: _Scene, secret: float | N
         return _found_out(person, text, bearing, scene)
     if _WITHHOLDS.search(text) and not (scene.about and _KEEPS.search(text)):
         return _withheld(person, text, bearing)
-    return _ending(text, [(line.turn, _stand_for(line, person.agent, scene), share) for line, share in bearing])
+    stands = []
+    for at, (line, share) in enumerate(bearing):
+        is_answer = any(before.speaker == person.agent for before, _ in bearing[max(0, at - ANSWERED) : at])
+        stand = _stand_for(line, person.agent, scene)
+        stands.append((line.turn, stand, share if is_answer or line.speaker == person.agent else share / 2))
+    return _ending(text, stands)
 
 
 def _is_about(goal: str, secret: str, scene: _Scene) -> bool:
@@ -298,12 +324,10 @@ def _stand_for(line: SaidLine, agent: str, scene: _Scene) -> float:
 def _ending(text: str, stands: Sequence[tuple[int, float, float]]) -> GoalOutcome:
     """Return the score of stands in order, each with its share: a later one counts twice; none: it was not reached."""
     taken = [(turn, stand, share) for turn, stand, share in stands if stand]
-    if not taken:
-        return GoalOutcome(text=text, score=0.0, turns=())
-    weights = [2.0**at * share for at, (_, _, share) in enumerate(taken)]
-    for_it = sum(weight * stand for weight, (_, stand, _) in zip(weights, taken, strict=True)) / sum(weights)
-    most = max(share for _, _, share in taken)
-    return GoalOutcome(text=text, score=most * (5 + 5 * for_it), turns=tuple(turn for turn, _, _ in taken))
+    weighted = [stand * share / 2.0**back for back, (_, stand, share) in enumerate(reversed(taken))]
+    for_it, against = sum(w for w in weighted if w > 0), -sum(w for w in weighted if w < 0)
+    score = 10 * for_it / (for_it + against + NOT_REACHED)
+    return GoalOutcome(text=text, score=score, turns=tuple(turn for turn, _, _ in taken))
 
 
 def _withheld(person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine, float]]) -> GoalOutcome:
@@ -317,13 +341,19 @@ def _withheld(person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine
 def _found_out(
     person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine, float]], scene: _Scene
 ) -> GoalOutcome:
-    """Return how far somebody found out something: by the facts that others told while it was talked about."""
+    """Return how far somebody found out something: by facts that others tell meanwhile, or a yes to a question."""
     of_others = {line.turn: share for line, share in bearing if line.speaker != person.agent}
-    facts = {fact.turn for fact in _learned(person, scene) if fact.turn in of_others}
-    owned_up = {line.turn for line, _ in bearing if line.turn in of_others and confirms(line.text)}
-    found = sorted(facts | owned_up)
-    told = sum(of_others[turn] for turn in found)
-    return GoalOutcome(text=text, score=10 * told / (told + 0.5), turns=tuple(found))
+    told = {
+        line.turn: share
+        for (asked, _), (line, share) in pairwise(bearing)
+        if line.turn in of_others and asked.speaker == person.agent and "?" in asked.text and confirms(line.text)
+    }
+    for fact in _learned(person, scene):
+        if fact.turn in of_others:
+            size = 1.0 if fact.is_specific else 0.5
+            told[fact.turn] = max(told.get(fact.turn, 0.0), size * of_others[fact.turn])
+    most = max(told.values(), default=0.0)
+    return GoalOutcome(text=text, score=10 * most / (most + NOT_REACHED), turns=tuple(sorted(told)))
 
 
 def _decision(about: str, scene: _Scene) -> GoalOutcome:
@@ -408,12 +438,20 @@ def _learned(person: PersonInScene, scene: _Scene) -> list[LearnedFact]:
                 continue
             if line.speaker != person.agent and person.agent in line.heard_by and _tells_fact(sentence):
                 new = min((len(words - of) for of in words_of), default=len(words))
-                is_new = new >= max(_NEW_WORDS, _NEW_SHARE * len(words))
+                is_specific = bool(_SPECIFIC.search(scene.without_names(sentence)))
+                is_new = new >= max(_NEW_WORDS if is_specific else _NEW_WORDS + 1, _NEW_SHARE * len(words))
                 if is_new and not any(scene.near(sentence, text) >= _KNOWN for text in known):
-                    result.append(LearnedFact(turn=line.turn, text=sentence))
+                    result.append(LearnedFact(turn=line.turn, text=sentence, is_specific=is_specific))
             known.append(sentence)
             words_of.append(words)
     return result
+
+
+def _knowledge(learned: Sequence[LearnedFact]) -> float:
+    """Return the score of what somebody learned: many vague sentences bring no more than a specific one."""
+    specific = sum(fact.is_specific for fact in learned)
+    facts = specific + 1 - VAGUE ** (len(learned) - specific)
+    return 10 * facts / (facts + _HALF_KNOWN)
 
 
 def _tells_fact(sentence: str) -> bool:
