@@ -45,8 +45,6 @@ ON_TOPIC, TOPIC_LINES = (0.15, 0.45), 5
 NOT_REACHED = 0.2
 #: Lines before an answer in which who has the goal speaks of it; an agreement to somebody else counts half.
 ANSWERED = 3
-#: Content words that a line has to add to those of a goal, so as not to recite it.
-_ADDED_WORDS = 1
 #: Warm and cold lines that are added to those of a pair, half of each: a single thanks is not a friendship.
 _TONE_PRIOR = 2
 #: Cosine to a typical sentence from which a line is like it in tone, and by how much others have to be farther away.
@@ -82,6 +80,13 @@ _KEEPS = re.compile(r"^(?:to )?(?:keep|hold on)\b", re.IGNORECASE)
 _WANTED_OF = re.compile(
     r"^(?:to )?(?:persuade|convince|get|make|have|let|bring|talk)\s+"
     r"(?:(?:his|her|their|the)\s+\w+\s+)?(?:agree )?(?:to|into)\s+",
+    re.IGNORECASE,
+)
+#: What makes a request of the words of a goal, which are else only recited.
+_REQUESTS = re.compile(r"\?|\b(?:you|your|please|could|can|may|might|would|give|need)\b", re.IGNORECASE)
+#: What settles a matter: somebody takes something on, or says what is settled.
+_COMMITS = re.compile(
+    r"\b(?:(?:i|we) (?:will|shall)(?! not| never)|(?:i|we)'ll|(?:is|are) settled|then (?:it|that) is|put me down)\b",
     re.IGNORECASE,
 )
 #: What makes a sentence specific: a number, a day or month, or a name behind its first word.
@@ -298,14 +303,14 @@ def _is_about(goal: str, secret: str, scene: _Scene) -> bool:
 def _bearing_on(goal: str, scene: _Scene) -> list[tuple[SaidLine, float]]:
     """Return the lines that bear on a goal, and how much, 0 to 1: those near to it or to one of the lines before.
 
-    A line that recites the goal bears on nothing, and nor does what only follows on such a line.
+    A line that recites the goal, and makes no request of it, bears on nothing; nor does what only follows on it.
     """
     words = content_words([goal])
     bearing: list[tuple[SaidLine, float]] = []
     near: list[float] = []
     for line in scene.said:
         found = content_words([line.text])
-        recites = bool(found) and len(found - words) < _ADDED_WORDS
+        recites = bool(found) and found <= words and not _REQUESTS.search(line.text)
         near.append(0.0 if recites else scene.nearest(line.turn, goal))
         share = _part(max(near[-TOPIC_LINES:]), ON_TOPIC)
         if share and not recites:
@@ -360,7 +365,7 @@ def _decision(about: str, scene: _Scene) -> GoalOutcome:
     """Return whether those who talk settle what it is about: the share of them who agree in the end, two at least."""
     last: dict[str, tuple[int, float, float]] = {}
     for line, share in _bearing_on(about, scene):
-        if stand := agreement_of(line.text):
+        if stand := agreement_of(line.text) or float(bool(_COMMITS.search(plain(line.text)))):
             last[line.speaker] = (line.turn, stand, share)
     agreed = [(turn, share) for turn, stand, share in last.values() if stand > 0]
     speakers = {line.speaker for line in scene.said}

@@ -26,6 +26,7 @@ from tertulia.wording.phrases import clock, made_with, people_line, silence
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from tertulia.metrics.outcomes import Outcomes
     from tertulia.metrics.participation import Participation
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
@@ -154,6 +155,22 @@ class Run:
 
         with self._opened() as opened:
             return read_participation(*opened)
+
+    def outcomes(self, embedder: str = "minilm") -> "Outcomes":
+        """Return what came of it for everybody by rules, in Sotopia's dimensions; docs/measuring.md has the ranges.
+
+        Args:
+            embedder: Compares lines with goals, secrets and memories.
+
+        Raises:
+            TertuliaError: It is an album chat, or there is no such embedder.
+        """
+        from tertulia.access.engines import ModelAccess
+        from tertulia.measuring.outcomes import read_outcomes
+
+        check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'", optional=False)
+        with self._opened() as opened:
+            return read_outcomes(*opened, ModelAccess().naming([embedder]).embedder(embedder))
 
     def transcript(self, thoughts: bool = False) -> str:
         """Return the run as a Markdown document, with thoughts, bids and removed units under every turn if wanted."""
