@@ -338,9 +338,11 @@ def _ending(text: str, stands: Sequence[tuple[int, float, float]]) -> GoalOutcom
 def _withheld(person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine, float]]) -> GoalOutcome:
     """Return how far somebody kept to not doing something: their refusals, against what they grant in the end."""
     own = [(line.turn, -agreement_of(line.text), share) for line, share in bearing if line.speaker == person.agent]
-    if not own:
-        return GoalOutcome(text=text, score=None, turns=())
-    return _ending(text, own) if any(stand for _, stand, _ in own) else GoalOutcome(text=text, score=10.0, turns=())
+    if any(stand for _, stand, _ in own):
+        return _ending(text, own)
+    of_others = (line.text for line, share in bearing if line.speaker != person.agent and share >= 0.5)
+    is_asked = bool(own) and any(map(_REQUESTS.search, of_others))
+    return GoalOutcome(text=text, score=10.0 if is_asked else None, turns=())
 
 
 def _found_out(

@@ -86,7 +86,7 @@ def test_the_last_word_counts_most() -> None:
 
 RECITED = (
     "Ana: Borrow the ladder from Bo.\nBo: Borrow the ladder from Bo.\nAna: I borrow the ladder.\nBo: The ladder.",
-    "Ana: I want to borrow the ladder from Bo.\nBo: Yes.\nAna: Borrow the ladder.\nBo: Yes.\nAna: The ladder.\nBo: Yes.",
+    "Ana: I borrow the ladder from Bo.\nBo: Yes.\nAna: Borrow the ladder.\nBo: Yes.\nAna: Ladder.\nBo: Yes.",
     "Ana: Thank you.\nBo: Thank you too.\nAna: Thanks.\nBo: You are welcome.",
 )
 
