@@ -19,7 +19,8 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from tertulia.metrics.outcomes import RANGES, Outcomes, PersonInScene, SaidLine, outcomes
+from tertulia.metrics.outcome_records import RANGES, Outcomes, PersonInScene, SaidLine
+from tertulia.metrics.outcomes import outcomes
 from tertulia.models.loading import open_embedder
 from tertulia.reading.sense import faults_in
 from tertulia.state.language_model import Embedder

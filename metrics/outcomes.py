@@ -16,27 +16,21 @@ project's own. Its social rules and its financial benefits have none.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations, pairwise
-from typing import Literal
 
-from pydantic import Field
-
+from tertulia.metrics.outcome_records import (
+    GoalOutcome,
+    LearnedFact,
+    Outcomes,
+    PairOutcome,
+    PersonInScene,
+    PersonOutcome,
+    SaidLine,
+)
 from tertulia.metrics.speech_acts import cosine, sentences_of
 from tertulia.metrics.stance import COLD, NEITHER, WARM, agreement_of, confirms, content_words, is_half, plain, tone_of
 from tertulia.state.language_model import Embedder
-from tertulia.state.records import Record
-
-Dimension = Literal["goal", "relationship", "secret", "knowledge", "believability"]
-
-#: The lowest and the highest score of each dimension. Source: Zhou et al. 2024, SOTOPIA-EVAL.
-RANGES: Mapping[Dimension, tuple[int, int]] = {
-    "goal": (0, 10),
-    "relationship": (-5, 5),
-    "secret": (-10, 0),
-    "knowledge": (0, 10),
-    "believability": (0, 10),
-}
 
 #: Cosine to a goal from which a line begins to bear on it, and from which it does in full; it is the highest of the
 #: line and of those before it, so many in all.
@@ -102,74 +96,6 @@ _NO_FACT = re.compile(
     r"|please|thanks?|sorry|how about|what if|why don't|no idea)\b",
     re.IGNORECASE,
 )
-
-
-class PersonInScene(Record):
-    """What is known of a person before a conversation."""
-
-    agent: str
-    goals: tuple[tuple[str, tuple[str, ...]], ...] = Field(default=(), description="each with the steps to it")
-    secret: str | None = None
-    known: tuple[str, ...] = Field(default=(), description="memories, background, and whatever else they know")
-
-
-class SaidLine(Record):
-    """An utterance of a conversation."""
-
-    turn: int
-    speaker: str
-    text: str
-    to: tuple[str, ...] = Field(description="to whom it is said")
-    heard_by: tuple[str, ...] = Field(description="the others who were there")
-    faulty: bool = Field(default=False, description="whether it makes no sense where it is said")
-
-
-class GoalOutcome(Record):
-    """How far a goal was reached, and the turns that show it."""
-
-    text: str
-    score: float | None = Field(description="0 to 10; None where nothing was said that bears on whether it is kept")
-    turns: tuple[int, ...]
-
-
-class LearnedFact(Record):
-    """A fact that a person did not know before."""
-
-    turn: int
-    text: str
-    is_specific: bool = Field(description="whether it has a number, a day, or a name")
-
-
-class PairOutcome(Record):
-    """The tone between two people."""
-
-    agents: tuple[str, str]
-    warm: float = Field(description="warm lines; one that is only like a warm one, or agrees, counts half")
-    cold: float
-    score: float = Field(description="-5 to 5")
-
-
-class PersonOutcome(Record):
-    """What came of a conversation for a person; `None` where nothing can be said."""
-
-    agent: str
-    lines: int
-    goal: float | None
-    relationship: float | None
-    secret: float | None
-    knowledge: float | None
-    believability: float | None
-    goals: tuple[GoalOutcome, ...] = ()
-    told_in: tuple[int, ...] = Field(default=(), description="turns that give the secret away")
-    learned: tuple[LearnedFact, ...] = ()
-
-
-class Outcomes(Record):
-    """What came of a conversation."""
-
-    people: tuple[PersonOutcome, ...]
-    pairs: tuple[PairOutcome, ...]
-    meeting: GoalOutcome | None = Field(description="whether what it is about was decided; None without one")
 
 
 class _Scene:

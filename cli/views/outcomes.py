@@ -7,7 +7,7 @@ from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.views.annotated import print_heading
 from tertulia.lab.annotations.outcomes_report import OutcomesReport, RunOutcomes, evidence_of, settled
 from tertulia.measuring.outcomes import scores_of
-from tertulia.metrics.outcomes import RANGES
+from tertulia.metrics.outcome_records import RANGES
 from tertulia.state.text import number
 
 

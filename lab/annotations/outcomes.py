@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tertulia.lab.annotations.annotating import AnnotationRequest
 from tertulia.measuring.outcomes import about_of, goals_of
-from tertulia.metrics.outcomes import RANGES
+from tertulia.metrics.outcome_records import RANGES
 from tertulia.prompts.annotation import ask_outcome
 from tertulia.state.annotation import Annotation
 from tertulia.state.language_model import ReplyField

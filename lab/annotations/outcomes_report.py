@@ -9,7 +9,7 @@ from tertulia.lab.annotations.behaviour_report import Evidence
 from tertulia.lab.annotations.outcomes import MEETING, JudgedOutcome
 from tertulia.measuring.outcomes import reads, scores_of
 from tertulia.metrics.curves import spearman
-from tertulia.metrics.outcomes import RANGES, GoalOutcome, Outcomes, PersonOutcome
+from tertulia.metrics.outcome_records import RANGES, GoalOutcome, Outcomes, PersonOutcome
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.records import Record, RunRecord
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tertulia.metrics.outcomes import Outcomes, PersonInScene, PersonOutcome, SaidLine, outcomes
+from tertulia.metrics.outcome_records import Outcomes, PersonInScene, PersonOutcome, SaidLine
+from tertulia.metrics.outcomes import outcomes
 from tertulia.nodes.meeting.address import address_of
 from tertulia.nodes.shared.sense import LINES_SEEN, faults_of
 from tertulia.reading.exchanges import check_is_no_album_chat

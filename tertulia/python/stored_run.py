@@ -26,7 +26,7 @@ from tertulia.wording.phrases import clock, made_with, people_line, silence
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from tertulia.metrics.outcomes import Outcomes
+    from tertulia.metrics.outcome_records import Outcomes
     from tertulia.metrics.participation import Participation
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism

@@ -6,7 +6,7 @@ from support.commands import Cli
 from tertulia.cli.terminal import asking
 from tertulia.lab.annotations.outcomes import JudgedOutcome
 from tertulia.lab.annotations.outcomes_report import OutcomesReport, RunOutcomes
-from tertulia.metrics.outcomes import RANGES, Outcomes, PersonOutcome
+from tertulia.metrics.outcome_records import RANGES, Outcomes, PersonOutcome
 from tertulia.state.records import RunRecord
 
 WITH_RULES = ("outcomes", "@last", "--embedder", "rehearsal", "--json")

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from benchmarks.outcomes import compared
-from tertulia.metrics.outcomes import RANGES, Outcomes, PersonInScene, PersonOutcome, SaidLine, outcomes
+from tertulia.metrics.outcome_records import RANGES, Outcomes, PersonInScene, PersonOutcome, SaidLine
+from tertulia.metrics.outcomes import outcomes
 from tertulia.metrics.stance import agreement_of, confirms, content_words, tone_of
 from tertulia.models.loading import open_embedder
 from tertulia.models.rehearsal import RehearsalEmbedder

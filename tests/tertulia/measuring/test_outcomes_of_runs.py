@@ -11,7 +11,7 @@ from support.stored import NOW, a_case, a_run
 
 import tertulia as tt
 from tertulia.measuring.outcomes import read_outcomes
-from tertulia.metrics.outcomes import Outcomes
+from tertulia.metrics.outcome_records import Outcomes
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.cognition import Perception
 from tertulia.state.meeting import Goal
