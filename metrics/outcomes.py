@@ -19,6 +19,8 @@ import re
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 
+import numpy as np
+
 from tertulia.metrics.outcome_records import (
     GoalOutcome,
     LearnedFact,
@@ -28,7 +30,7 @@ from tertulia.metrics.outcome_records import (
     PersonOutcome,
     SaidLine,
 )
-from tertulia.metrics.speech_acts import cosine, sentences_of
+from tertulia.metrics.speech_acts import sentences_of
 from tertulia.metrics.stance import COLD, NEITHER, WARM, agreement_of, confirms, content_words, is_half, plain, tone_of
 from tertulia.state.language_model import Embedder
 
@@ -116,10 +118,18 @@ class _Scene:
         every = {text for texts in self.sentences.values() for text in texts}
         every |= {*goals, *known, *secrets, *([about, *sentences_of(about)] if about else [])}
         texts = sorted({self._compared(text) for text in every} | {*WARM, *COLD, *NEITHER})
-        self._vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+        self._at = {text: at for at, text in enumerate(texts)}
+        self._vectors = np.array(embedder.embed(texts))  # (T, D)
+        self.learned = {person.agent: _learned(person, self) for person in people}
 
     def near(self, text: str, other: str) -> float:
-        return cosine(self._vectors[self._compared(text)], self._vectors[self._compared(other)])
+        return float(self._vectors[self.at(text)] @ self._vectors[self.at(other)])
+
+    def at(self, text: str) -> int:
+        return self._at[self._compared(text)]
+
+    def is_near_any(self, text: str, others: Sequence[int], least: float) -> bool:
+        return bool((self._vectors[list(others)] @ self._vectors[self.at(text)] >= least).any())
 
     def nearest(self, turn: int, text: str) -> float:
         parts = sentences_of(text) if text == self.about else [text]
@@ -176,7 +186,7 @@ def _person(
     goals = tuple(_goal(person, *goal, scene, secret) for goal in person.goals) if scene.read else ()
     reached = [goal.score for goal in goals if goal.score is not None]
     has_heard = any(person.agent in line.heard_by for line in scene.read)
-    learned = tuple(_learned(person, scene)) if has_heard else ()
+    learned = tuple(scene.learned[person.agent]) if has_heard else ()
     return PersonOutcome(
         agent=person.agent,
         lines=len(spoken),
@@ -281,7 +291,7 @@ def _found_out(
         for (asked, _), (line, share) in pairwise(bearing)
         if line.turn in of_others and asked.speaker == person.agent and "?" in asked.text and confirms(line.text)
     }
-    for fact in _learned(person, scene):
+    for fact in scene.learned[person.agent]:
         if fact.turn in of_others:
             size = 1.0 if fact.is_specific else 0.5
             told[fact.turn] = max(told.get(fact.turn, 0.0), size * of_others[fact.turn])
@@ -361,8 +371,9 @@ def _learned(person: PersonInScene, scene: _Scene) -> list[LearnedFact]:
 
     A sentence is no news where one of what they know, or of what was said, has most of its words or is nearly the same.
     """
-    known = [*person.known, *([scene.about] if scene.about else [])]
-    words_of = [content_words([text]) for text in known]
+    texts = [*person.known, *([scene.about] if scene.about else [])]
+    known = [scene.at(text) for text in texts]
+    words_of = [content_words([text]) for text in texts]
     result = []
     for line in scene.said:
         for sentence in scene.sentences[line.turn]:
@@ -373,9 +384,9 @@ def _learned(person: PersonInScene, scene: _Scene) -> list[LearnedFact]:
                 new = min((len(words - of) for of in words_of), default=len(words))
                 is_specific = bool(_SPECIFIC.search(scene.without_names(sentence)))
                 is_new = new >= max(_NEW_WORDS if is_specific else _NEW_WORDS + 1, _NEW_SHARE * len(words))
-                if is_new and not any(scene.near(sentence, text) >= _KNOWN for text in known):
+                if is_new and not scene.is_near_any(sentence, known, _KNOWN):
                     result.append(LearnedFact(turn=line.turn, text=sentence, is_specific=is_specific))
-            known.append(sentence)
+            known.append(scene.at(sentence))
             words_of.append(words)
     return result
 
