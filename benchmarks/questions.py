@@ -59,6 +59,7 @@ IMPORTS = (
         "tertulia.lab.reports.report",
         "tertulia.lab.reports.report_making",
         "tertulia.lab.annotations.behaviour_report",
+        "tertulia.lab.annotations.outcomes_report",
     ),
     *("tertulia.viewer.documents.by_path", "tertulia.viewer.server", "benchmarks.damage"),
 )
@@ -150,6 +151,7 @@ def _of_what_was_scored(run: str) -> Iterator[Command]:
 
 def _of_a_meeting(run: str) -> Iterator[Command]:
     yield from (("inventory", run, "--rehearse", "--json"), ("timeline", run, "--json"), ("stats", run, "--paper"))
+    yield ("outcomes", run, "--judge", "rehearsal", "--embedder", "rehearsal", "--json")
     yield from (("document", f"runs/{run}/{page}") for page in ("thoughts", "opening"))
 
 

@@ -23,6 +23,7 @@ READS = frozenset(
 AS_ANOTHER = {
     "resume": "run",
     "behaviour": "inventory",
+    "outcomes": "inventory",
     "runs label": "runs rm",
     "lab resume": "lab run",
     **{

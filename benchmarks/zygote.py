@@ -48,6 +48,7 @@ READING = (
     "tertulia.cli.commands.replay", "tertulia.cli.commands.days", "tertulia.cli.commands.search",
     "tertulia.cli.commands.diff", "tertulia.cli.commands.stats", "tertulia.cli.commands.export",
     "tertulia.cli.commands.doctor", "tertulia.cli.commands.inventory", "tertulia.cli.commands.behaviour",
+    "tertulia.cli.commands.outcomes",
     "tertulia.cli.commands.metrics", "rich.table", "rich.markdown",
 )  # fmt: skip
 #: What the embedded models need, beside.
