@@ -12,7 +12,6 @@ from tertulia.state.cognition import Perception
 from tertulia.state.language_model import Embedder
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import Attendee, Meeting, Start
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Participant, RunRecord, Turn
 from tertulia.state.store import Store
 
@@ -37,7 +36,8 @@ def read_outcomes(store: Store, run: RunRecord, start: Start, embedder: Embedder
 
 def reads(run: RunRecord) -> bool:
     """Return whether the rules can read a run: they know the words of English."""
-    return Parameters.of_record(run.parameters).language == DEFAULT
+    # As recorded: a run of before its language had prompts goes on with English ones, and is not English for that.
+    return run.parameters.get("language", DEFAULT) == DEFAULT
 
 
 def about_of(start: Start) -> str | None:
