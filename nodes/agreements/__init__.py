@@ -1,0 +1,1 @@
+"""What people agree on in talk: times and places as they are said, proposals, and assent."""

@@ -1,0 +1,64 @@
+"""What people agreed on in talk: to meet at a time, or that somebody does something."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from tertulia.state.records import Record
+
+#: `meet`: both are to be there at a time; `task`: one does something for the other, or for all.
+AgreementKind = Literal["meet", "task"]
+
+#: Why an agreement is not entered in the days of a town: one sleeps at that time by their own day, or has agreed before
+#: to be somewhere else then.
+Hindrance = Literal["asleep", "engaged"]
+
+
+class Agreement(Record):
+    """What one proposed and another assented to, in the lines of a conversation.
+
+    Attributes:
+        people: Who proposed it, and who assented.
+        doer: Who does it, where it is a task.
+        what: The sentence of the proposal, as it was said.
+        time: When; `None` for a task without a time.
+        is_exact: Whether a time of day was said, and not only a day or a part of one.
+        place: Where, in the words of the talk; `None` where none was said.
+        turns: The turns of the proposal and of the assent.
+    """
+
+    kind: AgreementKind
+    people: tuple[str, str]
+    doer: str | None = None
+    what: str
+    time: datetime | None = None
+    is_exact: bool = False
+    place: str | None = None
+    turns: tuple[int, int]
+
+
+class Entry(Record):
+    """An agreement as it stands in the days of a town.
+
+    Attributes:
+        run: The conversation in which it was made.
+        number: Its number among the agreements of that conversation, from 1.
+        place: The place of the town that was meant; `None` where none was said: who proposed it comes over.
+        hindrance: Why it is not entered in their days; `None` if it is.
+        hindered: Who is asleep then, or engaged.
+    """
+
+    run: str
+    number: int = Field(ge=1)
+    made: datetime
+    agreement: Agreement
+    place: str | None = None
+    hindrance: Hindrance | None = None
+    hindered: str | None = None
+
+
+class Entries(Record):
+    """All that a conversation of a town agreed on, as it is stored behind its last turn."""
+
+    entries: tuple[Entry, ...]
