@@ -223,10 +223,14 @@ def _environment(material: UtteranceMaterial, layout: Layout) -> list[Part]:
         parts.append(Part("item", _fill(material, "environment.description", value=case.description), "description"))
     first, second = case.initiator, case.partner
     known = first.activity is not None and second.activity is not None
+    entry, agreed = "environment.both_active" if known else "environment.meeting", {}
+    if (made := case.appointment) is not None and known:
+        entry, agreed = "environment.appointment", {"date": _date(material, made.made), "value": made.what}
     context = _fill(
         material,
-        "environment.both_active" if known else "environment.meeting",
+        entry,
         layout,
+        **agreed,
         first=first.persona.name,
         second=second.persona.name,
         activity=first.activity,

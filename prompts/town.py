@@ -6,9 +6,10 @@ The model is asked about a person, not in the role of that person.
 from collections.abc import Sequence
 from datetime import datetime
 
-from tertulia.prompts.cognition import Question
+from tertulia.prompts.cognition import Question, clock
 from tertulia.prompts.templates import template
 from tertulia.prompts.words import word
+from tertulia.state.agreements import Entry
 from tertulia.state.languages import DEFAULT
 from tertulia.state.records import Turn
 from tertulia.state.town import Encounter
@@ -83,7 +84,10 @@ def ask_insight(name: str, question: str, texts: Sequence[str], language: str = 
 
 def summary_memory(encounter: Encounter, name: str, partner: str, summary: str, language: str = DEFAULT) -> str:
     """Return the sentence of the memory of a conversation."""
-    entry, date = "memory.summary" if encounter.place is None else "memory.summary_at", _day(encounter.time, language)
+    entry = ("memory.summary" if encounter.appointment is None else "memory.agreed") + (
+        "_at" if encounter.place else ""
+    )
+    date = _day(encounter.time, language)
     values = {"name": name, "other": partner, "place": encounter.place, "value": summary, "date": date}
     return template(_SOURCE, language).fill(entry, values)
 
@@ -92,6 +96,22 @@ def seen_memory(encounter: Encounter, partner: str, activity: str, language: str
     """Return the sentence of the memory of what the partner was doing."""
     values = {"other": partner, "activity": activity, "date": _day(encounter.time, language)}
     return template(_SOURCE, language).fill("memory.seen", values)
+
+
+def keeping(other: str, language: str = DEFAULT) -> str:
+    """Return what somebody does who is where they had agreed to meet another: it follows `X was`."""
+    return template(_SOURCE, language).fill("keeping", {"other": other})
+
+
+def agreement_memory(entry: Entry, name: str, partner: str, language: str = DEFAULT) -> str:
+    """Return the sentence of the memory of what two agreed on."""
+    agreement, place = entry.agreement, entry.place
+    values = {"name": name, "other": partner, "place": place, "value": agreement.what}
+    values |= {"date": _day(entry.made, language), "doer": agreement.doer}
+    if agreement.time is not None:
+        values |= {"time": _day(agreement.time, language), "clock": clock(agreement.time)}
+    kind = "task" if agreement.kind == "task" else "meeting_at" if place else "meeting"
+    return template(_SOURCE, language).fill(f"memory.{kind}", values)
 
 
 def _numbered(texts: Sequence[str], language: str) -> list[str]:

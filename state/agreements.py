@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tertulia.state.records import Record
+from tertulia.state.records import Appointment, Record
 
 #: `meet`: both are to be there at a time; `task`: one does something for the other, or for all.
 AgreementKind = Literal["meet", "task"]
@@ -56,6 +56,16 @@ class Entry(Record):
     place: str | None = None
     hindrance: Hindrance | None = None
     hindered: str | None = None
+
+    @property
+    def meets_at(self) -> datetime | None:
+        """When the two are to meet; `None` if it is a task, or can't be entered in their days."""
+        return self.agreement.time if self.agreement.kind == "meet" and self.hindrance is None else None
+
+    @property
+    def appointment(self) -> Appointment:
+        """What is said of it when they meet."""
+        return Appointment(run=self.run, number=self.number, made=self.made, what=self.agreement.what)
 
 
 class Entries(Record):

@@ -132,6 +132,22 @@ class Participant(Record):
     )
 
 
+class Appointment(Record):
+    """What two who meet had agreed on (`state/agreements.py`).
+
+    Attributes:
+        run: The conversation in which they did.
+        number: The number among the agreements of that conversation, from 1.
+        made: When they did.
+        what: The words of who proposed it.
+    """
+
+    run: str
+    number: int = Field(ge=1)
+    made: datetime
+    what: str
+
+
 class Case(HasWithheld):
     """A starting point of a two-party dialogue: two agents at a time and a place. Source: APP §2."""
 
@@ -140,6 +156,9 @@ class Case(HasWithheld):
     place: str | None = None
     description: str | None = Field(
         default=None, exclude_if=lambda text: text is None, description="the situation, as both know it"
+    )
+    appointment: Appointment | None = Field(
+        default=None, exclude_if=lambda made: made is None, description="what they had agreed on, if they meet for it"
     )
     initiator: Participant
     partner: Participant

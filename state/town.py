@@ -8,9 +8,20 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
+from tertulia.state.agreements import Entry
 from tertulia.state.context import Context
 from tertulia.state.language_model import Embedder
-from tertulia.state.records import Dialogue, HasWithheld, Persona, Record, Remembered, RunRecord, RunStatus, Stream
+from tertulia.state.records import (
+    Appointment,
+    Dialogue,
+    HasWithheld,
+    Persona,
+    Record,
+    Remembered,
+    RunRecord,
+    RunStatus,
+    Stream,
+)
 from tertulia.state.store import Store
 
 #: How the ids of memories begin that are formed in a simulation; the number of the day follows.
@@ -19,6 +30,10 @@ FORMED = "day_"
 SEEN = "event"
 #: How the ids of insights go on behind the day and the number of the encounter; their own number follows.
 INSIGHT = "insight_"
+
+#: The step of a conversation, behind its last turn, that has what was agreed on in it; and that before its first turn
+#: which has what the two had agreed on who meet for it.
+AGREED, KEPT = "agreed", "kept"
 
 
 class Habit(Record):
@@ -55,6 +70,7 @@ class Encounter(Record):
     Attributes:
         initiator, partner: Who speaks first, and to whom.
         run: The id of the run that is their conversation; empty until it starts.
+        appointment: What they had agreed on, if they meet for it; others are drawn, or of the log.
     """
 
     day: int = Field(ge=1)
@@ -65,6 +81,7 @@ class Encounter(Record):
     partner: str
     activities: tuple[str | None, str | None]
     run: str = ""
+    appointment: Appointment | None = None
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -91,6 +108,10 @@ class Town(HasWithheld):
     residents: tuple[Resident, ...]
     past: tuple[PastDialogue, ...] = ()
     logged: tuple[tuple[Encounter, ...], ...] = ()
+
+    def day_of(self, time: datetime) -> int:
+        """Return the number of the simulated day of a time, from 1 on."""
+        return (time.date() - self.begins.date()).days + 1
 
     def resident(self, name: str) -> Resident:
         """Return the resident of that name (`KeyError` if there is none)."""
@@ -143,6 +164,9 @@ class TownStore(Protocol):
     def encounter(self, simulation: str, day: int, number: int) -> Encounter | None:
         """Return an encounter; `None` if it is not stored."""
 
+    def diary(self, simulation: str) -> dict[str, tuple[Entry, ...]]:
+        """Return what was agreed on so far by conversation, in their order."""
+
     def last_encounters(self, simulation: str, before: Encounter, limit: int) -> list[Encounter]:
         """Return the last encounters of the same two people before an encounter, oldest first."""
 
@@ -168,6 +192,8 @@ class TownContext:
         record_of: Returns the record of a new run for an encounter's conversation, by its id and its seed.
         context_of: Returns the context in which the nodes of a run work, by its id.
         planned: By day the encounters that are planned, kept: a day of a large town takes seconds to draw.
+        diary: By conversation, what was agreed on in it so far.
+        schedule: By day and the number of its agreements, its encounters with those that were agreed on; kept.
         gathered: By resident, how long their stream was when it was looked at last, and the importance that had
             gathered; kept, so that a stream is not read from its beginning again.
     """
@@ -181,4 +207,6 @@ class TownContext:
     context_of: Callable[[str], Context] = field(repr=False)
     drive_conversation: Callable[[Context], Coroutine[Any, Any, None]] = field(repr=False)
     planned: dict[int, tuple[Encounter, ...]] = field(default_factory=dict, repr=False)
+    diary: dict[str, tuple[Entry, ...]] = field(default_factory=dict, repr=False)
+    schedule: dict[tuple[int, int], tuple[Encounter, ...]] = field(default_factory=dict, repr=False)
     gathered: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False)

@@ -12,6 +12,7 @@ from itertools import combinations
 from math import comb
 from operator import itemgetter
 from random import Random
+from typing import Any
 
 from tertulia.prompts.town import visit
 from tertulia.state.languages import DEFAULT
@@ -52,21 +53,38 @@ def _drawn(town: Town, day: int, begins: datetime, seed: int, count: int, langua
         begins_at = 60 * _FIRST_HOUR + minute
         initiator, partner = generator.sample(pairs.draw(generator, begins_at), 2)
         first, second = (_habit(town, name, day, begins_at) for name in (initiator, partner))
-        activity = second.activity if second else None
-        if first and first.place and first.place != (second.place if second else None):
-            activity = visit(initiator, second.place if second else None, language)
         drawn.append(
             Encounter(
                 day=day,
                 number=number,
                 time=begins + timedelta(minutes=begins_at),
-                place=first.place if first else None,
                 initiator=initiator,
                 partner=partner,
-                activities=(first.activity if first else None, activity),
+                **where_and_doing(initiator, first, second, language),
             )
         )
     return tuple(drawn)
+
+
+def where_and_doing(initiator: str, first: Habit | None, second: Habit | None, language: str) -> dict[str, Any]:
+    """Return place and activities of an encounter: where the initiator is; the partner is there, or comes over.
+
+    Args:
+        first, second: What the initiator and the partner do at that time by their days; `None` if it is not known.
+    """
+    activity = second.activity if second else None
+    if first and first.place and first.place != (second.place if second else None):
+        activity = visit(initiator, second.place if second else None, language)
+    activities = (first.activity if first else None, activity)
+    return {"place": first.place if first else None, "activities": activities}
+
+
+def habit_at(town: Town, name: str, time: datetime) -> Habit | None:
+    """Return what a resident does at a time by their day, or still does since the day before."""
+    day, minute = town.day_of(time), time.hour * 60 + time.minute
+    if (habit := _habit(town, name, day, minute)) is not None:
+        return habit
+    return _habit(town, name, max(1, day - 1), 24 * 60)
 
 
 class _Pairs:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.conversation.turns import speaking_time_s
+from tertulia.nodes.town.diary import as_agreed, with_agreed
 from tertulia.nodes.town.draw_encounters import encounters_of
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.context import Context
@@ -27,7 +28,7 @@ async def next_encounter(state: TownState, runtime: Runtime[TownContext]) -> Tow
         return {"finished": True}
     simulation = town.simulation
     if town.simulations.encounter(simulation.simulation, encounter.day, encounter.number) is None:
-        encounter = encounter.model_copy(update={"time": _free_from(encounter, town)})
+        encounter = as_agreed(town, encounter.model_copy(update={"time": _free_from(encounter, town)}))
         run = f"{simulation.simulation}-{encounter.day}-{encounter.number}"
         generator = keyed_generator(simulation.seed, round=encounter.day, node="encounter", attempt=encounter.number)
         town.store.create_run(town.record_of(run, generator.getrandbits(32)), start_of(encounter, town))
@@ -44,10 +45,13 @@ async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState
 
 
 def following(town: TownContext, day: int, number: int) -> Iterator[Encounter]:
-    """Yield the encounters of the schedule after this one, to the end of the last day."""
-    yield from planned(town, day)[number:] if day else ()
+    """Yield the encounters of the schedule after this one, to the end of the last day.
+
+    Those that were agreed on are among them. People agree on what is to come: so it has its place behind what was.
+    """
+    yield from with_agreed(town, day, planned(town, day))[number:] if day else ()
     for later in range(day + 1, town.simulation.days + 1):
-        yield from planned(town, later)
+        yield from with_agreed(town, later, planned(town, later))
 
 
 def planned(town: TownContext, day: int) -> tuple[Encounter, ...]:
@@ -76,6 +80,7 @@ def start_of(encounter: Encounter, town: TownContext) -> Case:
         scenario=town.town.name,
         time=encounter.time,
         place=encounter.place,
+        appointment=encounter.appointment,
         initiator=people[0],
         partner=people[1],
         previous_dialogues=tuple(_previous(encounter, town)),

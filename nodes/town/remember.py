@@ -13,7 +13,8 @@ from tertulia.nodes.shared.asking import ask_model, text_of
 from tertulia.nodes.town.encounter import encounter_of, ended_s
 from tertulia.nodes.town.importance import can_be_read, importance_of
 from tertulia.prompts.cognition import ask_anybody
-from tertulia.prompts.town import ask_importance, ask_summary, seen_memory, summary_memory
+from tertulia.prompts.town import agreement_memory, ask_importance, ask_summary, seen_memory, summary_memory
+from tertulia.state.agreements import Entry
 from tertulia.state.context import Context
 from tertulia.state.graph_state import TownState
 from tertulia.state.language_model import ReplyField
@@ -31,7 +32,10 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     context = town.context_of(encounter.run)
     round = len(context.store.turns(context.run)) + 1  # behind the conversation
     context.broker.seat(round, encounter.pair)
-    kept = await asyncio.gather(*(memories_of_conversation(context, encounter, name, round) for name in encounter.pair))
+    agreed = town.diary.get(encounter.run, ())
+    kept = await asyncio.gather(
+        *(memories_of_conversation(context, encounter, name, round, agreed) for name in encounter.pair)
+    )
     lengths = {}
     for name, memories in zip(encounter.pair, kept, strict=True):
         stream = context.case.participant(name).stream
@@ -42,8 +46,10 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     return {"lengths": lengths}
 
 
-async def memories_of_conversation(context: Context, encounter: Encounter, name: str, round: int) -> list[Remembered]:
-    """Return the memories of a conversation for one of the pair."""
+async def memories_of_conversation(
+    context: Context, encounter: Encounter, name: str, round: int, agreed: Sequence[Entry] = ()
+) -> list[Remembered]:
+    """Return the memories of a conversation, and of what was agreed on in it, for one of the pair."""
     thinking, language = context.of(name, "think"), context.parameters.language
     partner = next(person for person in encounter.pair if person != name)
     question = ask_summary(name, partner, context.store.turns(context.run), language)
@@ -62,6 +68,9 @@ async def memories_of_conversation(context: Context, encounter: Encounter, name:
     if thought := text_of(reply, "thought"):
         texts["thought"] = "thought", thought
         contents.append(thought)
+    for entry in agreed:
+        texts[f"agreed_{entry.number}"] = "event", agreement_memory(entry, name, partner, language)
+        contents.append(entry.agreement.what)
     ratings = await rate_importance(thinking, name, [text for _, text in texts.values()], contents, round)
     context.broker.leave(name)
     created = encounter.time + timedelta(seconds=ended_s(context))

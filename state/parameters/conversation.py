@@ -13,6 +13,9 @@ NodeSetting = bool | int | float | str
 class TownParameters(ParameterGroup):
     """Days of a town."""
 
+    agreements: bool = Field(
+        True, description="whether two who agree in talk to meet do meet then, and all that is agreed on is remembered"
+    )
     importance: Literal["content", "model"] = Field(
         "content",
         description="how memories are rated; content: by their words, where prompts are English; model: the model is "

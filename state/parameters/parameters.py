@@ -69,6 +69,7 @@ BEFORE: Mapping[str, Any] = {
     "yield_s": 0.0,
     "case_seed": "seed",
     "importance": "model",
+    "agreements": False,
     "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 

@@ -47,6 +47,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "max_minutes": None,
         "case_seed": "auto",  # A.3
         "importance": "model",  # Park et al. §4.1, whose logs the cases are
+        "agreements": False,
     },
 }
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from typing_extensions import override
 
+from tertulia.state.agreements import Entries, Entry
 from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
-from tertulia.state.records import Remembered, RunStatus, Stream
-from tertulia.state.town import FORMED, SEEN, Encounter, Simulation, Town, TownStore
+from tertulia.state.records import Appointment, Remembered, RunStatus, Stream
+from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, Encounter, Simulation, Town, TownStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED, resolve_id
 from tertulia.storage.parts.cognition import check_turns
@@ -112,31 +113,45 @@ class Simulations(Streams, TownStore):
     def save_encounter(self, simulation: str, encounter: Encounter) -> None:
         row = {
             "simulation": simulation,
-            **encounter.model_dump(exclude={"time", "activities"}),
+            **encounter.model_dump(exclude={"time", "activities", "appointment"}),
             "time": encounter.time.isoformat(),
             "activities": json_text(encounter.activities),
         }
         with self.file.transaction():
-            Table(self.file, "encounters").insert(row)
+            if Table(self.file, "encounters").insert(row) and (made := encounter.appointment) is not None:
+                step = {"run": encounter.run, "round": 0, "agent": "", "node": KEPT}
+                Table(self.file, "steps").insert({**step, "record": json_text(made.model_dump(mode="json"))})
 
     def encounters(self, simulation: str) -> list[Encounter]:
         """Return the encounters of a simulation in their order; `StorageError` if one is missing."""
         self._check_encounters()
         found = self._read_encounters("WHERE simulation = ? ORDER BY day, number", simulation)
-        self._check_whole(self.get(simulation), [(encounter.day, encounter.number) for encounter in found])
+        self._check_whole(self.get(simulation), found)
         return found
 
-    def _check_whole(self, simulation: Simulation, found: Sequence[tuple[int, int]]) -> None:
-        """Check that encounters are the first of those that the days have; all of them, where those are over."""
+    def _check_whole(self, simulation: Simulation, found: Sequence[Encounter]) -> None:
+        """Check that encounters are the first of those that the days have; all of them, where those are over.
+
+        Those that were agreed on are beside them: they have numbers of their own in the order of a day.
+        """
         count = simulation.encounters_per_day
         counts = [len(day) for day in self.town(simulation.simulation).logged] if count is None else [count]
         days = range(1, simulation.days + 1)
         expected = ((day, number) for day in days for number in range(1, counts[(day - 1) % len(counts)] + 1))
-        needed = expected if simulation.status == "finished" else islice(expected, len(found))
-        if missing := next((key for key, held in zip_longest(needed, found) if key != held), None):
+        drawn, agreed = _ranked(found)
+        needed = expected if simulation.status == "finished" else islice(expected, len(drawn))
+        if missing := next((key for key, held in zip_longest(needed, drawn) if key != held), None):
             day, number = missing
+            number += sum(1 for of_day, before in agreed if of_day == day and before < number)
             cause = f"encounter {number} of day {day} of simulation {simulation.simulation} is missing"
             raise damaged(self.path, cause)
+
+    @override
+    def diary(self, simulation: str) -> dict[str, tuple[Entry, ...]]:
+        join = "JOIN encounters ON encounters.run = steps.run WHERE simulation = ? AND node = ? ORDER BY day, number"
+        rows = Table(self.file, "steps").select(join, simulation, AGREED)
+        with record_faults(self.path):
+            return {row["run"]: Entries.model_validate(parsed(row["record"])).entries for row in rows}
 
     @override
     def encounter(self, simulation: str, day: int, number: int) -> Encounter | None:
@@ -153,11 +168,25 @@ class Simulations(Streams, TownStore):
         return found[::-1]
 
     def _read_encounters(self, which: str, *values: Value) -> list[Encounter]:
+        rows = Table(self.file, "encounters").select(which, *values)
         with record_faults(self.path):
+            made = self._appointments(rows)
             return [
-                record_of(Encounter, row, activities=tuple(parsed(row["activities"])))
-                for row in Table(self.file, "encounters").select(which, *values)
+                record_of(Encounter, row, activities=tuple(parsed(row["activities"])), appointment=made.get(row["run"]))
+                for row in rows
             ]
+
+    def _appointments(self, encounters: Sequence[Mapping[str, Any]]) -> dict[str, Appointment]:
+        """Return by run what the two of an encounter had agreed on who meet for it."""
+        if not encounters:
+            return {}
+        before_the_first = "steps.round = 0 AND steps.agent = '' AND steps.node = ?"
+        if len(encounters) == 1:
+            rows = Table(self.file, "steps").select(f"WHERE run = ? AND {before_the_first}", encounters[0]["run"], KEPT)
+        else:
+            join = f"JOIN encounters ON encounters.run = steps.run WHERE simulation = ? AND {before_the_first}"
+            rows = Table(self.file, "steps").select(join, encounters[0]["simulation"], KEPT)
+        return {row["run"]: Appointment.model_validate(parsed(row["record"])) for row in rows}
 
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
         """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
@@ -249,3 +278,19 @@ class Simulations(Streams, TownStore):
     def _simulation(self, row: dict[str, Any]) -> Simulation:
         with record_faults(self.path):
             return record_of(Simulation, row, parameters=checked_parameters(row["parameters"]))
+
+
+def _ranked(found: Sequence[Encounter]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return day and rank of the encounters that are drawn or logged, and day and number of those agreed on.
+
+    A rank has its gaps where numbers have gaps.
+    """
+    drawn, agreed = [], []
+    before: Counter[int] = Counter()  # by day
+    for encounter in found:
+        if encounter.appointment is not None:
+            agreed.append((encounter.day, encounter.number))
+            before[encounter.day] += 1
+        else:
+            drawn.append((encounter.day, encounter.number - before[encounter.day]))
+    return drawn, agreed

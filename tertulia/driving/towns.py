@@ -110,6 +110,7 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
             record_of=lambda run, seed: run_of(simulation, run, seed),
             context_of=lambda run: context_of(store, store.run(run), engines, registry),
             drive_conversation=drive_conversation,
+            diary=store.simulations.diary(simulation.simulation),
         )
         await drive_town(context, checkpointer, on_encounter)
 

@@ -1,0 +1,197 @@
+"""What people of a town have agreed on, as entries of their days, and how these change whom they meet where.
+
+1. An agreement to meet is entered in the days of both, at one time and place, unless one of them sleeps then, or has
+   agreed before to be with somebody else within half an hour. Where no place was said, who proposed it comes over.
+2. At that time they meet, beside whoever is drawn. Until half an hour later that is where each of them is for others.
+
+What is agreed on depends on what is said, so it never changes who is drawn: that is the same with any seed.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from tertulia.nodes.town.draw_encounters import habit_at, where_and_doing
+from tertulia.prompts.town import keeping
+from tertulia.state.agreements import Agreement, Entry, Hindrance
+from tertulia.state.parameters import Parameters
+from tertulia.state.text import folded_words
+from tertulia.state.town import Encounter, Habit, Town, TownContext
+
+#: How long people are where they agreed to be, and how far apart two such times are at least.
+STAY = timedelta(minutes=30)
+#: How people call where somebody lives, and words that tell no place from another.
+_HOME = frozenset(("place", "house", "home", "flat", "cottage"))
+_PLAIN = frozenset(("the", "a", "an", "of", "at", "in", "my", "your", "our"))
+
+
+def entries_of(
+    agreements: Iterable[Agreement], encounter: Encounter, town: Town, before: Iterable[Entry]
+) -> tuple[Entry, ...]:
+    """Return what was agreed on in an encounter as entries of the two; what stands there already is none.
+
+    Args:
+        before: What was agreed on in earlier conversations.
+    """
+    kept = [entry for entry in before if entry.meets_at]
+    entries: list[Entry] = []
+    for agreement in agreements:
+        hindrance, hindered = None, None
+        if agreement.kind == "meet" and agreement.time is not None:
+            pair = set(agreement.people)
+            if any(set(entry.agreement.people) == pair and _is_near(entry, agreement.time) for entry in kept):
+                continue
+            hindrance, hindered = _hindrance(agreement, agreement.time, town, kept)
+        entry = Entry(
+            run=encounter.run,
+            number=len(entries) + 1,
+            made=encounter.time,
+            agreement=agreement,
+            place=place_meant(agreement, encounter, town),
+            hindrance=hindrance,
+            hindered=hindered,
+        )
+        entries.append(entry)
+        kept += [entry] if entry.meets_at else []
+    return tuple(entries)
+
+
+def _hindrance(
+    agreement: Agreement, time: datetime, town: Town, kept: Iterable[Entry]
+) -> tuple[Hindrance | None, str | None]:
+    for name in agreement.people:
+        habit = habit_at(town, name, time)
+        if habit is not None and habit.asleep:
+            return "asleep", name
+    for name in agreement.people:
+        if any(name in entry.agreement.people and _is_near(entry, time) for entry in kept):
+            return "engaged", name
+    return None, None
+
+
+def _is_near(entry: Entry, time: datetime) -> bool:
+    return entry.meets_at is not None and abs(entry.meets_at - time) < STAY
+
+
+# --- places ---------------------------------------------------------------------------------------------------------
+
+
+def place_meant(agreement: Agreement, encounter: Encounter, town: Town) -> str | None:
+    """Return the place of the town that people mean by what they said: of several, that where they are most often.
+
+    A place that the town does not have stays as it was said; `None` where none was said.
+    """
+    said = agreement.place
+    if said is None or said.casefold() in ("here", "same place"):
+        return encounter.place if said is not None else None
+    owner = {"my": agreement.people[0], "your": agreement.people[1]}.get(said.partition(" ")[0].casefold())
+    words = set(folded_words(said)) - _PLAIN
+    theirs = Counter(_places_of(town, agreement.people if owner is None else (owner,)))
+    if owner is not None and words <= _HOME:
+        return _home_of(town, owner) or said
+    everywhere = Counter(_places_of(town, [resident.persona.name for resident in town.residents]))
+    found = [place for place in everywhere if words <= set(folded_words(place))]
+    if not found:
+        return said
+    return max(found, key=lambda place: (place == encounter.place, theirs[place], everywhere[place], place))
+
+
+def _places_of(town: Town, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        for day in town.resident(name).days:
+            yield from (habit.place for habit in day if habit.place and not habit.asleep)
+
+
+def _home_of(town: Town, name: str) -> str | None:
+    """Return where somebody is most often, awake, under the roof under which they sleep."""
+    asleep = [h.place for day in town.resident(name).days for h in day if h.asleep and h.place]
+    if not asleep:
+        return None
+    roof = asleep[0].rpartition(" at ")[2]
+    awake = Counter(place for place in _places_of(town, [name]) if place.rpartition(" at ")[2] == roof)
+    return max(awake, key=lambda place: (awake[place], place)) if awake else asleep[0]
+
+
+# --- days -----------------------------------------------------------------------------------------------------------
+
+
+def with_agreed(town: TownContext, day: int, planned: tuple[Encounter, ...]) -> tuple[Encounter, ...]:
+    """Return the encounters of a day with those that were agreed on so far, in order of time."""
+    entries = [entry for entry in _kept(town.diary) if town.town.day_of(_time(entry)) == day]
+    if not entries:
+        return planned
+    key = day, len(entries)
+    if key not in town.schedule:
+        agreed = [
+            _meeting_of(town, entry, day) for entry in sorted(entries, key=lambda entry: (_time(entry), entry.run))
+        ]
+        # Who has agreed to meet comes first: others wait.
+        ordered = sorted([*agreed, *planned], key=lambda encounter: encounter.time)
+        town.schedule.clear()
+        town.schedule[key] = tuple(
+            encounter.model_copy(update={"number": number}) for number, encounter in enumerate(ordered, start=1)
+        )
+    return town.schedule[key]
+
+
+def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
+    """Return an encounter where its people are by what they agreed on, if one of them is in the middle of that."""
+    engaged = {
+        name: entry
+        for entry in _kept(town.diary)
+        for name in entry.agreement.people
+        if name in encounter.pair and _time(entry) <= encounter.time < _time(entry) + STAY
+    }
+    if encounter.appointment is not None or not engaged:
+        return encounter
+    habits = []
+    for name in encounter.pair:
+        habit = habit_at(town.town, name, encounter.time)
+        if (entry := engaged.get(name)) is not None:
+            habit = _habit_of(town, entry, name) or habit
+        habits.append(habit)
+    return encounter.model_copy(update=where_and_doing(encounter.initiator, *habits, _language(town)))
+
+
+def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:
+    """Return the encounter of two at the time that they agreed on; without a place, who proposed it comes over."""
+    proposer, other = entry.agreement.people
+    time, language = _time(entry), _language(town)
+    if entry.place is not None:
+        activities = keeping(other, language), keeping(proposer, language)
+        initiator, partner, where = proposer, other, {"place": entry.place, "activities": activities}
+    else:
+        initiator, partner = other, proposer
+        host, guest = (habit_at(town.town, name, time) for name in (other, proposer))
+        where = where_and_doing(initiator, host, guest, language)
+        host_does, guest_does = where["activities"]
+        where["activities"] = host_does or keeping(proposer, language), guest_does or keeping(other, language)
+    appointment = entry.appointment
+    return Encounter(
+        day=day, number=1, time=time, initiator=initiator, partner=partner, appointment=appointment, **where
+    )
+
+
+def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit | None:
+    """Return what somebody does while they meet as agreed: it is somewhere else only where a place was said."""
+    first, second = entry.agreement.people
+    place = entry.place
+    if place is None:
+        host = habit_at(town.town, second, _time(entry))
+        place = host.place if host else None
+    time = _time(entry)
+    activity = keeping(second if name == first else first, _language(town))
+    return Habit(minute=time.hour * 60 + time.minute, activity=activity, place=place)
+
+
+def _kept(diary: Mapping[str, Iterable[Entry]]) -> Iterator[Entry]:
+    return (entry for entries in diary.values() for entry in entries if entry.meets_at is not None)
+
+
+def _time(entry: Entry) -> datetime:
+    assert entry.meets_at is not None
+    return entry.meets_at
+
+
+def _language(town: TownContext) -> str:
+    return Parameters.of_record(town.simulation.parameters).language
