@@ -1,4 +1,4 @@
-"""Days of a town: two meet, talk, agree, remember, reflect; then the next pair. Source: Park et al. 2023; APP Fig. 2."""
+"""Days of a town: two meet, talk, agree, remember, reflect; then the next pair. Source: Park et al. 2023; APP §2."""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
-from tertulia.state.agreements import Entry
+from tertulia.state.agreements import Entries, Entry
 from tertulia.state.context import Context
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import (
@@ -163,6 +163,9 @@ class TownStore(Protocol):
 
     def encounter(self, simulation: str, day: int, number: int) -> Encounter | None:
         """Return an encounter; `None` if it is not stored."""
+
+    def save_agreed(self, run: str, round: int, entries: Entries) -> None:
+        """Store what was agreed on in a conversation, behind its last round; what is stored already stays."""
 
     def diary(self, simulation: str) -> dict[str, tuple[Entry, ...]]:
         """Return what was agreed on so far by conversation, in their order."""

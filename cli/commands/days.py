@@ -12,6 +12,13 @@ from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_columns, print_table
 from tertulia.cli.views.live import print_encounter, print_town
+from tertulia.reading.agreements import (
+    TownAgreement,
+    counts_in_words,
+    in_words,
+    outcome_in_words,
+    town_agreements,
+)
 from tertulia.reading.days import (
     HEADINGS,
     Memories,
@@ -39,6 +46,8 @@ _OF_DAYS = {
     "no sense": ("without_sense", 3),
     "len": ("len", 1),
 }
+#: How many agreements are listed.
+_LISTED = 20
 #: Columns of the table of days before and after the figures of diversity, by heading.
 _BEFORE = {"day": "day", "date": "date", "met": "encounters", "turns": "turns"}
 _BEHIND = {"memories": "memories", "reflected": "reflections", "calls": "calls"}
@@ -107,8 +116,9 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
     opened = open_embedding_model(embedder or simulation.embedder)
     with status_line("comparing conversations"):
         rows = day_rows(store, simulation, opened)
+    agreements = town_agreements(store, simulation)
     if as_json:
-        print_json(days_document(simulation, rows))
+        print_json(days_document(simulation, rows, agreements))
         return
     print_town(simulation)
     console = data()
@@ -130,6 +140,7 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
     headings = (*_BEFORE, *_OF_DAYS, *_BEHIND)
     right = [heading for heading in headings if heading != "date"]
     print_table(console, headings, [Row(row) for row in cells], right=right)
+    _print_agreements(agreements)
     tokens = sum(row["prompt_tokens"] for row in rows), sum(row["reply_tokens"] for row in rows)
     seconds = sum(row["seconds"] for row in rows)
     console.print()
@@ -139,6 +150,17 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
         " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said"
     )
     console.print(plain(note, "dim"))
+
+
+def _print_agreements(agreements: Sequence[TownAgreement]) -> None:
+    if agreements:
+        data().print()
+        data().print(plain(counts_in_words(agreements)))
+    for agreement in agreements[:_LISTED]:
+        line = in_words(agreement.agreement, agreement.place)
+        data().print(plain(f"  {line}", "dim"), plain(f"({outcome_in_words(agreement)})"))
+    if len(agreements) > _LISTED:
+        data().print(plain(f"  {len(agreements) - _LISTED} more: --json has all of them", "dim"))
 
 
 def _show_trials(store: SqlStore, simulations: Sequence[Simulation], embedder: str | None, as_json: bool) -> None:

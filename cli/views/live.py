@@ -4,6 +4,7 @@ from tertulia.cli.terminal.lines import meeting_heading, print_turn
 from tertulia.cli.terminal.output import data, plain
 from tertulia.cli.views.album import print_exchange
 from tertulia.cli.views.cognition import print_thoughts
+from tertulia.reading.agreements import mark_of
 from tertulia.reading.exchanges import read_exchanges
 from tertulia.reading.rounds import read_round
 from tertulia.state.album import Population
@@ -66,5 +67,6 @@ def print_town(simulation: Simulation) -> None:
 def print_encounter(encounter: Encounter, turns: int) -> None:
     """Print who met, when and where, the number of turns, and the run."""
     place = f", {encounter.place}" if encounter.place else ""
-    line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}: {counted(turns, 'turn')}"
+    line = f"day {encounter.day} {encounter.time:%H:%M} {' and '.join(encounter.pair)}{place}"
+    line += f"{mark_of(encounter)}: {counted(turns, 'turn')}"
     data().print(plain(line), plain(f"({encounter.run})", "dim"))

@@ -10,7 +10,7 @@ from tertulia.nodes.town.diary import entries_of
 from tertulia.nodes.town.encounter import encounter_of
 from tertulia.state.agreements import Entries
 from tertulia.state.graph_state import TownState
-from tertulia.state.town import AGREED, TownContext
+from tertulia.state.town import TownContext
 
 
 async def agree(state: TownState, runtime: Runtime[TownContext]) -> TownState:
@@ -25,6 +25,6 @@ async def agree(state: TownState, runtime: Runtime[TownContext]) -> TownState:
     before = [entry for run, entries in town.diary.items() if run != encounter.run for entry in entries]
     entries = entries_of(agreements, encounter, town.town, before)
     if entries:
-        context.store.save_step(context.run, len(turns) + 1, "", AGREED, Entries(entries=entries))
+        town.simulations.save_agreed(context.run, len(turns) + 1, Entries(entries=entries))
         town.diary[encounter.run] = entries
     return {}

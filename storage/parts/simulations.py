@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from tertulia.state.agreements import Entries, Entry
 from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
-from tertulia.state.records import Appointment, Remembered, RunStatus, Stream
+from tertulia.state.records import Appointment, Record, Remembered, RunStatus, Stream
 from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, Encounter, Simulation, Town, TownStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED, resolve_id
@@ -119,8 +119,17 @@ class Simulations(Streams, TownStore):
         }
         with self.file.transaction():
             if Table(self.file, "encounters").insert(row) and (made := encounter.appointment) is not None:
-                step = {"run": encounter.run, "round": 0, "agent": "", "node": KEPT}
-                Table(self.file, "steps").insert({**step, "record": json_text(made.model_dump(mode="json"))})
+                self._save_step(encounter.run, 0, KEPT, made)
+
+    @override
+    def save_agreed(self, run: str, round: int, entries: Entries) -> None:
+        with self.file.transaction():
+            self._save_step(run, round, AGREED, entries)
+
+    def _save_step(self, run: str, round: int, node: str, record: Record) -> None:
+        text = json_text(record.model_dump(mode="json"))
+        row: dict[str, Value] = {"run": run, "round": round, "agent": "", "node": node, "record": text}
+        Table(self.file, "steps").insert(row)
 
     def encounters(self, simulation: str) -> list[Encounter]:
         """Return the encounters of a simulation in their order; `StorageError` if one is missing."""

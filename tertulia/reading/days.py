@@ -1,10 +1,12 @@
 """The days of a simulated town: diversity, encounters, memories and costs."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from tertulia.reading.agreements import TownAgreement
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
@@ -93,10 +95,29 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     return rows
 
 
-def days_document(simulation: Simulation, rows: Sequence[Document]) -> Document:
-    """Return the days of a simulation as JSON (rows: see `day_rows`)."""
+def days_document(
+    simulation: Simulation, rows: Sequence[Document], agreements: Sequence[TownAgreement] = ()
+) -> Document:
+    """Return the days of a simulation as JSON (rows: see `day_rows`), and what was agreed on in them."""
     document = simulation.model_dump(mode="json", exclude={"days", "created"})
-    return {"schema_version": SCHEMA_VERSION, **document, "days": list(rows)}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **document,
+        "days": list(rows),
+        "agreements": agreement_rows(agreements),
+    }
+
+
+def agreement_rows(agreements: Sequence[TownAgreement]) -> list[Document]:
+    """Return the agreements of a town as JSON."""
+    return [
+        {
+            **agreement.agreement.model_dump(mode="json", exclude={"place"}),
+            "said_place": agreement.agreement.place,
+            **agreement.model_dump(mode="json", exclude={"agreement"}),
+        }
+        for agreement in agreements
+    ]
 
 
 def _dialogue(store: SqlStore, encounter: Encounter) -> "Dialogue":
@@ -136,9 +157,12 @@ def _shared_encounters(
     """Return by day, number and pair the dialogues of the encounters that all simulations have."""
     trials: dict[tuple[int, int, str, str], list[Dialogue]] = {}
     for simulation in simulations:
-        for encounter in store.simulations.encounters(simulation.simulation):
+        drawn = (met for met in store.simulations.encounters(simulation.simulation) if met.appointment is None)
+        numbers: Counter[int] = Counter()  # without those that were agreed on, which differ with what is said
+        for encounter in drawn:
+            numbers[encounter.day] += 1
             if dialogue := _dialogue(store, encounter):
-                trials.setdefault((encounter.day, encounter.number, *encounter.pair), []).append(dialogue)
+                trials.setdefault((encounter.day, numbers[encounter.day], *encounter.pair), []).append(dialogue)
     shared = {key: dialogues for key, dialogues in trials.items() if len(dialogues) == len(simulations)}
     if not shared:
         raise UsageError("these simulations have no encounter in common; begin them with --from-log, or the same seed")

@@ -1,6 +1,14 @@
 """Days of a town for the viewer: encounters, diversity, and memories."""
 
-from tertulia.reading.days import Memories, day_rows, encounters_document, memories_document, read_memories
+from tertulia.reading.agreements import town_agreements
+from tertulia.reading.days import (
+    Memories,
+    agreement_rows,
+    day_rows,
+    encounters_document,
+    memories_document,
+    read_memories,
+)
 from tertulia.state.documents import Document
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
@@ -22,6 +30,7 @@ def town_page(store: SqlStore, simulation: str) -> Document:
             "begins": town.begins.isoformat(),
             "people": [resident.persona.name for resident in town.residents],
             "by_day": rows,
+            "agreements": agreement_rows(town_agreements(store, record)),
         }
     )
 

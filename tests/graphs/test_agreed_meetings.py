@@ -1,0 +1,220 @@
+"""What two agree on in talk becomes an entry of their days: they meet then, know it, and remember it."""
+
+import random
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from langgraph.runtime import Runtime
+from support.scripted import ScriptedModel
+
+from benchmarks.store_checks import differences, faults
+from tertulia.access.engines import Engines, ModelAccess
+from tertulia.driving.towns import drive_simulation
+from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.town.agree import agree
+from tertulia.nodes.town.draw_encounters import encounters_of, habit_at
+from tertulia.planning.simulations import begin_simulation, plan_simulation
+from tertulia.reading.agreements import counts_in_words, town_agreements
+from tertulia.reading.days import days_document
+from tertulia.state.errors import ModelError
+from tertulia.state.graph_state import TownState
+from tertulia.state.language_model import RenderedPrompt, ReplyField
+from tertulia.state.records import Case
+from tertulia.state.town import Encounter, Simulation, TownContext
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.town import town_page
+
+#: What the first of two says, and what the other replies, by the number of lines before it.
+Script = Callable[[int], str]
+
+
+class TalkingModel(ScriptedModel):
+    """Says what the script has at that place of a conversation; all else is rehearsed."""
+
+    def __init__(self, script: Script, fails_at: int | None = None) -> None:
+        super().__init__(fails_at=fails_at)
+        self._script = script
+
+    def _value(
+        self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random, several: bool
+    ) -> str | bool | int:
+        if field.kind != "speech":
+            return super()._value(field, prompt, generator, several)
+        said = [unit for unit in prompt.source.units if unit.block == "current_dialogue" and unit.kind == "item"]
+        return self._script(len(said))
+
+
+def at_the_slip(lines_before: int) -> str:
+    return ("Tomorrow at nine at the slip?", "Yes, I'll be there.")[lines_before % 2]
+
+
+def begun(store: SqlStore, days: int = 2, **settings: object) -> Simulation:
+    """Store a simulation of Tidewell with two encounters a day, of two lines each."""
+    plan = plan_simulation(
+        "tidewell",
+        {"max_turns": 2, "ending": "off", "redraws": 0, "drafts": 1, **settings},
+        days=days,
+        encounters_per_day=2,
+        model="rehearsal",
+    )
+    return begin_simulation(store, plan, ModelAccess())[0]
+
+
+def drive(store: SqlStore, simulation: Simulation, script: Script, fails_at: int | None = None) -> None:
+    engines = Engines(TalkingModel(script, fails_at), {}, RehearsalEmbedder())
+    drive_simulation(store, simulation, engines, lambda event: None)
+
+
+def lived(script: Script, path: Path | str = ":memory:", **settings: object) -> tuple[SqlStore, Simulation]:
+    store = SqlStore.open(path)
+    simulation = begun(store, **settings)
+    drive(store, simulation, script)
+    return store, store.simulations.get(simulation.simulation)
+
+
+def the_agreed(store: SqlStore, simulation: Simulation) -> list[Encounter]:
+    return [met for met in store.simulations.encounters(simulation.simulation) if met.appointment is not None]
+
+
+def test_two_who_agree_meet_then_and_there_and_know_it() -> None:
+    store, simulation = lived(at_the_slip)
+    first = store.simulations.encounters(simulation.simulation)[0]
+    (entry,) = store.simulations.diary(simulation.simulation)[first.run]
+    assert entry.agreement.people == first.pair
+    assert (entry.place, entry.hindrance) == ("landing stage at Old Slip", None)
+    met = the_agreed(store, simulation)[0]
+    assert set(met.pair) == set(first.pair)
+    assert met.time == datetime.combine(first.time.date(), datetime.min.time()) + timedelta(days=1, hours=9)
+    assert met.place == "landing stage at Old Slip"
+    assert met.appointment == entry.appointment
+    prompt = store.prompt(store.turn_record(met.run, 1).prompt or "")
+    how = next(unit.text for unit in prompt.units if unit.id == "environment.context")
+    assert "they had agreed on it on Saturday, 16 November" in how
+    assert '"Tomorrow at nine at the slip?"' in how
+    texts = [memory.text for memory in store.simulations.memories_of(simulation, first.initiator)]
+    assert any("agreed to meet on Sunday 17 November at 09:00 (landing stage at Old Slip)" in text for text in texts)
+    assert any("as they had agreed (landing stage at Old Slip)" in text for text in texts)
+    case = store.start(met.run)
+    assert isinstance(case, Case)
+    assert case.appointment == entry.appointment
+    assert faults(store) == []
+
+
+def test_who_is_drawn_is_the_same_beside_what_is_agreed_on() -> None:
+    store, simulation = lived(at_the_slip)
+    found = store.simulations.encounters(simulation.simulation)
+    town = store.simulations.town(simulation.simulation)
+    seed = simulation.parameters["case_seed"]
+    assert isinstance(seed, int | str)
+    drawn = [met for met in found if met.appointment is None]
+    assert len(drawn) == 4
+    assert len(found) > 4
+    silent, other = lived(lambda before: "The nets are dry.")
+    quiet = silent.simulations.encounters(other.simulation)
+    assert [met.pair for met in drawn] == [met.pair for met in quiet]
+    assert [met.number for met in found if met.day == 2] == [*range(1, 1 + sum(met.day == 2 for met in found))]
+    assert encounters_of(town, 1, 1, 2)
+
+
+def test_who_sleeps_or_has_agreed_before_can_not_come_and_it_is_said() -> None:
+    store, simulation = lived(lambda before: ("Tomorrow at 3 am at the slip?", "Good.")[before % 2])
+    entries = [entry for of_run in store.simulations.diary(simulation.simulation).values() for entry in of_run]
+    assert entries
+    assert {entry.hindrance for entry in entries} == {"asleep"}
+    assert all(entry.hindered in entry.agreement.people for entry in entries)
+    assert the_agreed(store, simulation) == []
+
+
+def test_without_a_place_who_proposed_it_comes_over() -> None:
+    store, simulation = lived(lambda before: ("I'll bring you the paper tomorrow at ten.", "Good.")[before % 2])
+    town = store.simulations.town(simulation.simulation)
+    met = the_agreed(store, simulation)[0]
+    first = store.simulations.encounters(simulation.simulation)[0]
+    assert met.pair == (first.partner, first.initiator)
+    host = habit_at(town, met.initiator, met.time)
+    assert host is not None
+    assert (met.place, met.activities[0]) == (host.place, host.activity)
+
+
+def test_where_it_is_off_nobody_agrees_on_anything() -> None:
+    store, simulation = lived(at_the_slip, agreements=False)
+    assert store.simulations.diary(simulation.simulation) == {}
+    assert the_agreed(store, simulation) == []
+
+
+def test_what_became_of_agreements_is_told() -> None:
+    store, simulation = lived(at_the_slip)
+    outcomes = [(found.outcome, found.why) for found in town_agreements(store, simulation)]
+    assert outcomes[0] == ("kept", None)
+    assert ("not kept", "the last day is over before") in outcomes
+    kept = [found.met for found in town_agreements(store, simulation) if found.outcome == "kept"]
+    assert kept == [met.run for met in the_agreed(store, simulation)]
+    assert "kept" in counts_in_words(town_agreements(store, simulation))
+    asleep, night = lived(lambda before: ("Tomorrow at 3 am at the slip?", "Good.")[before % 2])
+    assert all((found.why or "").endswith("sleeps then") for found in town_agreements(asleep, night))
+    rows = days_document(simulation, [], town_agreements(store, simulation))["agreements"]
+    assert rows[0]["said_place"] == "slip"
+    assert rows[0]["place"] == "landing stage at Old Slip"
+    assert town_page(store, simulation.simulation)["agreements"] == rows
+
+
+def everything(store: SqlStore) -> list[dict[str, object]]:
+    steps = "SELECT run, round, agent, node, record FROM steps ORDER BY run, round, agent, node"
+    memories = "SELECT agent, number, memory, hash, created, importance, evidence FROM memories"
+    memories += " JOIN contents ON contents.id = content_id ORDER BY agent, number"
+    return [*store.file.rows(steps), *store.file.rows(memories)]
+
+
+def driven_on(path: Path, fails_at: int | None = None) -> bool:
+    """Drive the town in a store of its own connection; return whether it was stopped by the model."""
+    with SqlStore.open(path) as store:
+        try:
+            drive(store, store.simulations.get("town"), at_the_slip, fails_at)
+        except ModelError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("every", [5, 7])
+def test_stopped_again_and_again_it_is_the_same_town(
+    every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqlStore, "new_run_id", lambda self: "town")
+    with SqlStore.open(tmp_path / "stopped.db") as store:
+        begun(store)
+    stops = 0
+    while driven_on(tmp_path / "stopped.db", fails_at=every):
+        stops += 1
+        assert stops < 200
+    assert stops > 3
+    assert_same(*lived(at_the_slip), tmp_path / "stopped.db")
+
+
+def test_stopped_once_it_is_stored_it_is_the_same_town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SqlStore, "new_run_id", lambda self: "town")
+    with SqlStore.open(tmp_path / "stopped.db") as store:
+        begun(store)
+    done = []
+
+    async def stopping(state: TownState, runtime: Runtime[TownContext]) -> TownState:
+        done.append(update := await agree(state, runtime))
+        if len(done) in (1, 3):
+            raise ModelError("stopped")
+        return update
+
+    monkeypatch.setattr("tertulia.graphs.town.agree", stopping)
+    assert [driven_on(tmp_path / "stopped.db") for _ in range(3)] == [True, True, False]
+    assert_same(*lived(at_the_slip), tmp_path / "stopped.db")
+
+
+def assert_same(sound: SqlStore, simulation: Simulation, path: Path) -> None:
+    held = sound.simulations.encounters(simulation.simulation)
+    assert any(met.appointment is not None for met in held)
+    with SqlStore.open(path) as stopped:
+        assert stopped.simulations.encounters("town") == held
+        for met in held:
+            assert differences((sound, met.run), (stopped, met.run)) == []
+        assert everything(stopped) == everything(sound)
+        assert faults(stopped) == []
