@@ -6,6 +6,7 @@ from tertulia.cli.terminal.lines import meeting_heading, print_turn
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.views.album import print_exchanges
 from tertulia.cli.views.cognition import print_calls, print_character
+from tertulia.reading.agreements import agreements_of, in_words
 from tertulia.reading.exchanges import read_exchanges
 from tertulia.reading.rounds import calls_of, read_characters
 from tertulia.reading.timeline import turns_with_opening
@@ -39,6 +40,9 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
     turns = turns_with_opening(store, run.run, start)
     for before, turn in zip([None, *turns], turns, strict=False):
         print_turn(console, turn, start, silence_s, before)
+    for agreement in agreements_of(run, start, turns):
+        first, last = agreement.turns
+        console.print(plain(f"agreed in turns {first} to {last}: {in_words(agreement)}", "dim"))
 
 
 def print_opening(console: Console, store: Store, run: RunRecord, meeting: Meeting, agent: str | None) -> None:

@@ -162,6 +162,9 @@ _FILLERS = frozenset(
     )
 )
 
+#: A clause of more words is more than a time and a place.
+_SHORT = 16
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -253,11 +256,14 @@ def _full(sentence: str, speaker: str, turn: int, now: datetime, before: Proposa
     if _HEDGED.search(_FRIENDLY_NO.sub("", sentence)):
         return None
     timeless = without_times(sentence)
+    offer, request = _OFFER.search(sentence), _REQUEST.search(sentence) or _PLEASE.search(sentence)
+    together = _TOGETHER.search(timeless)
+    if not (offer or request or together):
+        return None
     time, place = time_in(sentence, now), place_in(timeless)
     when = time.resolved(now, before.time if before else None) if time else None
-    offer, request = _OFFER.search(sentence), _REQUEST.search(sentence) or _PLEASE.search(sentence)
     known = Proposal(speaker, turn, "meet", sentence.strip(), time, when, place)
-    is_together = _TOGETHER.search(timeless) or (offer and _IN_PERSON.match(offer["deed"]))
+    is_together = together or (offer and _IN_PERSON.match(offer["deed"]))
     if is_together and when is not None and not _DEADLINE.search(sentence):
         return known
     if is_together and re.search(r"\bmeet\b", sentence) and before is not None and place and time is None:
@@ -274,7 +280,7 @@ def _full(sentence: str, speaker: str, turn: int, now: datetime, before: Proposa
 def _short(clauses: Sequence[str], now: datetime, before: Proposal | None) -> Proposal | None:
     """Return the proposal of a clause that is nothing but a time or a place, with what was proposed before it."""
     for clause in clauses:
-        if _HEDGED.search(clause):
+        if len(clause.split()) > _SHORT or _HEDGED.search(clause):
             continue
         timeless = without_times(clause)
         time, place = time_in(clause, now), place_in(timeless)

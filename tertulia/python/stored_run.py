@@ -12,9 +12,11 @@ from tertulia.python.cell_page import CellPage
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_turn import StoredTurn
 from tertulia.python.tables import Records
+from tertulia.reading.agreements import agreements_of
 from tertulia.reading.documents import conversation_document, turn_document
 from tertulia.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.reading.turns import TurnDetails, read_turn
+from tertulia.state.agreements import Agreement
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
@@ -98,6 +100,12 @@ class Run:
         """All exchanges of an album chat; none of another conversation."""
         with self._opened() as (store, run, start):
             return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
+
+    @property
+    def agreements(self) -> Records[Agreement]:
+        """What those who take part agreed on: to meet, or that somebody does something (docs/measuring.md)."""
+        with self._opened() as (store, record, start):
+            return Records(agreements_of(record, start, store.turns(record.run)))
 
     def turn(self, number: int) -> StoredTurn:
         """Return a turn and how it came about: units with their scores, what was removed, candidates, cognition.

@@ -10,10 +10,10 @@ from pydantic import Field
 from tertulia.nodes.agreements.agreed import agreements_in
 from tertulia.state.agreements import Agreement, Entry, Hindrance
 from tertulia.state.album import Population
+from tertulia.state.documents import Document
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Record, Turn
-from tertulia.state.store import Store
+from tertulia.state.records import Record, RunRecord, Turn
 from tertulia.state.text import counted
 from tertulia.state.town import Encounter, Simulation
 from tertulia.storage.store import SqlStore
@@ -36,11 +36,16 @@ class TownAgreement(Record):
     met: str | None = Field(None, description="the conversation in which it was kept")
 
 
-def agreements_of(store: Store, run: str, start: Start, turns: Sequence[Turn]) -> tuple[Agreement, ...]:
+def agreements_of(run: RunRecord, start: Start, turns: Sequence[Turn]) -> tuple[Agreement, ...]:
     """Return what those who take part in a run agreed on, read out of its turns; nothing of an album chat."""
     if isinstance(start, Population):
         return ()
-    return agreements_in(turns, start.time, Parameters.model_validate(store.run(run).parameters).language)
+    return agreements_in(turns, start.time, Parameters.model_validate(run.parameters).language)
+
+
+def agreements_document(run: RunRecord, start: Start, turns: Sequence[Turn]) -> list[Document]:
+    """Return what those who take part in a run agreed on as JSON."""
+    return [agreement.model_dump(mode="json") for agreement in agreements_of(run, start, turns)]
 
 
 def town_agreements(store: SqlStore, simulation: Simulation) -> list[TownAgreement]:

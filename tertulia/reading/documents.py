@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
+from tertulia.reading.agreements import agreements_document
 from tertulia.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.reading.platforms import platforms_document
 from tertulia.reading.removal import remarks
@@ -84,10 +85,11 @@ def start_document(start: Start) -> Document:
 
 
 def conversation_document(store: Store, run: RunRecord, start: Start) -> Document:
-    """Return a run with its turns."""
+    """Return a run with its turns, and what was agreed on in them."""
     return run_document(run, start) | {
         "turns": turn_rows(store, run, start),
         "platforms": platforms_document(store, run.run),
+        "agreements": agreements_document(run, start, store.turns(run.run)),
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from tertulia.measuring.dialogues import dialogue_of_run
 from tertulia.measuring.participation import participation_document, read_participation
+from tertulia.reading.agreements import agreements_document
 from tertulia.reading.exchanges import spoken_turns
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
@@ -16,7 +17,7 @@ WINDOW = 10
 
 
 def figures_page(store: SqlStore, run: str) -> Document:
-    """Return the diversity and the length of the utterances of a run, over all of them and turn by turn."""
+    """Return diversity and length of the utterances of a run, in all and turn by turn, and what was agreed on."""
     from tertulia.metrics.diversity import mean
 
     record = store.run(run)
@@ -38,6 +39,7 @@ def figures_page(store: SqlStore, run: str) -> Document:
         "window": WINDOW,
         "utterances": columns,
         "making": _by_turn(store, record, utterances),
+        "agreements": agreements_document(record, start, utterances),
         "participation": participation_document(record, read_participation(store, record, start)) if has_race else None,
     }
 

@@ -11,6 +11,7 @@ import { goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/town.css";
 import { useDocument } from "../use_document";
+import { Agreements } from "./agreements";
 import { LongText } from "./compare_turn";
 import { linksOf, type Link } from "./meetings";
 import { Graph, MOST_IN_GRAPH, MOST_IN_MATRIX, Matrix } from "./town_graph";
@@ -78,6 +79,7 @@ function Shown({ town }: { town: Town }) {
           </div>
         </>
       )}
+      <Agreements agreements={town.agreements} />
       <Memories town={town} />
     </>
   );
@@ -128,7 +130,7 @@ function Encounters({ town, day, encounters }: { town: Town; day: number | null;
             </span>
             <span class="row">
               <Speaker people={town.people} name={encounter.initiator} />
-              <span class="muted">meets</span>
+              <span class="muted">{encounter.appointment ? "meets, as agreed," : "meets"}</span>
               <Speaker people={town.people} name={encounter.partner} />
             </span>
             <Activities encounter={encounter} />

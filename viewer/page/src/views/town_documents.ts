@@ -1,5 +1,7 @@
 /** The documents of viewer/documents/town.py. */
 
+import type { TownAgreement } from "./agreements";
+
 export interface Encounter {
   readonly day: number;
   readonly number: number;
@@ -12,6 +14,8 @@ export interface Encounter {
   /** Empty until the conversation starts. */
   readonly run: string;
   readonly turns: number;
+  /** What the two had agreed on who meet for it. */
+  readonly appointment: { readonly run: string; readonly what: string } | null;
 }
 
 export interface Day {
@@ -43,6 +47,7 @@ export interface Town {
   readonly people: readonly string[];
   readonly encounters: readonly Encounter[];
   readonly by_day: readonly Day[];
+  readonly agreements: readonly TownAgreement[];
 }
 
 export interface Memory {
