@@ -4,19 +4,49 @@
 time (a date where no time of day was said) and the place, if there is one. They were written for this, before the rules
 and by the same writer; of the half that is held out, nothing was looked at while the rules were made.
 
+Then it lets weeks of Tidewell pass in which people say what `PROPOSED` and `REPLIED` have, drawn, and counts how many
+of the agreements to meet are kept, and why the others are not. All else is rehearsed: this measures the town, no model.
+
 Example: python -m benchmarks.agreements
 """
 
 import json
+import random
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tertulia.access.engines import Engines, ModelAccess
+from tertulia.driving.towns import drive_simulation
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.nodes.agreements.agreed import agreements_in
+from tertulia.planning.simulations import begin_simulation, plan_simulation
+from tertulia.reading.agreements import town_agreements
 from tertulia.state.agreements import Agreement
+from tertulia.state.language_model import RenderedPrompt, ReplyField
 from tertulia.state.records import Turn
+from tertulia.storage.store import SqlStore
+
+#: What who speaks first may propose, and what the other may reply: some of it is no proposal, and no assent.
+PROPOSED = (
+    "Shall we meet tomorrow at nine at the slip?",
+    "Let's have soup at the inn tonight at half past seven.",
+    "I'll bring you the letter this evening.",
+    "Come to the bakery tomorrow at seven.",
+    "Can you come to my place on Monday at four?",
+    "Let's meet the day after tomorrow at noon at the market place.",
+    "Meet me at the school in an hour.",
+    "I'll come by tomorrow afternoon.",
+    "How about a walk along the quay at five?",
+    "Will you help me with the nets tomorrow at six in the morning?",
+    "See you on Wednesday at ten at the harbour office.",
+    "Let's look at the stars tonight at eleven.",
+    "The ferry leaves tomorrow at nine.",
+    "I have not slept well.",
+)
+REPLIED = ("Yes, I'll be there.", "Good.", "With pleasure.", "All right, see you then.", "I can't, I am busy.", "Why?")
 
 LINES = Path(__file__).with_name("agreement_lines.jsonl")
 
@@ -57,8 +87,41 @@ def counts(held_out: bool) -> Counter[str]:
     return counted
 
 
+class _ProposingModel(RehearsalModel):
+    """Proposes, or replies, with what is drawn; all else is rehearsed."""
+
+    def _value(
+        self, field: ReplyField, prompt: RenderedPrompt, generator: random.Random, several: bool
+    ) -> str | bool | int:
+        if field.kind != "speech":
+            return super()._value(field, prompt, generator, several)
+        units = prompt.source.units if prompt.source is not None else ()
+        before = sum(unit.block == "current_dialogue" and unit.kind == "item" for unit in units)
+        return generator.choice(REPLIED if before % 2 else PROPOSED)
+
+
+def outcomes(seed: int, days: int = 7) -> Counter[str]:
+    """Return what becomes of the agreements to meet in days of Tidewell, by outcome and why."""
+    settings = {"max_turns": 2, "ending": "off", "redraws": 0, "drafts": 1, "case_seed": seed}
+    plan = plan_simulation("tidewell", settings, days=days, model="rehearsal", seed=seed)
+    with SqlStore.open(":memory:") as store:
+        simulation, _ = begin_simulation(store, plan, ModelAccess())
+        engines = Engines(_ProposingModel("rehearsal"), {}, RehearsalEmbedder())
+        drive_simulation(store, simulation, engines, lambda event: None)
+        simulation = store.simulations.get(simulation.simulation)
+        found = town_agreements(store, simulation)
+    names = [resident.persona.name for resident in plan.town.town.residents]
+    causes: Counter[str] = Counter()
+    for agreement in found:
+        why = agreement.why or ""
+        for name in names:
+            why = why.removeprefix(f"{name} ")
+        causes[f"{agreement.outcome}{f' ({why})' if why else ''}"] += agreement.agreement.kind == "meet"
+    return +causes
+
+
 def main() -> None:
-    """Print precision and recall on both halves."""
+    """Print precision and recall on both halves, and what becomes of agreements in three weeks."""
     for name, held_out in (("seen", False), ("held out", True)):
         of = counts(held_out)
         print(
@@ -66,6 +129,9 @@ def main() -> None:
             f" {of['there']}/{of['found']}, recall {of['there']}/{of['labelled']}; kind, time and place right:"
             f" {of['right']}/{of['labelled']}"
         )
+    causes = sum((outcomes(seed) for seed in (1, 2, 3)), Counter[str]())
+    print(f"three weeks of Tidewell: {causes.total()} agreements to meet: ", end="")
+    print(", ".join(f"{count} {cause}" for cause, count in causes.most_common()))
 
 
 if __name__ == "__main__":

@@ -31,18 +31,22 @@ LANGUAGES = ("en",)
 #: The lines after a proposal in which it may be assented to, and in which an agreement may be put off or completed.
 _ANSWERED_WITHIN = 4
 
+#: The year before the last of the calendar, behind which nothing can be agreed on.
+_LAST_YEAR = 9998
+
 
 def agreements_in(turns: Iterable[Turn], now: datetime, language: str = "en") -> tuple[Agreement, ...]:
     """Return what the people of a conversation agreed on, in the order in which they assented.
 
     Args:
         turns: The turns of a conversation, in order; silences are passed over.
-        now: The simulated time at which it began: times are read from there, and one before it is none.
+        now: The simulated time at which it began: times are read from there, on the clock of its time zone, if it
+            has one, and one before it is none.
         language: Of the talk; of a language that is not read, nothing is found.
     """
-    if language not in LANGUAGES:
+    if language not in LANGUAGES or now.year >= _LAST_YEAR:
         return ()
-    talk = _Talk(now)
+    talk = _Talk(now.replace(tzinfo=None))
     for at, turn in enumerate(turn for turn in turns if turn.speaker is not None):
         talk.hear(at, turn)
     return tuple(agreement for _, agreement, _ in talk.agreed)

@@ -144,13 +144,11 @@ def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
     }
     if encounter.appointment is not None or not engaged:
         return encounter
-    habits = []
-    for name in encounter.pair:
-        habit = habit_at(town.town, name, encounter.time)
-        if (entry := engaged.get(name)) is not None:
-            habit = _habit_of(town, entry, name) or habit
-        habits.append(habit)
-    return encounter.model_copy(update=where_and_doing(encounter.initiator, *habits, _language(town)))
+    first, second = (
+        _habit_of(town, engaged[name], name) if name in engaged else habit_at(town.town, name, encounter.time)
+        for name in encounter.pair
+    )
+    return encounter.model_copy(update=where_and_doing(encounter.initiator, first, second, _language(town)))
 
 
 def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:
@@ -172,8 +170,8 @@ def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:
     )
 
 
-def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit | None:
-    """Return what somebody does while they meet as agreed: it is somewhere else only where a place was said."""
+def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit:
+    """Return what somebody does while they meet as agreed; without a place that was said, where the other is."""
     first, second = entry.agreement.people
     place = entry.place
     if place is None:
