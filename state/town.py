@@ -100,12 +100,14 @@ class Town(HasWithheld):
         name: The name under which a user runs it again.
         begins: Midnight before the first day.
         past: What they said to each other before, oldest first; of every pair the last few.
+        plan_seed: Of the days of its people, which are composed from those of its log; `None`: these are repeated.
         logged: The encounters of its log by day, where they are the schedule; empty where encounters are drawn.
     """
 
     name: str
     begins: datetime
     residents: tuple[Resident, ...]
+    plan_seed: int | None = Field(default=None, exclude_if=lambda seed: seed is None)
     past: tuple[PastDialogue, ...] = ()
     logged: tuple[tuple[Encounter, ...], ...] = ()
 

@@ -2,7 +2,7 @@
 
 1. Two who are drawn are in one place at that time, if such a pair has met as seldom as any. Else one of them comes over
    to see the other, and is said to: they meet where the other is.
-2. What people do and where comes from what the log shows them doing at that time of day.
+2. What people do and where comes from their days (`plan_day.py`).
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -14,10 +14,11 @@ from operator import itemgetter
 from random import Random
 from typing import Any
 
+from tertulia.nodes.town.plan_day import planned_day
 from tertulia.prompts.town import visit
 from tertulia.state.languages import DEFAULT
 from tertulia.state.randomness import keyed_generator
-from tertulia.state.town import Encounter, Habit, Resident, Town
+from tertulia.state.town import Encounter, Habit, Town
 
 #: Encounters are drawn between these hours, on whole minutes, with at least this many minutes between them if possible.
 _FIRST_HOUR, _LAST_HOUR = 8, 21
@@ -99,7 +100,7 @@ class _Pairs:
         changes = (
             (habit.minute, index, habit)
             for index, resident in enumerate(town.residents)
-            for habit in _habits(resident, day)
+            for habit in planned_day(resident, day, town.plan_seed)
         )
         self._changes = deque(sorted(changes, key=itemgetter(0)))
         self._asleep: set[int] = set()
@@ -190,10 +191,5 @@ def _minutes(generator: Random, count: int) -> list[int]:
 
 
 def _habit(town: Town, name: str, day: int, minute: int) -> Habit | None:
-    habits = _habits(town.resident(name), day)
+    habits = planned_day(town.resident(name), day, town.plan_seed)
     return next((habit for habit in reversed(habits) if habit.minute <= minute), None)
-
-
-def _habits(resident: Resident, day: int) -> tuple[Habit, ...]:
-    """Return what a resident does on a day; the days of the log are repeated."""
-    return resident.days[(day - 1) % len(resident.days)] if resident.days else ()

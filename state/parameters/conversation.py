@@ -16,6 +16,11 @@ class TownParameters(ParameterGroup):
     agreements: bool = Field(
         True, description="whether two who agree in talk to meet do meet then, and all that is agreed on is remembered"
     )
+    day_plans: Literal["varied", "log"] = Field(
+        "varied",
+        description="what people do, where encounters are drawn; varied: the log's days in turn, with minor things in "
+        "another order, earlier or later; log: its days as they are",
+    )
     importance: Literal["content", "model"] = Field(
         "content",
         description="how memories are rated; content: by their words, where prompts are English; model: the model is "

@@ -70,6 +70,7 @@ BEFORE: Mapping[str, Any] = {
     "case_seed": "seed",
     "importance": "model",
     "agreements": False,
+    "day_plans": "log",
     "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 

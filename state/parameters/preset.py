@@ -48,6 +48,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "case_seed": "auto",  # A.3
         "importance": "model",  # Park et al. §4.1, whose logs the cases are
         "agreements": False,
+        "day_plans": "log",
     },
 }
 

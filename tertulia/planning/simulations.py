@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tertulia.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.access.model_names import check_models
 from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED, with_case_seed
+from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.languages import language_of
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
-from tertulia.state.town import Simulation
+from tertulia.state.town import Simulation, Town
 
 if TYPE_CHECKING:
     from tertulia.storage.store import SqlStore
@@ -108,8 +109,16 @@ def begin_simulation(store: "SqlStore", plan: SimulationPlan, access: ModelAcces
         name: (memories, engines.embedder.embed([memory.text for memory in memories]))
         for name, memories in plan.town.memories.items()
     }
-    store.simulations.create(simulation, plan.town.town, streams)
+    store.simulations.create(simulation, _with_plans(plan), streams)
     return simulation, engines
+
+
+def _with_plans(plan: SimulationPlan) -> Town:
+    """Return the town of a plan, with the seed of its people's days, where these vary."""
+    town, parameters = plan.town.town, plan.parameters
+    if parameters.day_plans == "log" or plan.encounters_per_day is None:
+        return town
+    return town.model_copy(update={"plan_seed": resolve_case_seed(parameters.case_seed, plan.seed, town)})
 
 
 def reopen_simulation(
