@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.town_stored import ENCOUNTERS, INSIGHT, PEOPLE, write_town
+from support.town_stored import BEGINS, ENCOUNTERS, INSIGHT, PEOPLE, write_town
 from support.viewer_page import serving
 
 from tertulia.metrics.diversity import distinct_n
+from tertulia.state.agreements import Agreement, Entries, Entry
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
@@ -60,3 +61,31 @@ def test_days_meetings_and_memories_are_shown_and_stand_in_the_address(page: Pag
         page.get_by_text("rests on 2 memories").click()
         expect(page.get_by_text("The lamp went out in May.")).to_be_visible()
         assert "day=all" in page.url
+
+
+def test_what_was_agreed_on_is_shown_with_what_became_of_it(page: Page, path: Path) -> None:
+    with SqlStore.open(path) as store:
+        agreement = Agreement(
+            kind="meet",
+            people=("Ada", "Ben"),
+            what="Tomorrow at three?",
+            time=BEGINS.replace(day=17, hour=3),
+            turns=(1, 2),
+        )
+        entry = Entry(
+            run="t0wn-1-1",
+            number=1,
+            made=BEGINS,
+            agreement=agreement,
+            place="the slip",
+            hindrance="asleep",
+            hindered="Ben",
+        )
+        store.simulations.save_agreed("t0wn-1-1", 3, Entries(entries=(entry,)))
+    with serving(path) as address:
+        page.goto(f"{address}#/towns/t0wn")
+        row = page.get_by_role("region", name="What was agreed on").get_by_role("row").nth(1)
+        expect(row).to_contain_text("Ada and Ben")
+        expect(row).to_contain_text("2026-05-17 03:00")
+        expect(row).to_contain_text("not kept: Ben sleeps then")
+        expect(row.get_by_role("link")).to_have_attribute("href", "#/runs/t0wn-1-1?turn=1")
