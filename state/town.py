@@ -1,6 +1,6 @@
 """Days of a town: its people, whom they meet when, and what they are asked with. Source: Park et al. 2023; APP §2."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -157,6 +157,42 @@ class Simulation(Record):
     created: datetime
 
 
+class Diary:
+    """What was agreed on so far in a simulation, by conversation, and by the day on which two are to meet."""
+
+    def __init__(self, town: Town, agreed: Mapping[str, tuple[Entry, ...]]) -> None:
+        """Take what was agreed on before, by conversation."""
+        self._town = town
+        self._by_run: dict[str, tuple[Entry, ...]] = {}
+        self._by_day: dict[int, list[Entry]] = {}
+        for run, entries in agreed.items():
+            self.enter(run, entries)
+
+    def enter(self, run: str, entries: tuple[Entry, ...]) -> None:
+        """Enter what was agreed on in a conversation, in place of what was entered of it."""
+        for entry in filter(_meets, self._by_run.get(run, ())):
+            self._by_day[self._day(entry)].remove(entry)
+        self._by_run[run] = entries
+        for entry in filter(_meets, entries):
+            self._by_day.setdefault(self._day(entry), []).append(entry)
+
+    def of(self, run: str) -> tuple[Entry, ...]:
+        """Return what was agreed on in a conversation."""
+        return self._by_run.get(run, ())
+
+    def meetings(self, day: int) -> Sequence[Entry]:
+        """Return the agreements by which two are to meet on a day, in the order in which they were made."""
+        return self._by_day.get(day, ())
+
+    def _day(self, entry: Entry) -> int:
+        assert entry.meets_at is not None
+        return self._town.day_of(entry.meets_at)
+
+
+def _meets(entry: Entry) -> bool:
+    return entry.meets_at is not None
+
+
 class TownStore(Protocol):
     """A store of simulations, beside their runs; every write has a deterministic key."""
 
@@ -197,7 +233,7 @@ class TownContext:
         record_of: Returns the record of a new run for an encounter's conversation, by its id and its seed.
         context_of: Returns the context in which the nodes of a run work, by its id.
         planned: By day the encounters that are planned, kept: a day of a large town takes seconds to draw.
-        diary: By conversation, what was agreed on in it so far.
+        diary: What was agreed on so far.
         schedule: By day and the number of its agreements, its encounters with those that were agreed on; kept.
         gathered: By resident, how long their stream was when it was looked at last, and the importance that had
             gathered; kept, so that a stream is not read from its beginning again.
@@ -211,7 +247,7 @@ class TownContext:
     record_of: Callable[[str, int], RunRecord] = field(repr=False)
     context_of: Callable[[str], Context] = field(repr=False)
     drive_conversation: Callable[[Context], Coroutine[Any, Any, None]] = field(repr=False)
+    diary: Diary = field(repr=False)
     planned: dict[int, tuple[Encounter, ...]] = field(default_factory=dict, repr=False)
-    diary: dict[str, tuple[Entry, ...]] = field(default_factory=dict, repr=False)
     schedule: dict[tuple[int, int], tuple[Encounter, ...]] = field(default_factory=dict, repr=False)
     gathered: dict[str, tuple[int, float]] = field(default_factory=dict, repr=False)

@@ -22,9 +22,8 @@ async def agree(state: TownState, runtime: Runtime[TownContext]) -> TownState:
         return {}
     turns = context.store.turns(context.run)
     agreements = agreements_in(turns, encounter.time, context.parameters.language)
-    before = [entry for run, entries in town.diary.items() if run != encounter.run for entry in entries]
-    entries = entries_of(agreements, encounter, town.town, before)
+    entries = entries_of(agreements, encounter, town.town, town.diary)
     if entries:
         town.simulations.save_agreed(context.run, len(turns) + 1, Entries(entries=entries))
-        town.diary[encounter.run] = entries
+        town.diary.enter(encounter.run, entries)
     return {}

@@ -8,7 +8,7 @@ What is agreed on depends on what is said, so it never changes who is drawn: tha
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from tertulia.nodes.town.draw_encounters import habit_at, where_and_doing
@@ -16,7 +16,7 @@ from tertulia.prompts.town import keeping
 from tertulia.state.agreements import Agreement, Entry, Hindrance
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import folded_words
-from tertulia.state.town import Encounter, Habit, Town, TownContext
+from tertulia.state.town import Diary, Encounter, Habit, Town, TownContext
 
 #: How long people are where they agreed to be, and how far apart two such times are at least.
 STAY = timedelta(minutes=30)
@@ -25,20 +25,19 @@ _HOME = frozenset(("place", "house", "home", "flat", "cottage"))
 _PLAIN = frozenset(("the", "a", "an", "of", "at", "in", "my", "your", "our"))
 
 
-def entries_of(
-    agreements: Iterable[Agreement], encounter: Encounter, town: Town, before: Iterable[Entry]
-) -> tuple[Entry, ...]:
+def entries_of(agreements: Iterable[Agreement], encounter: Encounter, town: Town, diary: Diary) -> tuple[Entry, ...]:
     """Return what was agreed on in an encounter as entries of the two; what stands there already is none.
 
     Args:
-        before: What was agreed on in earlier conversations.
+        diary: What was agreed on in earlier conversations; what it has of this one is passed over.
     """
-    kept = [entry for entry in before if entry.meets_at]
     entries: list[Entry] = []
     for agreement in agreements:
         hindrance, hindered = None, None
         if agreement.kind == "meet" and agreement.time is not None:
-            pair = set(agreement.people)
+            pair, day = set(agreement.people), town.day_of(agreement.time)
+            known = (entry for near in (day - 1, day, day + 1) for entry in diary.meetings(near))
+            kept = [*(entry for entry in known if entry.run != encounter.run), *filter(_meets, entries)]
             if any(set(entry.agreement.people) == pair and _is_near(entry, agreement.time) for entry in kept):
                 continue
             hindrance, hindered = _hindrance(agreement, agreement.time, town, kept)
@@ -52,7 +51,6 @@ def entries_of(
             hindered=hindered,
         )
         entries.append(entry)
-        kept += [entry] if entry.meets_at else []
     return tuple(entries)
 
 
@@ -117,7 +115,7 @@ def _home_of(town: Town, name: str) -> str | None:
 
 def with_agreed(town: TownContext, day: int, planned: tuple[Encounter, ...]) -> tuple[Encounter, ...]:
     """Return the encounters of a day with those that were agreed on so far, in order of time."""
-    entries = [entry for entry in _kept(town.diary) if town.town.day_of(_time(entry)) == day]
+    entries = town.diary.meetings(day)
     if not entries:
         return planned
     key = day, len(entries)
@@ -138,7 +136,7 @@ def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
     """Return an encounter where its people are by what they agreed on, if one of them is in the middle of that."""
     engaged = {
         name: entry
-        for entry in _kept(town.diary)
+        for entry in _near(town, encounter.time)
         for name in entry.agreement.people
         if name in encounter.pair and _time(entry) <= encounter.time < _time(entry) + STAY
     }
@@ -182,8 +180,15 @@ def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit:
     return Habit(minute=time.hour * 60 + time.minute, activity=activity, place=place)
 
 
-def _kept(diary: Mapping[str, Iterable[Entry]]) -> Iterator[Entry]:
-    return (entry for entries in diary.values() for entry in entries if entry.meets_at is not None)
+def _near(town: TownContext, time: datetime) -> Iterator[Entry]:
+    """Yield the agreements to meet on a day, and on that before: who meets at midnight is there after it."""
+    day = town.town.day_of(time)
+    yield from town.diary.meetings(day - 1)
+    yield from town.diary.meetings(day)
+
+
+def _meets(entry: Entry) -> bool:
+    return entry.meets_at is not None
 
 
 def _time(entry: Entry) -> datetime:

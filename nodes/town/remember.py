@@ -32,7 +32,7 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     context = town.context_of(encounter.run)
     round = len(context.store.turns(context.run)) + 1  # behind the conversation
     context.broker.seat(round, encounter.pair)
-    agreed = town.diary.get(encounter.run, ())
+    agreed = town.diary.of(encounter.run)
     kept = await asyncio.gather(
         *(memories_of_conversation(context, encounter, name, round, agreed) for name in encounter.pair)
     )

@@ -19,7 +19,7 @@ from tertulia.planning.simulations import run_of
 from tertulia.planning.starting import context_of
 from tertulia.state.errors import TertuliaError
 from tertulia.state.records import RunStatus
-from tertulia.state.town import Simulation, TownContext
+from tertulia.state.town import Diary, Simulation, TownContext
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -101,16 +101,17 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
                 await drive(context, checkpointer, pass_on)
                 store.set_status(context.run, "finished")
 
+        town = store.simulations.town(simulation.simulation)
         context = TownContext(
             simulation=simulation,
-            town=store.simulations.town(simulation.simulation),
+            town=town,
             store=store,
             simulations=store.simulations,
             embedder=engines.embedder,
             record_of=lambda run, seed: run_of(simulation, run, seed),
             context_of=lambda run: context_of(store, store.run(run), engines, registry),
             drive_conversation=drive_conversation,
-            diary=store.simulations.diary(simulation.simulation),
+            diary=Diary(town, store.simulations.diary(simulation.simulation)),
         )
         await drive_town(context, checkpointer, on_encounter)
 
