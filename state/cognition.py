@@ -122,6 +122,22 @@ class WillingnessRatings(Record):
         return any(not 0 <= value <= HIGHEST_RATING for value in self.values)
 
 
+class Touch(Record):
+    """How much the latest lines touch an agent: the parameter `willingness=heard` (`nodes/meeting/touch.py`).
+
+    Attributes:
+        turn: The line that touches their matters most; 0 is the opening, `None` what the meeting is about, or nothing.
+        about: The text about them that it is nearest to.
+        topic, goal, emotion: How much their matters, their goals and their feelings are touched, faded.
+    """
+
+    turn: int | None
+    about: str | None = None
+    topic: float = Field(ge=0, le=1)
+    goal: float = Field(ge=0, le=1)
+    emotion: float = Field(ge=0, le=1)
+
+
 class WillingnessParts(Record):
     """The four parts of willingness. Source: ChatAgents App. B, Eq. 1."""
 

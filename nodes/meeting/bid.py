@@ -8,10 +8,12 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.meeting.past import Thoughts
 from tertulia.nodes.meeting.ratings import rate_parts
+from tertulia.nodes.meeting.touch import touch_of
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.meeting.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
 from tertulia.nodes.shared.memory import Numbers
 from tertulia.prompts.words import words
+from tertulia.state.cognition import Touch
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState, OpenBid, Parts
 
@@ -29,26 +31,33 @@ async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
     if parameters.willingness == "rated":
         parts, mind = await rate_parts(view, address)
     else:
-        parts = computed_parts(view, address, need)
+        touch = touch_of(view) if parameters.willingness == "heard" else None
+        if touch is not None:
+            view.context.store.save_step(view.context.run, view.round, view.name, "hear", touch)
+        parts = computed_parts(view, address, need, touch)
     similarity, highest = thought_similarity(Thoughts.of(view), parameters.similarity_cutoff)
     bid = OpenBid(**parts, address=address, need=need, similarity=similarity, similarity_max=highest)
     return {"minds": {view.name: mind}, "bids": {view.name: bid}}
 
 
-def computed_parts(view: View, address: float, need: float) -> Parts:
+def computed_parts(view: View, address: float, need: float, touch: Touch | None = None) -> Parts:
     """Return the parts of willingness from embeddings and from the agent's state.
 
     Args:
         address: How much the last line speaks to them, in [0, 1].
         need: Their need to speak, in [0, 1].
+        touch: How much what was said touches them; `None`: the topic alone is measured on it, and only as a whole.
     """
     parameters = view.context.parameters
     pull = address * parameters.address_pull
     open_shares = [step.share for step, done in zip(view.character.plan, view.done(), strict=True) if not done]
+    goal, feeling = goal_part(open_shares, view.elapsed_share(), parameters.goal_floor), view.mind["emotion_strength"]
+    if touch is not None:
+        goal, feeling = max(parameters.goal_floor, (goal + touch.goal) / 2), (feeling + touch.emotion) / 2
     return Parts(
-        topic=moved(topic_part(view), pull),
-        goal=goal_part(open_shares, view.elapsed_share(), parameters.goal_floor),
-        emotion=moved(view.mind["emotion_strength"], need),
+        topic=moved(topic_part(view) if touch is None else touch.topic, pull),
+        goal=goal,
+        emotion=moved(feeling, need),
         personality=moved(propensity_of(view.agent, view.character.big_five), pull, need),
     )
 

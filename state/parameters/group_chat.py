@@ -52,8 +52,10 @@ class FloorParameters(ParameterGroup):
     """Group chat: who speaks next, and after how many seconds."""
 
     order: Order = Field("self_driven", description="who speaks next (CA Fig. 1)")
-    willingness: Literal["computed", "rated"] = Field(
-        "computed", description="where the parts of willingness come from: embeddings and state, or the model's ratings"
+    willingness: Literal["heard", "computed", "rated"] = Field(
+        "heard",
+        description="where the parts of willingness come from: what the lines touch in an agent, and state; the topic's "
+        "cosine as a whole, and state (CA App. B); or the model's ratings",
     )
     willingness_threshold: float = Field(0.5, ge=0, le=4, description="θ of willingness (CA App. B)")
     goal_floor: float = Field(

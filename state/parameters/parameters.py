@@ -63,6 +63,7 @@ BEFORE: Mapping[str, Any] = {
     "context_strength": 0.0,
     "drafts": 1,
     "redraws": 0,
+    "willingness": "computed",
     "goal_floor": 0.0,
     "address_pull": 0.0,
     "patience_rounds": None,

@@ -1,0 +1,213 @@
+"""How much what was said touches a person: their matters, their goals, their feelings (`willingness=heard`).
+
+1. A line is compared with texts about a person (their *matters*): who they are and know, what they want, how they
+   talk, how they stand to others. The two nearest count, less what the line has in common with everybody's texts.
+2. Whether a line is of any matter, is about what is to be done, or is said with feeling, is its nearness to sentences of
+   each sort (`prompts/templates/touch.yaml`). Its words are not looked at, so any embedder will do, in any language.
+3. Each figure is taken in deviations from those of a control: what the others know and want, as if somebody said it. So
+   half of 1 is a line that touches somebody a little more than others' matters do, whatever an embedder's cosines.
+4. What has touched somebody fades with every line after it, until they speak.
+
+The coefficients were chosen on the first half of `benchmarks/hearing_lines.jsonl`; `python -m benchmarks.hearing` has
+the figures on the other. ChatAgents gives no formula for the parts, only what they are about (App. B).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tertulia.nodes.meeting.address import is_named, without_names
+from tertulia.nodes.meeting.view import View, character_of
+from tertulia.nodes.shared.memory import Numbers
+from tertulia.prompts.templates import template
+from tertulia.state.cognition import Character, Touch
+from tertulia.state.context import Context
+from tertulia.state.meeting import Attendee
+from tertulia.state.recall import may_be_recalled
+from tertulia.state.records import Turn
+
+#: The memories of a person that count, the most important, and the texts of each in the control.
+_MEMORIES = 24
+#: Latest lines that can touch somebody, and what is left of a touch after another line.
+_LINES = 3
+_FADING = 0.6
+#: The number of nearest texts that nearness is the mean of.
+_NEAREST = 2
+#: Deviations above the control at which a part is a half, by part, and the slope there.
+_HALF = {"topic": 0.4, "goal": 0.4, "emotion": 0.4}
+_SLOPE = 2.0
+#: Deviations that a person's name in a line adds to its feeling.
+_NAMED = 1.5
+
+_SORTS = ("plain", "feeling", "stake")
+
+
+@dataclass(frozen=True)
+class Matters:
+    """What a person is touched by.
+
+    Attributes:
+        texts: Texts about them, without names.
+        vectors: Their vectors `(n, D)`, of unit length.
+        plan: For each step of their plan, its text and that of the goal that it serves.
+    """
+
+    texts: tuple[str, ...]
+    vectors: Numbers
+    plan: tuple[tuple[str, str], ...]
+
+
+class Room:
+    """The matters of all who take part in a meeting, the sorts of sentences, and the control."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        people = context.meeting.participants
+        self.matters = {
+            attendee.persona.name: self._matters(attendee, character_of(context, attendee.persona.name))
+            for attendee in people
+        }
+        texts = template("touch", context.parameters.language)
+        self._sorts = {
+            sort: self._embedded([texts.fill(entry, {}) for entry in sorted(texts.entries) if entry.startswith(sort)])
+            for sort in _SORTS
+        }
+        self._all = np.concatenate([of_person.vectors for of_person in self.matters.values()])
+        self._mean, self._deviation = self._control()
+
+    @classmethod
+    def of(cls, view: View) -> "Room":
+        """Return the room of a run; it is made once."""
+        kept = view.context.kept
+        if cls not in kept:
+            kept[cls] = cls(view.context)
+        room: Room = kept[cls]
+        return room
+
+    def touches(self, name: str, line: str, is_done: Sequence[bool]) -> dict[str, float]:
+        """Return how much a line touches a person, by part, each in [0, 1]; 0 where nothing is known of them.
+
+        Args:
+            is_done: For each step of their plan, whether it is done: what is done touches nobody.
+        """
+        text = without_names(line, self._context.meeting.names)
+        left = self._left(name, is_done)
+        if not text or not len(self.matters[name].texts):
+            return dict.fromkeys(_HALF, 0.0)
+        figures = self._figures(self._embedded([text]), self.matters[name].vectors, left)[0]
+        deviations = (figures - self._mean) / self._deviation
+        deviations[2] += _NAMED if is_named(name, line) else 0.0
+        parts = dict(zip(_HALF, _shares(deviations).tolist(), strict=True))
+        return parts if len(left) else {**parts, "goal": 0.0}
+
+    def nearest(self, name: str, line: str) -> str | None:
+        """Return the text about a person that a line is nearest to."""
+        text, of_person = without_names(line, self._context.meeting.names), self.matters[name]
+        if not text or not of_person.texts:
+            return None
+        return of_person.texts[int(np.argmax(of_person.vectors @ self._embedded([text])[0]))]
+
+    def _left(self, name: str, is_done: Sequence[bool]) -> Numbers:
+        """Return the vectors of the steps that are not done, and of the goals that these serve."""
+        plan = self.matters[name].plan
+        left = [pair for pair, done in zip(plan, is_done, strict=True) if not done]
+        return self._embedded([*dict.fromkeys(text for pair in left for text in pair)])
+
+    def _figures(self, lines: Numbers, matters: Numbers, goals: Numbers) -> Numbers:
+        """Return the figures of lines `(m, D)` for a person, before the control: an array `(m, 3)`."""
+        common = (lines @ self._all.T).mean(1)
+        plain, feeling, stake = ((lines @ self._sorts[sort].T).max(1) for sort in _SORTS)
+        near = _nearness(lines, matters)
+        topic = near - 0.75 * common - 0.35 * plain + 0.3 * stake
+        goal = _nearness(lines, goals) + near + stake - 0.5 * plain - 1.5 * common
+        return np.stack([topic, goal, near + 0.8 * (feeling - plain)], axis=1)
+
+    def _control(self) -> tuple[Numbers, Numbers]:
+        """Return the mean and the deviation, each `(3,)`, of the figures of what others know and want."""
+        found = []
+        for name, of_person in self.matters.items():
+            others = [of.vectors[:_MEMORIES] for other, of in self.matters.items() if other != name]
+            lines = np.concatenate(others)
+            if len(lines) and of_person.texts:
+                figures = self._figures(lines, of_person.vectors, self._left(name, [False] * len(of_person.plan)))
+                if not of_person.plan:
+                    figures[:, 1] = np.nan
+                found.append(figures)
+        if not found:
+            return np.zeros(3), np.ones(3)
+        figures = np.concatenate(found)
+        has_goal = ~np.isnan(figures[:, 1])
+        columns = [figures[:, 0], figures[has_goal, 1], figures[:, 2]]
+        deviations = [float(column.std()) if len(column) else 0.0 for column in columns]
+        means = [float(column.mean()) if len(column) else 0.0 for column in columns]
+        return np.array(means), np.array([deviation or 1.0 for deviation in deviations])
+
+    def _matters(self, attendee: Attendee, character: Character) -> Matters:
+        names = self._context.meeting.names
+        plan = [
+            (without_names(step.text, names), without_names(attendee.goals[step.goal].text, names))
+            for step in character.plan
+        ]
+        memories = [memory for memory in attendee.memories if may_be_recalled(memory)]
+        memories.sort(key=lambda memory: -memory.importance)
+        texts = [
+            attendee.persona.background,
+            attendee.setting,
+            *attendee.interests,
+            *(text for pair in plan for text in pair),
+            *(memory.text for memory in memories[:_MEMORIES]),
+            *character.descriptions,
+            *(text for _, text in attendee.relations),
+        ]
+        known = tuple(dict.fromkeys(text for given in texts if given and (text := without_names(given, names))))
+        return Matters(known, self._embedded(known), tuple(plan))
+
+    def _embedded(self, texts: Sequence[str]) -> Numbers:
+        if not texts:
+            return np.zeros((0, len(self._context.embedder.embed(["."])[0])))
+        return np.array(self._context.embedder.embed([text or "." for text in texts]))
+
+
+def touch_of(view: View) -> Touch:
+    """Return how much the latest lines touch an agent: those that they have noticed since they last spoke.
+
+    Before anybody has spoken it is what the meeting is about, as a line.
+    """
+    room, done = Room.of(view), view.done()
+    lines = _unanswered(view)
+    if not lines and not any(turn.speaker is not None for turn in view.lines()):
+        found = room.touches(view.name, view.meeting.description, done)
+        return Touch(turn=None, about=room.nearest(view.name, view.meeting.description), **found)
+    parts, turn, about = dict.fromkeys(_HALF, 0.0), None, None
+    for age, line in enumerate(lines):
+        found = {part: value * _FADING**age for part, value in room.touches(view.name, line.text, done).items()}
+        if turn is None or found["topic"] > parts["topic"]:
+            turn, about = line.turn, room.nearest(view.name, line.text)
+        parts = {part: max(value, found[part]) for part, value in parts.items()}
+    return Touch(turn=turn, about=about, **parts)
+
+
+def _unanswered(view: View) -> list[Turn]:
+    """Return the latest lines of others that the agent has noticed since they last spoke, the last first."""
+    found: list[Turn] = []
+    for turn in reversed(view.lines()):
+        if turn.speaker == view.name or len(found) == _LINES:
+            break
+        if turn.speaker is not None:
+            found.append(turn)
+    return found
+
+
+def _nearness(lines: Numbers, texts: Numbers) -> Numbers:
+    """Return the mean cosine of each line to the texts nearest to it; 0 where there are none."""
+    if not len(texts):
+        return np.zeros(len(lines))
+    nearness: Numbers = np.sort(lines @ texts.T, axis=1)[:, -_NEAREST:].mean(1)
+    return nearness
+
+
+def _shares(deviations: Numbers) -> Numbers:
+    """Return parts in [0, 1] for figures in deviations from the control."""
+    shares: Numbers = 1 / (1 + np.exp(-_SLOPE * np.clip(deviations - np.array([*_HALF.values()]), -30, 30)))
+    return shares
