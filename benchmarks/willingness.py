@@ -1,12 +1,18 @@
 """Who gets to want to speak: rehearsed meetings of many seeds (`python -m benchmarks.willingness`).
 
 For every shipped meeting: the longest time, in rounds, that anybody who was there was not willing; the evenness of the
-utterances; and how often the next speaker was one who had been asked by name, and one who had not.
+utterances; what made the speakers willing; and how often the next speaker was one who had been asked by name, one who
+had not, and one who was only talked about, beside chance (one of those there who had not just spoken).
+
+Examples:
+    python -m benchmarks.willingness --rounds 60
+    python -m benchmarks.willingness --rounds 60 --set willingness=computed
 """
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
@@ -14,8 +20,11 @@ from pathlib import Path
 
 from tertulia.metrics.participation import evenness
 from tertulia.nodes.meeting.address import address_of
+from tertulia.nodes.meeting.willingness import why_willing
 from tertulia.state.cognition import Bid
 from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Turn
 from tertulia.state.store import Store
 
 MEETINGS = ("team_building", "ferry_timetable", "mothers_house")
@@ -31,6 +40,9 @@ class Behaviour:
         wanted: By agent, the rounds in which they were willing.
         asked, asked_next: Chances of agents who had just been asked by name to speak next, and those they took.
         others, others_next: The same of those who had not, after such a line.
+        named, named_next: Chances of those who were only talked about to speak next, and those they took.
+        by_chance: The sum of what those chances would be if the next speaker were drawn.
+        reasons: By what made the speaker willing (`why_willing`), the turns.
         rounds: How many rounds there were.
     """
 
@@ -41,17 +53,23 @@ class Behaviour:
     asked_next: int = 0
     others: int = 0
     others_next: int = 0
+    named: int = 0
+    named_next: int = 0
+    by_chance: float = 0.0
+    reasons: Counter[str] = field(default_factory=Counter)
     rounds: int = 0
 
 
-def rehearse(scenario: str, seed: int, rounds: int) -> Behaviour:
+def rehearse(scenario: str, seed: int, rounds: int, settings: Mapping[str, str] | None = None) -> Behaviour:
     """Return how a rehearsed run of a meeting went."""
     import tertulia
     from tertulia.storage.store import SqlStore
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "willingness.db"
-        run = tertulia.run(scenario, seed=seed, rounds=rounds, rehearse=True, store=path, progress=False)
+        run = tertulia.run(
+            scenario, seed=seed, rounds=rounds, rehearse=True, store=path, progress=False, settings=settings or {}
+        )
         with SqlStore.open(path, create=False) as store:
             return observe(store, run.id)
 
@@ -61,15 +79,20 @@ def observe(store: Store, run: str) -> Behaviour:
     meeting, bids, turns = store.start(run), store.steps(run, "bid", Bid), store.turns(run)
     assert isinstance(meeting, Meeting)
     seen = Behaviour(rounds=len(turns))
+    parameters = Parameters.of_record(store.run(run).parameters)
     lasting: dict[str, int] = {}
     for (_, agent), bid in sorted(bids.items()):
         lasting[agent] = 0 if bid.willing else lasting.get(agent, 0) + 1
         seen.unwilling[agent] = max(seen.unwilling.get(agent, 0), lasting[agent])
         seen.spoken[agent] = seen.spoken.get(agent, 0) + bid.won
         seen.wanted[agent] = seen.wanted.get(agent, 0) + bid.willing
+        if bid.won:
+            seen.reasons[why_willing(bid, meeting.participant(agent).weights, parameters) or "none"] += 1
     for line, following in pairwise([*([meeting.opening_turn] if meeting.opening_turn is not None else []), *turns]):
         present = [agent for round, agent in bids if round == following.round]
-        asked = address_of(line, present).asked
+        address = address_of(line, present)
+        asked = address.asked
+        _observe_named(seen, [name for name in address.named if name not in asked], present, line, following)
         if not asked:
             continue
         for agent in present:
@@ -78,6 +101,13 @@ def observe(store: Store, run: str) -> Behaviour:
             else:
                 seen.others, seen.others_next = seen.others + 1, seen.others_next + (following.speaker == agent)
     return seen
+
+
+def _observe_named(seen: Behaviour, named: Sequence[str], present: Sequence[str], line: Turn, following: Turn) -> None:
+    others = [agent for agent in present if agent != line.speaker]
+    for agent in set(named) & set(others):
+        seen.named, seen.named_next = seen.named + 1, seen.named_next + (following.speaker == agent)
+        seen.by_chance += 1 / len(others)
 
 
 def table(scenario: str, seen: list[Behaviour]) -> Iterator[str]:
@@ -89,6 +119,10 @@ def table(scenario: str, seen: list[Behaviour]) -> Iterator[str]:
     yield f"{scenario}: {len(seen)} runs, {rounds} rounds"
     yield f"  longest without willingness: {worst[0]} rounds ({worst[1]})"
     yield f"  evenness: {even[0]:.2f} to {even[-1]:.2f}, median {even[len(even) // 2]:.2f}"
+    reasons = sum((run.reasons for run in seen), Counter())
+    yield "  willing: " + ", ".join(
+        f"{count / reasons.total():.0%} {reason}" for reason, count in reasons.most_common()
+    )
     for agent in sorted(agents):
         spoken, wanted = (sum(getattr(run, of).get(agent, 0) for run in seen) for of in ("spoken", "wanted"))
         longest = max(run.unwilling.get(agent, 0) for run in seen)
@@ -98,6 +132,9 @@ def table(scenario: str, seen: list[Behaviour]) -> Iterator[str]:
         taken = sum(run.asked_next for run in seen) / asked
         by_others = sum(run.others_next for run in seen) / max(1, others)
         yield f"  next to speak: {taken:.0%} of {asked} who were asked by name, {by_others:.0%} of {others} others"
+    if named := sum(run.named for run in seen):
+        taken, by_chance = (sum(getattr(run, of) for run in seen) / named for of in ("named_next", "by_chance"))
+        yield f"  next to speak: {taken:.0%} of {named} who were only talked about, {by_chance:.0%} by chance"
 
 
 def main() -> None:
@@ -106,12 +143,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("scenarios", nargs="*", default=MEETINGS)
     given = parser.parse_args()
+    settings = dict(setting.split("=", 1) for setting in given.set)
     with ProcessPoolExecutor(given.workers) as pool:
         for scenario in given.scenarios:
             seeds = range(1, given.seeds + 1)
-            seen = list(pool.map(rehearse, repeat(scenario), seeds, repeat(given.rounds)))
+            seen = list(pool.map(rehearse, repeat(scenario), seeds, repeat(given.rounds), repeat(settings)))
             print("\n".join(table(scenario, seen)), flush=True)
 
 

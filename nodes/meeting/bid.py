@@ -53,7 +53,7 @@ def computed_parts(view: View, address: float, need: float, touch: Touch | None 
     open_shares = [step.share for step, done in zip(view.character.plan, view.done(), strict=True) if not done]
     goal, feeling = goal_part(open_shares, view.elapsed_share(), parameters.goal_floor), view.mind["emotion_strength"]
     if touch is not None:
-        goal, feeling = max(parameters.goal_floor, (goal + touch.goal) / 2), (feeling + touch.emotion) / 2
+        goal, feeling = max(parameters.goal_floor, moved(goal / 4, touch.goal)), moved(feeling / 2, touch.emotion)
     return Parts(
         topic=moved(topic_part(view) if touch is None else touch.topic, pull),
         goal=goal,

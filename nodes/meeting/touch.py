@@ -4,9 +4,9 @@
    talk, how they stand to others. The two nearest count, less what the line has in common with everybody's texts.
 2. Whether a line is of any matter, is about what is to be done, or is said with feeling, is its nearness to sentences of
    each sort (`prompts/templates/touch.yaml`). Its words are not looked at, so any embedder will do, in any language.
-3. Each figure is taken in deviations from those of a control: what the others know and want, as if somebody said it. So
-   half of 1 is a line that touches somebody a little more than others' matters do, whatever an embedder's cosines.
-4. What has touched somebody fades with every line after it, until they speak.
+3. Each figure is taken in deviations from a control: the same sentences, said to the same people, none of whom they are
+   about. So a part is high where a line touches somebody more than such lines do, whatever an embedder's cosines are.
+4. What has touched somebody fades with every line after it.
 
 The coefficients were chosen on the first half of `benchmarks/hearing_lines.jsonl`; `python -m benchmarks.hearing` has
 the figures on the other. ChatAgents gives no formula for the parts, only what they are about (App. B).
@@ -32,11 +32,13 @@ _MEMORIES = 24
 #: Latest lines that can touch somebody, and what is left of a touch after another line.
 _LINES = 3
 _FADING = 0.6
-#: The number of nearest texts that nearness is the mean of.
-_NEAREST = 2
-#: Deviations above the control at which a part is a half, by part, and the slope there.
-_HALF = {"topic": 0.4, "goal": 0.4, "emotion": 0.4}
-_SLOPE = 2.0
+#: How many nearest texts of a person, and sentences of a sort, nearness is the mean of.
+_OF_A_PERSON, _OF_A_SORT = 2, 3
+#: The cosine above which two texts are the same.
+_SAME = 1 - 1e-6
+#: Deviations above the control at which a part is a half, by part, and the steepness there.
+_HALF = {"topic": -0.1, "goal": -0.3, "emotion": 0.0}
+_STEEPNESS = 2.0
 #: Deviations that a person's name in a line adds to its feeling.
 _NAMED = 1.5
 
@@ -50,11 +52,13 @@ class Matters:
     Attributes:
         texts: Texts about them, without names.
         vectors: Their vectors `(n, D)`, of unit length.
+        charge: How much more each is said with feeling than without any matter `(n,)`, in cosines.
         plan: For each step of their plan, its text and that of the goal that it serves.
     """
 
     texts: tuple[str, ...]
     vectors: Numbers
+    charge: Numbers
     plan: tuple[tuple[str, str], ...]
 
 
@@ -63,15 +67,15 @@ class Room:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        people = context.meeting.participants
-        self.matters = {
-            attendee.persona.name: self._matters(attendee, character_of(context, attendee.persona.name))
-            for attendee in people
-        }
         texts = template("touch", context.parameters.language)
         self._sorts = {
             sort: self._embedded([texts.fill(entry, {}) for entry in sorted(texts.entries) if entry.startswith(sort)])
             for sort in _SORTS
+        }
+        people = context.meeting.participants
+        self.matters = {
+            attendee.persona.name: self._matters(attendee, character_of(context, attendee.persona.name))
+            for attendee in people
         }
         self._all = np.concatenate([of_person.vectors for of_person in self.matters.values()])
         self._mean, self._deviation = self._control()
@@ -95,7 +99,7 @@ class Room:
         left = self._left(name, is_done)
         if not text or not len(self.matters[name].texts):
             return dict.fromkeys(_HALF, 0.0)
-        figures = self._figures(self._embedded([text]), self.matters[name].vectors, left)[0]
+        figures = self._figures(self._embedded([text]), self.matters[name], left)[0]
         deviations = (figures - self._mean) / self._deviation
         deviations[2] += _NAMED if is_named(name, line) else 0.0
         parts = dict(zip(_HALF, _shares(deviations).tolist(), strict=True))
@@ -114,34 +118,34 @@ class Room:
         left = [pair for pair, done in zip(plan, is_done, strict=True) if not done]
         return self._embedded([*dict.fromkeys(text for pair in left for text in pair)])
 
-    def _figures(self, lines: Numbers, matters: Numbers, goals: Numbers) -> Numbers:
-        """Return the figures of lines `(m, D)` for a person, before the control: an array `(m, 3)`."""
+    def _figures(self, lines: Numbers, person: Matters, goals: Numbers, is_control: bool = False) -> Numbers:
+        """Return the figures of lines `(m, D)` for a person, in cosines: an array `(m, 3)`.
+
+        Args:
+            is_control: Whether the lines are the sentences themselves, none of which is then compared with itself.
+        """
         common = (lines @ self._all.T).mean(1)
-        plain, feeling, stake = ((lines @ self._sorts[sort].T).max(1) for sort in _SORTS)
-        near = _nearness(lines, matters)
+        plain, feeling, stake = (_nearness(lines, self._sorts[sort], _OF_A_SORT, is_control) for sort in _SORTS)
+        cosines = lines @ person.vectors.T
+        near, felt = (_mean_of_highest(found, _OF_A_PERSON) for found in (cosines, cosines + 0.5 * person.charge))
         topic = near - 0.75 * common - 0.35 * plain + 0.3 * stake
-        goal = _nearness(lines, goals) + near + stake - 0.5 * plain - 1.5 * common
-        return np.stack([topic, goal, near + 0.8 * (feeling - plain)], axis=1)
+        goal = _nearness(lines, goals, _OF_A_PERSON) + near + stake - 0.5 * plain - 1.5 * common
+        return np.stack([topic, goal, felt + 1.2 * feeling - 0.5 * plain - 0.3 * stake], axis=1)
 
     def _control(self) -> tuple[Numbers, Numbers]:
-        """Return the mean and the deviation, each `(3,)`, of the figures of what others know and want."""
+        """Return the mean and the deviation, each `(3,)`, of the figures of the sentences for everybody."""
+        lines = np.concatenate([*self._sorts.values()])
         found = []
-        for name, of_person in self.matters.items():
-            others = [of.vectors[:_MEMORIES] for other, of in self.matters.items() if other != name]
-            lines = np.concatenate(others)
-            if len(lines) and of_person.texts:
-                figures = self._figures(lines, of_person.vectors, self._left(name, [False] * len(of_person.plan)))
-                if not of_person.plan:
-                    figures[:, 1] = np.nan
+        for name, person in self.matters.items():
+            if person.texts:
+                goals = self._left(name, [False] * len(person.plan))
+                figures = self._figures(lines, person, goals, is_control=True)
+                figures[:, 1] = figures[:, 1] if len(goals) else np.nan
                 found.append(figures)
-        if not found:
-            return np.zeros(3), np.ones(3)
-        figures = np.concatenate(found)
-        has_goal = ~np.isnan(figures[:, 1])
-        columns = [figures[:, 0], figures[has_goal, 1], figures[:, 2]]
-        deviations = [float(column.std()) if len(column) else 0.0 for column in columns]
-        means = [float(column.mean()) if len(column) else 0.0 for column in columns]
-        return np.array(means), np.array([deviation or 1.0 for deviation in deviations])
+        columns = [column[~np.isnan(column)] for column in np.concatenate(found or [np.zeros((1, 3))]).T]
+        means = np.array([column.mean() if len(column) else 0.0 for column in columns])
+        deviations = np.array([column.std() if len(column) else 0.0 for column in columns])
+        return means, np.where(deviations > 0, deviations, 1.0)
 
     def _matters(self, attendee: Attendee, character: Character) -> Matters:
         names = self._context.meeting.names
@@ -161,7 +165,9 @@ class Room:
             *(text for _, text in attendee.relations),
         ]
         known = tuple(dict.fromkeys(text for given in texts if given and (text := without_names(given, names))))
-        return Matters(known, self._embedded(known), tuple(plan))
+        vectors = self._embedded(known)
+        feeling, plain = (_nearness(vectors, self._sorts[sort], _OF_A_SORT) for sort in ("feeling", "plain"))
+        return Matters(known, vectors, feeling - plain, tuple(plan))
 
     def _embedded(self, texts: Sequence[str]) -> Numbers:
         if not texts:
@@ -170,17 +176,18 @@ class Room:
 
 
 def touch_of(view: View) -> Touch:
-    """Return how much the latest lines touch an agent: those that they have noticed since they last spoke.
+    """Return how much the latest lines that an agent has noticed touch them, their own words left out.
 
     Before anybody has spoken it is what the meeting is about, as a line.
     """
-    room, done = Room.of(view), view.done()
-    lines = _unanswered(view)
-    if not lines and not any(turn.speaker is not None for turn in view.lines()):
-        found = room.touches(view.name, view.meeting.description, done)
-        return Touch(turn=None, about=room.nearest(view.name, view.meeting.description), **found)
+    room, done, lines = Room.of(view), view.done(), _latest(view)
+    if not lines:
+        description = view.meeting.description
+        return Touch(turn=None, about=room.nearest(view.name, description), **room.touches(view.name, description, done))
     parts, turn, about = dict.fromkeys(_HALF, 0.0), None, None
     for age, line in enumerate(lines):
+        if line.speaker == view.name:
+            continue
         found = {part: value * _FADING**age for part, value in room.touches(view.name, line.text, done).items()}
         if turn is None or found["topic"] > parts["topic"]:
             turn, about = line.turn, room.nearest(view.name, line.text)
@@ -188,26 +195,26 @@ def touch_of(view: View) -> Touch:
     return Touch(turn=turn, about=about, **parts)
 
 
-def _unanswered(view: View) -> list[Turn]:
-    """Return the latest lines of others that the agent has noticed since they last spoke, the last first."""
-    found: list[Turn] = []
-    for turn in reversed(view.lines()):
-        if turn.speaker == view.name or len(found) == _LINES:
-            break
-        if turn.speaker is not None:
-            found.append(turn)
-    return found
+def _latest(view: View) -> list[Turn]:
+    """Return the latest lines that the agent has noticed, the last first."""
+    return [turn for turn in reversed(view.lines()) if turn.speaker is not None][:_LINES]
 
 
-def _nearness(lines: Numbers, texts: Numbers) -> Numbers:
-    """Return the mean cosine of each line to the texts nearest to it; 0 where there are none."""
-    if not len(texts):
-        return np.zeros(len(lines))
-    nearness: Numbers = np.sort(lines @ texts.T, axis=1)[:, -_NEAREST:].mean(1)
-    return nearness
+def _nearness(lines: Numbers, texts: Numbers, nearest: int, is_control: bool = False) -> Numbers:
+    """Return the mean cosine of each line to the texts nearest to it, itself left out in the control."""
+    cosines = lines @ texts.T
+    return _mean_of_highest(np.where(cosines > _SAME, 0.0, cosines) if is_control else cosines, nearest)
+
+
+def _mean_of_highest(figures: Numbers, count: int) -> Numbers:
+    """Return the mean of the highest figures of each row of `(m, n)`; 0 where there are none."""
+    if not figures.shape[1]:
+        return np.zeros(len(figures))
+    highest: Numbers = np.sort(figures, axis=1)[:, -count:].mean(1)
+    return highest
 
 
 def _shares(deviations: Numbers) -> Numbers:
     """Return parts in [0, 1] for figures in deviations from the control."""
-    shares: Numbers = 1 / (1 + np.exp(-_SLOPE * np.clip(deviations - np.array([*_HALF.values()]), -30, 30)))
+    shares: Numbers = 1 / (1 + np.exp(-_STEEPNESS * np.clip(deviations - np.array([*_HALF.values()]), -30, 30)))
     return shares

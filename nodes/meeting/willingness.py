@@ -25,6 +25,8 @@ _ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.1
 _PROPENSITY = {"extroverted": 0.8, "introverted": 0.3}
 #: Share of the remainder to 1 that a whole silence adds to S_personality, by extraversion.
 _DISCOMFORT = {"extroverted": 0.5, "introverted": 0.1}
+#: The power with which the need to speak grows where it is the last resort.
+_LAST_RESORT = 5
 #: The tolerance for rounding where a sum of weighted parts is compared with a threshold.
 _ROUNDING = 1e-9
 
@@ -66,11 +68,13 @@ def address_of_agent(view: View) -> float:
 def need_to_speak(quiet: int, present: int, parameters: Parameters) -> float:
     """Return the need to speak, in [0, 1], after so many rounds without a word of the agent's.
 
-    It grows with the square of their number, so that a pause of the usual length hardly counts, and is full after
-    `patience_rounds`, or after twice as many rounds as there are people, if those are more.
+    It grows with a power of their number, so that a pause of the usual length hardly counts, and is full after
+    `patience_rounds`, or after twice as many rounds as there are people, if those are more. Where what is said moves
+    the other parts (`willingness=heard`), it is the last resort: a higher power.
     """
     patience = patience_of(present, parameters)
-    return 0.0 if patience is None else min(1.0, quiet / patience) ** 2
+    power = _LAST_RESORT if parameters.willingness == "heard" else 2
+    return 0.0 if patience is None else min(1.0, quiet / patience) ** power
 
 
 def patience_of(present: int, parameters: Parameters) -> int | None:
