@@ -4,9 +4,10 @@
    talk, how they stand to others. The two nearest count, less what the line has in common with everybody's texts.
 2. Whether a line is of any matter, is about what is to be done, or is said with feeling, is its nearness to sentences of
    each sort (`prompts/templates/touch.yaml`). Its words are not looked at, so any embedder will do, in any language.
-3. Each figure is taken in deviations from a control: the same sentences, said to the same people, none of whom they are
-   about. So a part is high where a line touches somebody more than such lines do, whatever an embedder's cosines are.
-4. What has touched somebody fades with every line after it.
+3. Each figure is taken in deviations from a control: the same sentences, said to the same people, none of whom they
+   are about. So a part is high where a line touches somebody more than such lines do, whatever an embedder's cosines are.
+4. What has touched somebody fades with every line after it, and is answered once they speak. After a silence, what the
+   meeting is about is in the room.
 
 The coefficients were chosen on the first half of `benchmarks/hearing_lines.jsonl`; `python -m benchmarks.hearing` has
 the figures on the other. ChatAgents gives no formula for the parts, only what they are about (App. B).
@@ -14,6 +15,7 @@ the figures on the other. ChatAgents gives no formula for the parts, only what t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
@@ -37,7 +39,7 @@ _OF_A_PERSON, _OF_A_SORT = 2, 3
 #: The cosine above which two texts are the same.
 _SAME = 1 - 1e-6
 #: Deviations above the control at which a part is a half, by part, and the steepness there.
-_HALF = {"topic": -0.1, "goal": -0.3, "emotion": 0.0}
+_HALF = {"topic": 0.2, "goal": 0.1, "emotion": 0.15}
 _STEEPNESS = 2.0
 #: Deviations that a person's name in a line adds to its feeling.
 _NAMED = 1.5
@@ -176,28 +178,27 @@ class Room:
 
 
 def touch_of(view: View) -> Touch:
-    """Return how much the latest lines that an agent has noticed touch them, their own words left out.
+    """Return how much an agent is touched by the latest lines that they have noticed since they last spoke.
 
-    Before anybody has spoken it is what the meeting is about, as a line.
+    Before anybody has spoken, and after a silence, what the meeting is about is in the room, as a line of nobody's.
     """
-    room, done, lines = Room.of(view), view.done(), _latest(view)
-    if not lines:
-        description = view.meeting.description
-        return Touch(turn=None, about=room.nearest(view.name, description), **room.touches(view.name, description, done))
-    parts, turn, about = dict.fromkeys(_HALF, 0.0), None, None
-    for age, line in enumerate(lines):
-        if line.speaker == view.name:
-            continue
-        found = {part: value * _FADING**age for part, value in room.touches(view.name, line.text, done).items()}
-        if turn is None or found["topic"] > parts["topic"]:
-            turn, about = line.turn, room.nearest(view.name, line.text)
+    room, done, latest = Room.of(view), view.done(), view.message()
+    lines: list[tuple[int | None, str]] = [(turn.turn, turn.text) for turn in _unanswered(view)]
+    if latest is None or latest.speaker is None:
+        lines.insert(0, (None, view.meeting.description))
+    parts, strongest = dict.fromkeys(_HALF, 0.0), Touch(turn=None, topic=0.0, goal=0.0, emotion=0.0)
+    for age, (turn, text) in enumerate(lines):
+        found = {part: value * _FADING**age for part, value in room.touches(view.name, text, done).items()}
+        if found["topic"] > parts["topic"]:
+            strongest = Touch(turn=turn, about=room.nearest(view.name, text), **found)
         parts = {part: max(value, found[part]) for part, value in parts.items()}
-    return Touch(turn=turn, about=about, **parts)
+    return strongest.model_copy(update=parts)
 
 
-def _latest(view: View) -> list[Turn]:
-    """Return the latest lines that the agent has noticed, the last first."""
-    return [turn for turn in reversed(view.lines()) if turn.speaker is not None][:_LINES]
+def _unanswered(view: View) -> list[Turn]:
+    """Return the latest lines that the agent has noticed since they last spoke, the last first."""
+    lines = [turn for turn in reversed(view.lines()) if turn.speaker is not None]
+    return list(takewhile(lambda turn: turn.speaker != view.name, lines))[:_LINES]
 
 
 def _nearness(lines: Numbers, texts: Numbers, nearest: int, is_control: bool = False) -> Numbers:

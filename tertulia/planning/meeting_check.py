@@ -36,7 +36,7 @@ def warnings_of(meeting: Meeting, parameters: Parameters) -> Iterator[str]:
                 f"{person.agent} can never come to speak: their weights add up to {person.highest:g}, and "
                 f"willingness_threshold is {person.threshold:g}; raise them, or lower it"
             )
-        elif parameters.willingness == "computed" and not person.is_asked_enough and person.rounds is None:
+        elif parameters.willingness != "rated" and not person.is_asked_enough and person.rounds is None:
             yield (
                 f"{person.agent} may stay silent for good: neither being asked nor waiting brings them to "
                 f"willingness_threshold {person.threshold:g}; raise the weights of emotion and personality"

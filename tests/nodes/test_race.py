@@ -206,8 +206,10 @@ def test_moves_go_up_towards_1_in_any_order_and_a_whole_one_arrives(part: float,
 
 
 def test_the_need_to_speak_is_full_after_patience_or_twice_the_people() -> None:
-    assert [need_to_speak(quiet, 5, DEFAULTS) for quiet in (0, 6, 12, 40)] == [0.0, 0.25, 1.0, 1.0]
-    assert need_to_speak(9, 9, DEFAULTS) == 0.25
+    before = with_settings(willingness="computed")
+    assert [need_to_speak(quiet, 5, before) for quiet in (0, 6, 12, 40)] == [0.0, 0.25, 1.0, 1.0]
+    assert [need_to_speak(quiet, 5, DEFAULTS) for quiet in (0, 6, 12, 40)] == [0.0, 0.5**5, 1.0, 1.0]
+    assert need_to_speak(9, 9, before) == 0.25
     assert need_to_speak(40, 5, with_settings(patience_rounds="null")) == 0.0
 
 
