@@ -1,11 +1,11 @@
 """How much what was said touches a person: their matters, their goals, their feelings (`willingness=heard`).
 
 1. A line is compared with texts about a person (their *matters*): who they are and know, what they want, how they
-   talk, how they stand to others. The two nearest count, less what the line has in common with everybody's texts.
-2. Whether a line is of any matter, is about what is to be done, or is said with feeling, is its nearness to sentences of
-   each sort (`prompts/templates/touch.yaml`). Its words are not looked at, so any embedder will do, in any language.
+   talk, how they stand to others. The two nearest count, less what the line has in common with everyone's texts.
+2. Whether a line is of any matter, is about what is to be done, or is said with feeling, is its nearness to sentences
+   of each sort (`prompts/templates/touch.yaml`). Its words are not looked at: any embedder will do, in any language.
 3. Each figure is taken in deviations from a control: the same sentences, said to the same people, none of whom they
-   are about. So a part is high where a line touches somebody more than such lines do, whatever an embedder's cosines are.
+   are about. So a part is high where a line touches somebody more than such lines do, whatever the embedder's cosines.
 4. What has touched somebody fades with every line after it, and is answered once they speak. After a silence, what the
    meeting is about is in the room.
 

@@ -27,7 +27,7 @@ from tertulia.worlds.catalog import resolve
 MATTER = "The rope of the crane is worn, and the winch of the crane is rusty."
 OTHER = "Herring and mackerel sell badly at the stall this week."
 NOBODYS = "Twelve umbrellas hang in the hall."
-COMMON = set("a an and at for in is it its of on that the this to was with".split())
+COMMON = {*re.findall(r"\w+", "a an and at for in is it its of on that the this to was with")}
 
 
 class WordEmbedder:
