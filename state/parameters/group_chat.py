@@ -54,8 +54,8 @@ class FloorParameters(ParameterGroup):
     order: Order = Field("self_driven", description="who speaks next (CA Fig. 1)")
     willingness: Literal["heard", "computed", "rated"] = Field(
         "heard",
-        description="where the parts of willingness come from: what lines touch in an agent, and state; the topic's cosine "
-        "as a whole, and state (CA App. B); or the model's ratings",
+        description="where the parts of willingness come from: what lines touch in an agent; the topic's cosine as a "
+        "whole, and state (CA App. B); or the model's ratings",
     )
     willingness_threshold: float = Field(0.5, ge=0, le=4, description="θ of willingness (CA App. B)")
     goal_floor: float = Field(

@@ -123,7 +123,7 @@ async def test_a_node_stands_behind_another() -> None:
         return {"mind": {**state["mind"], "emotion": "afraid", "emotion_strength": 1.0}}
 
     node = a_node(frighten, place="after_assess", writes=("mind",))
-    context = await hold_meeting(registry_of(node), **{"nodes.after_assess": "mine"})
+    context = await hold_meeting(registry_of(node), **{"nodes.after_assess": "mine", "willingness": "computed"})
     bids = context.store.steps("k3f9", "bid", Bid)
     assert {bid.parts.emotion for bid in bids.values()} == {1.0}
 

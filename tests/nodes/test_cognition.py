@@ -22,10 +22,11 @@ from tertulia.nodes.meeting.choose_mechanisms import choose_mechanisms
 from tertulia.nodes.meeting.perceive import perceive
 from tertulia.nodes.meeting.run_mechanisms import run_mechanisms
 from tertulia.nodes.meeting.view import View
+from tertulia.nodes.meeting.willingness import moved
 from tertulia.prompts.cognition import Question, ask_agent, ask_anybody, shared_units
 from tertulia.prompts.names import listed
 from tertulia.prompts.render import render
-from tertulia.state.cognition import Assessment, Finding, InformationNeed
+from tertulia.state.cognition import Assessment, Finding, InformationNeed, Touch
 from tertulia.state.parameters import Layout
 from tertulia.state.records import Utterance
 
@@ -260,10 +261,11 @@ async def test_deciding_brings_the_four_parts_to_the_race() -> None:
     scene = Scene(model=ScriptedModel(ratings=[4])).says(("Bo", "The crane, the boat, the quay."))
     state = await scene.after(perceive, lambda s, r: settled({"active": []}), assess, decide)
     bid = state["bids"]["Ana"]
-    assert bid["emotion"] == 0.4
+    touch = scene.step("hear", Touch)
+    assert bid["topic"] == touch.topic > 0
+    assert bid["emotion"] == moved(0.4 / 2, touch.emotion)
     assert bid["personality"] == 0.8
-    assert 0 < bid["topic"] <= 1
-    assert 0.25 < bid["goal"] <= 0.27  # all is open, hardly any time is over
+    assert moved(0.25 / 4, touch.goal) < bid["goal"] <= moved(0.27 / 4, touch.goal)  # hardly any time is over
     assert (bid["address"], bid["need"]) == (0.0, 0.0)
     assert (bid["similarity"], bid["similarity_max"]) == (0.0, None)
     assert state["minds"]["Ana"] == state["mind"]
