@@ -1,7 +1,7 @@
 """One utterance: retrieve → score → prune by λ → generate → judge → roll back, or select. Source: APP §3, §4.
 
-Where the run says so, a prompt is varied before it is scored, and an utterance is rewritten instead of rolled back
-(docs/experiments.md).
+Between generating and judging, `sense` draws a candidate again that makes none (docs/measuring.md). Where the run says
+so, a prompt is varied before it is scored, and an utterance is rewritten instead of rolled back (docs/experiments.md).
 """
 
 from collections.abc import Hashable, Mapping
@@ -24,6 +24,7 @@ from tertulia.nodes.utterance.prune import prune
 from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.nodes.utterance.rewrite import choose_revision, rewrite
 from tertulia.nodes.utterance.rollback import roll_back, select_candidate
+from tertulia.nodes.utterance.sense import sense
 from tertulia.nodes.utterance.vary import vary_prompt
 from tertulia.state.context import Context
 from tertulia.state.graph_state import PromptedInput, UtteranceInput, UtteranceOutput, UtteranceState
@@ -66,6 +67,7 @@ def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> Ut
     graph.add_node("score", nodes.get("score", score_attention))
     graph.add_node("prune", nodes.get("prune", prune))
     graph.add_node("generate", nodes.get("generate", generate))
+    graph.add_node("sense", nodes.get("sense", sense))
     graph.add_node("judge", nodes.get("judge", judge))
     graph.add_node("roll_back", nodes.get("roll_back", roll_back))
     graph.add_node("select_candidate", nodes.get("select_candidate", select_candidate))
@@ -82,9 +84,10 @@ def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> Ut
     graph.add_conditional_edges(prompted, answered_in_loop(what_to_do_with_prompt), _PROMPT_PATHS)
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")
-    graph.add_conditional_edges("generate", answered_in_loop(should_judge), {True: "judge", False: "select_candidate"})
+    graph.add_edge("generate", "sense")
+    graph.add_conditional_edges("sense", answered_in_loop(should_judge), {True: "judge", False: "select_candidate"})
     graph.add_conditional_edges("judge", answered_in_loop(how_to_revise), _REVISION_PATHS)
-    graph.add_edge("roll_back", "judge")
+    graph.add_edge("roll_back", "sense")
     # The variants: another prompt before the scores, another revision after the judge.
     graph.add_conditional_edges("vary_prompt", answered_in_loop(should_score), {True: "score", False: "generate"})
     graph.add_conditional_edges(

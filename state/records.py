@@ -264,6 +264,9 @@ class Candidate(Record):
     rewritable: bool | None = Field(
         default=None, description="whether the removed units were found to suffice to revise it; None: not asked"
     )
+    faults: tuple[str, ...] | None = Field(
+        default=None, description="why it makes no sense (nodes/shared/sense.py); None: nothing was looked for"
+    )
 
 
 class Turn(Record):

@@ -134,6 +134,7 @@ PLACES: Mapping[str, Place] = {
             may_write=("attempt", "set_aside", "inconsistency", "conflict", "judged_by"),
             formerly_wrote=("judging_wanted",),
         ),
+        Place("sense", "utterance", (), may_write=("attempt", "set_aside")),
         Place("judge", "utterance", ("inconsistency", "conflict", "judged_by"), fits=_judgement_fits),
         Place("choose_revision", "utterance", ("rewritable",)),
         Place("rewrite", "utterance", ("attempt", "set_aside")),

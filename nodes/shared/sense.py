@@ -7,8 +7,10 @@
 | `misnames` | who speaks names themselves, says that they are another, or talks to one of two about the same one |
 | `broken` | half a word, a word in three pieces, signs of a form |
 
-A line has a fault only where a reader would call it one whatever else is true; what needs the facts of a scene is not
-looked for. `docs/measuring.md` has how often real dialogues have them.
+| `memory`, `facts`, `reply`, `echo` | against what is known where it is said (`sense_facts`) |
+
+A line has a fault only where a reader would call it one whatever else is true. `docs/measuring.md` has how often real
+dialogues have them, and how much of a small model's nonsense is none of these.
 """
 
 import re
@@ -18,14 +20,16 @@ from typing import Literal
 
 from tertulia.nodes.meeting.address import mentions
 from tertulia.nodes.shared import sense_words
+from tertulia.nodes.shared.sense_facts import contradicts_facts, echoes, leaves_question, takes_anothers_memory
+from tertulia.nodes.shared.situation import Situation, lines_before
 from tertulia.state.context import Context
 from tertulia.state.text import folded_words
 
-#: The latest lines that are looked at for what is said again; and how many that only repeat, or are empty, are a loop.
-LINES_SEEN, _LOOP = 32, 3
-
 #: What is wrong with a line.
-Fault = Literal["repeats", "empty", "misnames", "broken"]
+Fault = Literal["repeats", "empty", "misnames", "broken", "memory", "facts", "reply", "echo"]
+
+#: How many lines in a row that only repeat, or are empty, are a loop.
+_LOOP = 3
 
 #: The share of a line's triples of words that an earlier line has, from which it is that one said again: of a line of a
 #: dozen words or more, of a shorter one (people use the same phrases, and ask the same short questions).
@@ -74,20 +78,19 @@ _DOES = re.compile(
 _SAYS_I = re.compile(r"\b(?:i am|i['’]m|my name is|my name['’]s)\s*$", re.IGNORECASE)
 
 
-def faults_of(text: str, speaker: str, before: Sequence[tuple[str, str]], people: Sequence[str]) -> tuple[Fault, ...]:
-    """Return what is wrong with a line.
-
-    Args:
-        before: The lines of the conversation before it as pairs of speaker and text, oldest first.
-        people: The names of all who take part.
-    """
-    said = [folded_words(line) for _, line in before]
+def faults_of(text: str, situation: Situation) -> tuple[Fault, ...]:
+    """Return what is wrong with a line."""
+    said = [folded_words(line) for _, line in situation.before]
     line = folded_words(text)
     found: dict[Fault, bool] = {
         "repeats": _repeats(line, said),
         "empty": len(said) > 1 and all(map(_is_empty, (line, *said[-2:]))),
-        "misnames": _misnames(text, speaker, people),
+        "misnames": _misnames(text, situation.speaker, situation.people),
         "broken": bool(_BROKEN.search(text) or _DOUBLED.search(text)) or sense_words.is_broken(text),
+        "memory": takes_anothers_memory(text, situation),
+        "facts": contradicts_facts(text, situation),
+        "reply": leaves_question(text, situation),
+        "echo": echoes(text, situation),
     }
     return tuple(fault for fault, is_there in found.items() if is_there)
 
@@ -95,7 +98,7 @@ def faults_of(text: str, speaker: str, before: Sequence[tuple[str, str]], people
 def is_loop(lines: Sequence[tuple[str, str]], people: Sequence[str]) -> bool:
     """Return whether each of the last three lines of a conversation only repeats what was said, or is empty."""
     return len(lines) > _LOOP and all(
-        {"repeats", "empty"}.intersection(faults_of(text, speaker, lines[:at], people))
+        {"repeats", "empty"}.intersection(faults_of(text, Situation(speaker, people, lines[:at])))
         for at, (speaker, text) in list(enumerate(lines))[-_LOOP:]
     )
 
@@ -104,15 +107,9 @@ def has_ended_in_loop(context: Context, turn: int) -> bool:
     """Return whether a conversation ended with a turn because its lines only repeated what was said."""
     (last,) = context.store.turns(context.run, turn, turn) or (None,)
     is_guarded = last is not None and last.ended and bool(context.parameters.redraws)
-    return is_guarded and is_loop(lines_before(context, turn + 1), context.start.names)
-
-
-def lines_before(context: Context, turn: int) -> list[tuple[str, str]]:
-    """Return the latest lines before a turn as pairs of speaker and text; none in an album chat, where pairs meet."""
-    if context.start.kind == "album_chat":
-        return []
-    turns = context.store.turns(context.run, max(1, turn - LINES_SEEN), turn - 1) if turn > 1 else []
-    return [(line.speaker, line.text) for line in turns if line.speaker is not None]
+    return is_guarded and is_loop(
+        lines_before(context.store, context.run, context.start, turn + 1), context.start.names
+    )
 
 
 def _repeats(line: Sequence[str], said: Sequence[Sequence[str]]) -> bool:

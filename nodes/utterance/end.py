@@ -2,7 +2,8 @@
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.shared.sense import is_loop, lines_before
+from tertulia.nodes.shared.sense import is_loop
+from tertulia.nodes.shared.situation import lines_before
 from tertulia.nodes.utterance.generate import candidate_at
 from tertulia.prompts.assemble import end_question
 from tertulia.prompts.ending import assemble_ending
@@ -21,7 +22,10 @@ async def decide_ending(state: UtteranceState, runtime: Runtime[Context]) -> Utt
         return {"ended": False}
     candidate = candidate_at(context, state["turn"], state["chosen"], state.get("part", ""))
     if context.parameters.redraws:
-        lines = [*lines_before(context, state["turn"]), (state["speaker"], candidate.text)]
+        lines = [
+            *lines_before(context.store, context.run, context.start, state["turn"]),
+            (state["speaker"], candidate.text),
+        ]
         if is_loop(lines, context.start.names):
             return {"ended": True}
     if context.parameters.ending == "reply":

@@ -2,13 +2,12 @@
 
 import random
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.meeting.address import is_named
-from tertulia.nodes.shared.sense import Fault, faults_of, lines_before
+from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
 from tertulia.prompts.placeholders import form_of, is_placeholder
 from tertulia.prompts.remove import remove_units
@@ -25,8 +24,6 @@ from tertulia.state.text import folded, one_line
 
 #: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
 _RECENT_LINES = 4
-#: The first row of draws that are made because an earlier one made no sense: beyond those of any drafts.
-_REDRAWN = 1000
 
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -46,75 +43,46 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
     """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first."""
-    prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
-    request = spoken_request(prompt, (), context.model.tokenizer, context.parameters)
-    drafts = (context.parameters.drafts or 1) if request.without_context else 1  # else none would be the better one
+    has_context = without_context(_answered(state, context)) is not None  # else no draft would be the better one
+    drafts = (context.parameters.drafts or 1) if has_context else 1
+    more = [(attempts.start, row) for row in range(1, drafts - len(attempts) + 1)]
+    replies = await draw_replies(state, context, [*((attempt, 0) for attempt in attempts), *more])
+    monitor = Monitor.of(state, context)
+    for attempt, reply in zip(attempts, best_first(replies, monitor), strict=False):
+        save_candidate(state, context, attempt, reply, monitor.speaker, "backup" if attempt else "drawn")
+
+
+async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[tuple[int, int]]) -> list[Reply]:
+    """Draw replies to the pruned prompt, by attempt and row, in one batch."""
     step = step_of(state, "generate")
-    more = ((attempts.start, row) for row in range(1, drafts - len(attempts) + 1))
     generators = tuple(
         keyed_generator(context.seed, round=state["turn"], agent=state["speaker"], node=step, attempt=attempt, row=row)
-        for attempt, row in [*((attempt, 0) for attempt in attempts), *more]
+        for attempt, row in draws
     )
-    request = replace(request, generators=generators)
-    model, sense = context.asked_by(state["speaker"], state["turn"], step), Sense.of(state, context, prompt.speaker)
-    replies = sense.best_first(await model.generate(request))
-    for attempt, reply in zip(attempts, replies, strict=False):
-        for again in range(context.parameters.redraws):
-            if not sense.faults(reply):
-                break
-            row = _REDRAWN + again
-            generator = keyed_generator(
-                context.seed, round=state["turn"], agent=state["speaker"], node=step, attempt=attempt, row=row
-            )
-            drawn = await model.generate(replace(request, generators=(generator,)))
-            reply = sense.best_first([reply, *drawn])[0]
-        save_candidate(state, context, attempt, reply, prompt.speaker, "backup" if attempt else "drawn")
+    request = spoken_request(_answered(state, context), generators, context.model.tokenizer, context.parameters)
+    return await context.asked_by(state["speaker"], state["turn"], step).generate(request)
 
 
-@dataclass(frozen=True)
-class Sense:
-    """Tells drafts of an utterance that make sense from those that do not, by `nodes/shared/sense.py`."""
+def best_first(drafts: Sequence[Reply], monitor: Monitor) -> list[Reply]:
+    """Return drafts with the fewest faults first; of equal ones, that with most of the context of its prompt.
 
-    speaker: str
-    before: Sequence[tuple[str, str]]
-    people: Sequence[str]
-    in_prompt: str
-    called: Callable[[str], str]
-    is_on: bool = True
+    Where nothing is known to tell them by, they stay in their order.
+    """
+    known = all(reply.information is not None for reply in drafts)
+    if monitor.situation is None and not known:
+        return list(drafts)
+    return sorted(
+        drafts,
+        key=lambda reply: (
+            monitor.weight(utterance_of(reply, monitor.speaker)),
+            -(reply.information or 0) if known else 0,
+        ),
+    )
 
-    @classmethod
-    def of(cls, state: UtteranceState, context: Context, in_prompt: str) -> "Sense":
-        """Return what tells the drafts of this utterance; `in_prompt` is the speaker's name in the prompt."""
-        renaming = renaming_of(context.start.names, context.parameters.names)
-        is_on = context.parameters.redraws > 0
-        return cls(
-            state["speaker"],
-            lines_before(context, state["turn"]) if is_on else (),
-            context.start.names,
-            in_prompt,
-            renaming.put_back,
-            is_on,
-        )
 
-    def faults(self, reply: Reply) -> tuple[Fault, ...]:
-        """Return what is wrong with a draft."""
-        return faults_of(self.called(utterance_of(reply, self.in_prompt)), self.speaker, self.before, self.people)
-
-    def best_first(self, drafts: Sequence[Reply]) -> list[Reply]:
-        """Return drafts with the fewest faults first; of equal ones, that with most of the context of its prompt.
-
-        Where it is unknown how much they have of it, they stay in their order. Where nothing is drawn again, the only
-        fault is to name oneself, and where there is nothing else to tell drafts by, they stay in their order.
-        """
-        known = all(reply.information is not None for reply in drafts)
-        if not (self.is_on or known):
-            return list(drafts)
-        return sorted(drafts, key=lambda reply: (self._weight(reply), -(reply.information or 0) if known else 0))
-
-    def _weight(self, reply: Reply) -> int:
-        if self.is_on:
-            return len(self.faults(reply))
-        return is_named(self.in_prompt, utterance_of(reply, self.in_prompt))
+def _answered(state: UtteranceState, context: Context) -> Prompt:
+    """Return the prompt that is answered: the full one without what was removed."""
+    return remove_units(context.store.prompt(state["prompt"]), state["removed"])
 
 
 async def draw_sequence(state: UtteranceState, context: Context) -> None:
@@ -162,16 +130,16 @@ def spoken_request(
     """Return the request for the utterance, in which the context is amplified, and its part in each reply measured."""
     request = utterance_request(prompt, generators, tokenizer, parameters)
     strength, bare = parameters.context_strength or 0.0, without_context(prompt)
-    if bare == prompt or not (strength or (parameters.drafts or 1) > 1):
+    if bare is None or not (strength or (parameters.drafts or 1) > 1):
         return request
     shown = render(bare, tokenizer, reply_prefix_of(bare))
     return replace(request, without_context=shown, context_strength=strength)
 
 
-def without_context(prompt: Prompt) -> Prompt:
-    """Return the prompt without its items but those of the dialogue; the prompt itself where it has no others."""
+def without_context(prompt: Prompt) -> Prompt | None:
+    """Return the prompt without its items but those of the dialogue; `None` where it has no others."""
     items = [unit.id for unit in prompt.units if unit.kind == "item" and unit.block != "current_dialogue"]
-    return remove_units(prompt, items) if items else prompt
+    return remove_units(prompt, items) if items else None
 
 
 def sequence_request(
@@ -241,16 +209,26 @@ def written_reply(prompt: Prompt, text: str, ended: object, context: Context) ->
 
 
 def save_candidate(
-    state: UtteranceState, context: Context, attempt: int, reply: Reply, speaker: str, origin: Origin
+    state: UtteranceState,
+    context: Context,
+    attempt: int,
+    reply: Reply,
+    speaker: str,
+    origin: Origin,
+    faults: Sequence[str] | None = None,
 ) -> None:
     """Store a candidate with its text in original names, or in those of the prompt if they are not put back.
 
-    `speaker` is the name of the speaker in the prompt.
+    Args:
+        speaker: The name of the speaker in the prompt.
+        faults: What is wrong with it; `None`: nothing was looked for.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)
     called = renaming.put_back if context.parameters.names_put_back else renaming.rename
-    candidate = candidate.model_copy(update={"text": called(candidate.text)})
+    candidate = candidate.model_copy(
+        update={"text": called(candidate.text), "faults": None if faults is None else tuple(faults)}
+    )
     context.store.save_candidate(context.run, state["turn"], candidate, state.get("part", ""))
 
 

@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 from pydantic import Field
 
 from tertulia.metrics.diversity import Dialogue, mean_record
-from tertulia.nodes.shared.sense import LINES_SEEN, Fault, faults_of
+from tertulia.nodes.shared.sense import Fault, faults_of
+from tertulia.nodes.shared.situation import LINES_SEEN, Situation, situation_of
 from tertulia.state.album import Population
 from tertulia.state.meeting import Start
-from tertulia.state.records import Record, Turn
+from tertulia.state.records import Record, TurnRecord
 from tertulia.state.store import Store
 
 _WORDS: Mapping[Fault, str] = {
@@ -17,6 +19,10 @@ _WORDS: Mapping[Fault, str] = {
     "empty": "it is the third line in a row without content",
     "misnames": "it takes somebody for another",
     "broken": "it has broken words",
+    "memory": "it says I of what only another one remembers",
+    "facts": "it is against a number, a day, an hour or a place that is known",
+    "reply": "it does not take up the question before it",
+    "echo": "it says again what the prompt says",
 }
 
 
@@ -28,6 +34,10 @@ class SenseFigures(Record):
     empty: float | None = Field(description="thanks, excuses, greetings or assent, after two such lines")
     misnames: float | None = Field(description="by somebody who names themselves, or says that they are another")
     broken: float | None = Field(description="with half a word, a word in pieces, or signs of a form")
+    memory: float | None = Field(description="which say I of what only another one remembers")
+    facts: float | None = Field(description="against a number, a day, an hour or a place that is known")
+    reply: float | None = Field(description="which do not take up the question before them")
+    echo: float | None = Field(description="which say again what the prompt says")
     without_sense: float | None = Field(description="with any of these")
 
 
@@ -35,18 +45,19 @@ def faults_in(dialogue: Dialogue) -> list[tuple[Fault, ...]]:
     """Return what is wrong with each line of a dialogue."""
     people = list(dict.fromkeys(speaker for speaker, _ in dialogue))
     return [
-        faults_of(text, speaker, dialogue[max(0, at - LINES_SEEN) : at], people)
+        faults_of(text, Situation(speaker, people, dialogue[max(0, at - LINES_SEEN) : at]))
         for at, (speaker, text) in enumerate(dialogue)
     ]
 
 
-def faults_of_turn(store: Store, run: str, start: Start, turn: Turn) -> tuple[Fault, ...]:
+def faults_of_turn(store: Store, run: str, start: Start, record: TurnRecord) -> tuple[Fault, ...]:
     """Return what is wrong with a stored turn; nothing is of a silence, and of an album chat, where pairs meet."""
+    turn = record.turn
     if turn.speaker is None or isinstance(start, Population):
         return ()
-    earlier = store.turns(run, max(1, turn.turn - LINES_SEEN), turn.turn - 1) if turn.turn > 1 else []
-    before = [(line.speaker, line.text) for line in earlier if line.speaker is not None]
-    return faults_of(turn.text, turn.speaker, before, start.names)
+    prompt = None if record.prompt is None else store.prompt(record.prompt)
+    situation = situation_of(store, run, start, turn.speaker, turn.turn, turn.sim_time_s, prompt)
+    return faults_of(turn.text, situation)
 
 
 def faults_in_words(faults: Sequence[Fault]) -> str:
@@ -60,7 +71,7 @@ def sense_of(dialogues: Iterable[Dialogue]) -> SenseFigures:
     counts = Counter(fault for faults in found for fault in faults)
     return SenseFigures(
         lines=len(found),
-        **{fault: _share(counts[fault], found) for fault in ("repeats", "empty", "misnames", "broken")},
+        **{fault: _share(counts[fault], found) for fault in get_args(Fault)},
         without_sense=_share(sum(map(bool, found)), found),
     )
 

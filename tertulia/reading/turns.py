@@ -111,7 +111,7 @@ def read_turn(
         UsageError: λ is out of its range.
     """
     details = _details(store, run, store.turn_record(run.run, number), "", removal_factor)
-    details = replace(details, faults=faults_of_turn(store, run.run, start, details.record.turn))
+    details = replace(details, faults=faults_of_turn(store, run.run, start, details.record))
     there = None
     if isinstance(start, Meeting):
         round = read_round(store, run.run, details.record.turn.round, start)

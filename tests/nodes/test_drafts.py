@@ -11,7 +11,9 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.served.chat_names import TRAITS as REMOTE
-from tertulia.nodes.utterance.generate import Sense
+from tertulia.nodes.shared.situation import Situation
+from tertulia.nodes.utterance.generate import best_first
+from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
@@ -57,10 +59,10 @@ async def test_without_a_context_no_draft_could_be_better_and_none_is_drawn() ->
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
     texts = {"Hm.": 0.1, "The lamp.": 0.9, "Mara has a lamp.": 2.0, "A boat.": 0.5}
     drafts = [a_reply(text, information) for text, information in texts.items()]
-    sense = Sense("Mara", [], ["Mara", "Piotr"], "Mara", str)
-    assert [reply.text for reply in sense.best_first(drafts)] == ["The lamp.", "A boat.", "Hm.", "Mara has a lamp."]
+    monitor = Monitor("Mara", Situation("Mara", ["Mara", "Piotr"]))
+    assert [reply.text for reply in best_first(drafts, monitor)] == ["The lamp.", "A boat.", "Hm.", "Mara has a lamp."]
     unknown = [a_reply(text, None) for text in texts if "Mara" not in text]
-    assert sense.best_first(unknown) == unknown
+    assert best_first(unknown, monitor) == unknown
 
 
 @pytest.mark.parametrize(("name", "value"), [("context_strength", 0.5), ("drafts", 2)])

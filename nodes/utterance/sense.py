@@ -1,0 +1,36 @@
+"""Say what makes no sense in the candidate at hand, and draw it again while another may make more.
+
+It comes before the judge: what makes no sense by itself need not be compared with what was removed. The rules are in
+`nodes/shared/sense.py`; with `redraws=0`, as in `preset=paper`, nothing is looked at.
+"""
+
+from langgraph.runtime import Runtime
+
+from tertulia.nodes.utterance.generate import best_first, candidate_at, draw_replies, save_candidate, utterance_of
+from tertulia.nodes.utterance.monitor import Monitor
+from tertulia.state.context import Context
+from tertulia.state.graph_state import UtteranceState
+
+#: The first row of draws that are made because an earlier one made no sense: beyond those of any drafts.
+_REDRAWN = 1000
+
+
+async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Look for faults in the candidate; while it has any, draw another, `redraws` times at most, and keep the best.
+
+    One of several candidates that were written in one reply is not drawn again: another reply would have others.
+    """
+    context = runtime.context.of(state["speaker"])
+    if not context.parameters.redraws:
+        return {}
+    monitor, attempt = Monitor.of(state, context), state["attempt"]
+    candidate = candidate_at(context, state["turn"], attempt, state.get("part", ""))
+    reply, redraws = candidate.reply, context.parameters.redraws if context.parameters.generation == "single" else 0
+    for again in range(redraws):
+        if not monitor.faults(utterance_of(reply, monitor.speaker)):
+            break
+        drawn = await draw_replies(state, context, [(attempt, _REDRAWN + again)])
+        reply = best_first([reply, *drawn], monitor)[0]
+    faults = monitor.faults(utterance_of(reply, monitor.speaker))
+    save_candidate(state, context, attempt, reply, monitor.speaker, candidate.origin, faults)
+    return {}
