@@ -33,6 +33,7 @@ from tertulia.nodes.utterance.prune import prune
 from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.nodes.utterance.rewrite import choose_revision, rewrite
 from tertulia.nodes.utterance.rollback import roll_back, select_candidate
+from tertulia.nodes.utterance.sense import sense
 from tertulia.nodes.utterance.vary import vary_prompt
 from tertulia.state.errors import ExtensionError, SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import NodeSetting, Order, Parameters
@@ -69,6 +70,7 @@ NODES: Mapping[str, Node] = {
         _shipped("score", score_random, "prompt", "a draw for each unit", "random"),
         _shipped("prune", prune, "prompt scores", "chooses the units that λ removes"),
         _shipped("generate", generate, "prompt removed", "draws the utterance, and its backups"),
+        _shipped("sense", sense, "prompt removed attempt", "finds faults of the candidate, and draws it again"),
         _shipped(
             "judge", judge, "prompt removed attempt inconsistency", "asks how much it contradicts what was removed"
         ),

@@ -22,6 +22,7 @@ STEP_PHRASES = {
     "score": "scoring",
     "prune": "pruning",
     "generate": "speaking",
+    "sense": "checking",
     "judge": "judging",
     "draw_pairs": "drawing pairs",
     "find_picture": "finding the picture",
