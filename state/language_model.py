@@ -16,6 +16,7 @@ from tertulia.state.parameters import (
     MEMORY_ITEMS,
     TEMPERATURE,
     Choices,
+    DraftsBy,
     Ending,
     Judge,
     Layout,
@@ -41,7 +42,7 @@ NO_ATTENTION = (
 )
 
 #: How the tokens of speech are drawn, and how many are scored; unset, it follows the model.
-DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "scoring_tokens")
+DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "drafts_by", "scoring_tokens")
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
@@ -169,9 +170,12 @@ class GenerationRequest:
         no_repeat_ngram: The number of consecutive tokens that may not be repeated from `no_repeat_from`; from the text
             itself and `recent_lines` no more than three; 0 for no limit.
         recent_lines: The latest lines of the dialogue, as tokens.
-        without_context: The prompt without what the reply shall be about, where the context is amplified; it ends as
-            `prompt` does.
+        without_context: The prompt without what the reply shall be about, or answer; it ends as `prompt` does. `None`
+            where drafts are not weighed, and no context amplified.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
+        weighs: What a reply's `information` is. `context`: its mutual information with what `without_context` lacks.
+            `answer`: half of this and its log-probability (Li et al. 2016, MMI-antiLM with λ = 1/3); and speech ends with
+            the sentence after which it is highest.
         language: What the prompt is written in, for what a model on a server is told beside it.
     """
 
@@ -185,6 +189,7 @@ class GenerationRequest:
     recent_lines: tuple[tuple[int, ...], ...] = ()
     without_context: RenderedPrompt | None = None
     context_strength: float = 0.0
+    weighs: DraftsBy = "context"
     language: str = DEFAULT
 
 
@@ -209,7 +214,8 @@ class ModelTraits:
         no_repeat_ngram: The number of consecutive tokens that its speech should not repeat; 0 for no limit.
         context_strength: α, how much more the context should count in its speech; 0 for no more.
         memory_items: The least and the most memories in a prompt that it can make use of.
-        drafts: Of how many replies the one that has most to do with the context should be taken.
+        drafts: Of how many replies the best should be taken.
+        drafts_by: What makes one the best: how it answers, or how much it has to do with the context.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
@@ -230,6 +236,7 @@ class ModelTraits:
     context_strength: float = 0.0
     memory_items: tuple[int, int] = MEMORY_ITEMS
     drafts: int = 1
+    drafts_by: DraftsBy = "answer"
     scoring_tokens: int = 0
     lengths: Lengths = MEDIUM
     choices: Choices = "reply"

@@ -235,8 +235,8 @@ class Reply(Record):
     fields: dict[str, str | bool | int]
     information: float | None = Field(
         default=None,
-        description="pointwise mutual information of its texts with the prompt's context, in nats per token; None: "
-        "not measured",
+        description="pointwise mutual information of its texts with the prompt's context, in nats per token; where "
+        "drafts are weighed by how they answer, half of that and their log-probability; None: not measured",
     )
     usage: tuple[int, int] | None = Field(
         default=None,

@@ -17,7 +17,7 @@ from tertulia.prompts.vary import asking_for_candidates, candidate_keys, candida
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState, step_of
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
-from tertulia.state.parameters import Parameters
+from tertulia.state.parameters import DraftsBy, Parameters
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Candidate, Origin, Prompt, Reply
 from tertulia.state.text import folded, one_line
@@ -43,8 +43,8 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
     """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first."""
-    has_context = without_context(_answered(state, context)) is not None  # else no draft would be the better one
-    drafts = (context.parameters.drafts or 1) if has_context else 1
+    weighed = prompt_without(_answered(state, context), what_is_weighed(context.parameters))
+    drafts = 1 if weighed is None else context.parameters.drafts or 1  # else none would be the better one
     more = [(attempts.start, row) for row in range(1, drafts - len(attempts) + 1)]
     replies = await draw_replies(state, context, [*((attempt, 0) for attempt in attempts), *more])
     monitor = Monitor.of(state, context)
@@ -64,7 +64,7 @@ async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[
 
 
 def best_first(drafts: Sequence[Reply], monitor: Monitor) -> list[Reply]:
-    """Return drafts with the fewest faults first; of equal ones, that with most of the context of its prompt.
+    """Return drafts with the fewest faults first; of equal ones, that with the most information.
 
     Where nothing is known to tell them by, they stay in their order.
     """
@@ -127,18 +127,33 @@ def utterance_request(
 def spoken_request(
     prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
 ) -> GenerationRequest:
-    """Return the request for the utterance, in which the context is amplified, and its part in each reply measured."""
+    """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
     request = utterance_request(prompt, generators, tokenizer, parameters)
-    strength, bare = parameters.context_strength or 0.0, without_context(prompt)
-    if bare is None or not (strength or (parameters.drafts or 1) > 1):
+    if not (parameters.context_strength or (parameters.drafts or 1) > 1):
+        return request
+    request = replace(request, weighs=what_is_weighed(parameters))
+    bare = prompt_without(prompt, request.weighs)
+    if bare is None:
         return request
     shown = render(bare, tokenizer, reply_prefix_of(bare))
-    return replace(request, without_context=shown, context_strength=strength)
+    return replace(request, without_context=shown, context_strength=parameters.context_strength or 0.0)
 
 
-def without_context(prompt: Prompt) -> Prompt | None:
-    """Return the prompt without its items but those of the dialogue; `None` where it has no others."""
-    items = [unit.id for unit in prompt.units if unit.kind == "item" and unit.block != "current_dialogue"]
+def what_is_weighed(parameters: Parameters) -> DraftsBy:
+    """Return what makes a draft the best; where the context is amplified, it is how much that has to do with it."""
+    return "context" if parameters.context_strength else parameters.drafts_by or "context"
+
+
+def prompt_without(prompt: Prompt, weighed: DraftsBy) -> Prompt | None:
+    """Return the prompt without what drafts are weighed by: the lines of the dialogue, or all items but these.
+
+    `None` where it has nothing of it.
+    """
+    items = [
+        unit.id
+        for unit in prompt.units
+        if unit.kind == "item" and (unit.block == "current_dialogue") is (weighed == "answer")
+    ]
     return remove_units(prompt, items) if items else None
 
 

@@ -4,7 +4,17 @@ from tertulia.state.parameters.album import AGENTS, Setting
 from tertulia.state.parameters.conversation import NodeSetting
 from tertulia.state.parameters.group_chat import Hearing, Order
 from tertulia.state.parameters.listing import GroupDescription, ParameterDescription, parameter_groups
-from tertulia.state.parameters.model import LONG, MEDIUM, SHORT, TEMPERATURE, Choices, Ending, Judge, Lengths
+from tertulia.state.parameters.model import (
+    LONG,
+    MEDIUM,
+    SHORT,
+    TEMPERATURE,
+    Choices,
+    DraftsBy,
+    Ending,
+    Judge,
+    Lengths,
+)
 from tertulia.state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from tertulia.state.parameters.preset import PRESETS
 from tertulia.state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer, Walk
@@ -24,6 +34,7 @@ __all__ = [
     "SHORT",
     "TEMPERATURE",
     "Choices",
+    "DraftsBy",
     "Ending",
     "GroupDescription",
     "Hearing",

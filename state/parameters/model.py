@@ -11,6 +11,7 @@ from tertulia.state.records import Record
 Judge = Literal["rating", "likelihood", "off"]
 Ending = Literal["reply", "continuation", "off"]
 Choices = Literal["reply", "probabilities"]
+DraftsBy = Literal["answer", "context"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,16 @@ class SamplingParameters(ParameterGroup):
         "0: no limit; unset: the model's",
     )
     drafts: int | None = Field(
-        None, ge=1, le=16, description="replies from which the one that has most to do with the context is taken"
+        None,
+        ge=1,
+        le=16,
+        description="replies, and beginnings of them, from which the best is taken; unset: the model's",
+    )
+    drafts_by: DraftsBy | None = Field(
+        None,
+        description="what the best draft is. answer: the likeliest that has most to do with what was said, to the "
+        "sentence that makes it so (one draft where nothing was said); context: that which has most to do with "
+        "all else in the prompt; unset: the model's",
     )
     redraws: int = Field(
         2,

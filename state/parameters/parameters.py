@@ -62,6 +62,7 @@ BEFORE: Mapping[str, Any] = {
     "choices": "reply",
     "context_strength": 0.0,
     "drafts": 1,
+    "drafts_by": "context",
     "redraws": 0,
     "willingness": "computed",
     "goal_floor": 0.0,
