@@ -174,7 +174,7 @@ class GenerationRequest:
             where drafts are not weighed, and no context amplified.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
         weighs: What a reply's `information` is. `context`: its mutual information with what `without_context` lacks.
-            `answer`: half of this and its log-probability (Li et al. 2016, MMI-antiLM with λ = 1/3); and speech ends with
+            `answer`: half of this and its log-probability (Li et al. 2016, MMI-antiLM, λ = 1/3); and speech ends with
             the sentence after which it is highest.
         language: What the prompt is written in, for what a model on a server is told beside it.
     """

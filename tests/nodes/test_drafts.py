@@ -37,9 +37,26 @@ async def asked(**settings: Any) -> GenerationRequest:
 
 @pytest.mark.parametrize(("drafts", "strength"), [(1, 0.0), (4, 0.0), (1, 0.5), (3, 1.0)])
 async def test_as_many_drafts_are_drawn_as_the_settings_say(drafts: int, strength: float) -> None:
-    request = await asked(removal_factor=0, drafts=drafts, context_strength=strength)
+    request = await asked(removal_factor=0, drafts=drafts, context_strength=strength, drafts_by="context")
     assert (len(request.generators), request.context_strength) == (drafts, strength)
     assert (request.without_context is None) is (drafts == 1 and strength == 0)
+
+
+async def test_drafts_are_weighed_by_what_was_said_at_every_factor_and_where_nothing_was_there_is_one() -> None:
+    for removed in ("", "bmpe"):
+        first = await asked(removal_factor=0, drafts=4, removed_blocks=removed)
+        assert (len(first.generators), first.without_context, first.weighs) == (1, None, "answer")
+        context = a_context(ScriptedModel(), judge="off", removal_factor=0, drafts=4, removed_blocks=removed)
+        context.store.save_turn(context.run, a_turn_record())
+        await build_utterance_graph().ainvoke(
+            {"turn": 2, "round": 2, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 5.0}, context=context
+        )
+        request = context.model.asked("generate")[0]
+        assert (len(request.generators), request.weighs) == (4, "answer")
+        assert request.without_context.source is not None
+        blocks = {unit.block for unit in request.without_context.source.units if unit.kind == "item"}
+        assert "current_dialogue" not in blocks
+        assert ("memory" in blocks) is (not removed)
 
 
 async def test_what_the_context_is_amplified_against_has_the_dialogue_and_no_other_item() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from tertulia.nodes.shared.sense import faults_of
+from tertulia.nodes.shared.situation import Situation
 
 GERMAN = (
     (("Ana Berg", "Kommst du mit mir zum Hafen?"), ("Bo", "Ja, wenn der Regen bis Mittag aufhört.")),
@@ -41,7 +42,7 @@ SPANISH = (
     ],
 )
 def test_german(text: str, fault: str | None) -> None:
-    assert faults_of(text, "Ana Berg", GERMAN[0], ("Ana Berg", "Bo")) == ((fault,) if fault else ())
+    assert faults_of(text, Situation("Ana Berg", ("Ana Berg", "Bo"), GERMAN[0])) == ((fault,) if fault else ())
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_german(text: str, fault: str | None) -> None:
     ],
 )
 def test_french(text: str, fault: str | None) -> None:
-    assert faults_of(text, "Ana Berg", FRENCH[0], ("Ana Berg", "Bo")) == ((fault,) if fault else ())
+    assert faults_of(text, Situation("Ana Berg", ("Ana Berg", "Bo"), FRENCH[0])) == ((fault,) if fault else ())
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_french(text: str, fault: str | None) -> None:
     ],
 )
 def test_spanish(text: str, fault: str | None) -> None:
-    assert faults_of(text, "Ana Berg", SPANISH[0], ("Ana Berg", "Bo")) == ((fault,) if fault else ())
+    assert faults_of(text, Situation("Ana Berg", ("Ana Berg", "Bo"), SPANISH[0])) == ((fault,) if fault else ())
 
 
 @pytest.mark.parametrize(
@@ -101,4 +102,4 @@ def test_spanish(text: str, fault: str | None) -> None:
     ],
 )
 def test_thanks_upon_thanks_are_empty(lines: tuple[tuple[str, str], ...], text: str, is_empty: bool) -> None:
-    assert ("empty" in faults_of(text, "Ana Berg", lines, ("Ana Berg", "Bo"))) is is_empty
+    assert ("empty" in faults_of(text, Situation("Ana Berg", ("Ana Berg", "Bo"), lines))) is is_empty
