@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from tertulia.metrics.outcome_records import Outcomes, PersonInScene, PersonOutcome, SaidLine
 from tertulia.metrics.outcomes import outcomes
 from tertulia.nodes.meeting.address import address_of
-from tertulia.nodes.shared.sense import LINES_SEEN, faults_of
+from tertulia.nodes.shared.sense import faults_of
+from tertulia.nodes.shared.situation import situation_of
 from tertulia.reading.exchanges import check_is_no_album_chat
 from tertulia.state.album import Population
 from tertulia.state.cognition import Perception
@@ -82,19 +83,19 @@ def _lines(store: Store, run: str, start: Case | Meeting, turns: Sequence[Turn])
     perceived = store.steps(run, "perceive", Perception) if isinstance(start, Meeting) else {}
     missed = {(of.turn, agent) for (_, agent), of in perceived.items() if not of.noticed and of.turn is not None}
     lines = []
-    for at, turn in enumerate(turns):
+    for turn in turns:
         assert turn.speaker is not None
         present = start.present(turn.sim_time_s) if isinstance(start, Meeting) else start.names
         others = tuple(name for name in present if name != turn.speaker)
-        before = [(line.speaker or "", line.text) for line in turns[max(0, at - LINES_SEEN) : at]]
+        situation = situation_of(store, run, start, turn.speaker, turn.turn, turn.sim_time_s)
         lines.append(
             SaidLine(
                 turn=turn.turn,
                 speaker=turn.speaker,
                 text=turn.text,
-                to=_addressed(turn, others, [speaker for speaker, _ in before]),
+                to=_addressed(turn, others, [speaker for speaker, _ in situation.before]),
                 heard_by=tuple(name for name in others if (turn.turn, name) not in missed),
-                faulty=bool(faults_of(turn.text, turn.speaker, before, start.names)),
+                faulty=bool(faults_of(turn.text, situation)),
             )
         )
     return lines

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
-from support.dialogue_case import a_context
+from support.dialogue_case import a_context, some_turns
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
@@ -17,7 +17,7 @@ from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Reply
+from tertulia.state.records import Reply, TurnRecord
 
 
 def a_reply(text: str, information: float | None) -> Reply:
@@ -46,12 +46,13 @@ async def test_drafts_are_weighed_by_what_was_said_at_every_factor_and_where_not
     for removed in ("", "bmpe"):
         first = await asked(removal_factor=0, drafts=4, removed_blocks=removed)
         assert (len(first.generators), first.without_context, first.weighs) == (1, None, "answer")
-        context = a_context(ScriptedModel(), judge="off", removal_factor=0, drafts=4, removed_blocks=removed)
-        context.store.save_turn(context.run, a_turn_record())
+        model = ScriptedModel()
+        context = a_context(model, judge="off", removal_factor=0, drafts=4, removed_blocks=removed)
+        context.store.save_turn(context.run, TurnRecord(turn=some_turns(1, "Piotr")[0]))
         await build_utterance_graph().ainvoke(
             {"turn": 2, "round": 2, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 5.0}, context=context
         )
-        request = context.model.asked("generate")[0]
+        request = model.asked("generate")[0]
         assert (len(request.generators), request.weighs) == (4, "answer")
         assert request.without_context.source is not None
         blocks = {unit.block for unit in request.without_context.source.units if unit.kind == "item"}
