@@ -2,7 +2,7 @@
 
 `importance_lines.jsonl` has a memory a line, without date, people and place, with ratings from 1 to 10 by Park et al.'s
 definition of poignancy. One reader, a large language model, rated all twice before there was a rule, the second time in
-another order: the agreement below is of that reader with itself, and no second person's.
+another order; that reader then made the scale. Another one, who saw the texts alone, rated them afterwards.
 
 | source | texts |
 |---|---|
@@ -38,20 +38,21 @@ class Rated(NamedTuple):
 
     Attributes:
         kind: Which memory of a conversation it is, or could be: `seen`, `summary`, `thought`, `insight`, `memory`.
-        ratings: The reader's first and second, from 1 to 10.
+        ratings: The first reader's first and second, and the second reader's, from 1 to 10.
         model: That of the model whose memory it is; `None` if no model wrote it in a town.
     """
 
     text: str
     kind: str
     source: str
-    ratings: tuple[int, int]
+    ratings: tuple[int, int, int]
     model: int | None = None
 
     @property
     def mean(self) -> float:
-        """The mean of both ratings."""
-        return sum(self.ratings) / 2
+        """The mean of both readers."""
+        first, again, second = self.ratings
+        return ((first + again) / 2 + second) / 2
 
     @property
     def is_held_out(self) -> bool:
@@ -71,7 +72,7 @@ def agreement(ratings: Sequence[float], others: Sequence[float]) -> tuple[float,
 
 
 def main() -> None:
-    """Print the agreement of the reader's two ratings, and of the scale and former ratings with their mean."""
+    """Print the agreement of the readers, and of the scale and former ratings with their mean."""
     lines = rated()
     held = [line for line in lines if line.is_held_out]
     written, modelled = [line for line in held if line.model is None], [line for line in held if line.model is not None]
@@ -84,7 +85,16 @@ def main() -> None:
     def show_scale(what: str, texts: Sequence[Rated]) -> None:
         show(what, texts, [importance_of(line.text) for line in texts], [line.mean for line in texts])
 
-    show("the reader, twice", lines, [line.ratings[0] for line in lines], [line.ratings[1] for line in lines])
+    firsts = [(line.ratings[0] + line.ratings[1]) / 2 for line in lines]
+    seconds = [line.ratings[2] for line in lines]
+    show("the first reader, twice", lines, [line.ratings[0] for line in lines], [line.ratings[1] for line in lines])
+    show("both readers", lines, firsts, seconds)
+    show(
+        "the scale and the second reader, held out",
+        held,
+        [importance_of(line.text) for line in held],
+        [line.ratings[2] for line in held],
+    )
     show_scale("the scale, where it was fitted", [line for line in lines if not line.is_held_out])
     show_scale("the scale, held out", [line for line in written if line.source != "later"])
     for source in ("own", "scenes", "tidewell", "meetings"):
