@@ -1,7 +1,7 @@
 """Which drafts of the embedded model make sense, and how often weighing them picks one that does.
 
-`draft_lines.jsonl` has a turn of a scene a line (`worlds/scenes/plain_8.jsonl`, on which the voice was not trained): the
-speaker and drafts of the next line, plain samples at T = 0.8 or T = 0.35 without a fourth token in a row from the
+`draft_lines.jsonl` has a turn of a scene a line (`worlds/scenes/plain_8.jsonl`, on which the voice was not trained):
+the speaker and drafts of the next line, plain samples at T = 0.8 or T = 0.35 without four tokens in a row from the
 dialogue, none left out. Two readers, large language models, saw the scene so far, the speaker's memories and the
 drafts, nothing else, and said what is wrong with each draft (`null`: it makes sense); of those at T = 0.35 also whether
 its first sentence alone would make sense. The weight 1/2 was chosen on the drafts at T = 0.35.
