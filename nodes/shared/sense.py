@@ -3,7 +3,7 @@
 | fault | what it is |
 |---|---|
 | `repeats` | nearly word for word what was said before; up to three words, what was said just before, twice |
-| `empty` | thanks, excuses, greetings or assent, after two such lines |
+| `empty` | thanks, excuses, greetings or assent, after two such lines; *I'm sorry* soon after another *sorry* |
 | `misnames` | who speaks names themselves, says that they are another, or talks to one of two about the same one |
 | `broken` | half a word, a word in three pieces, signs of a form |
 
@@ -51,6 +51,9 @@ _POLITE = frozenset(
     )
 )
 
+#: Feelings that people tell in turn for as long as nobody has more to say; the most words of a line that only tells one.
+_FEELINGS, _FEELS = frozenset({"sorry", "glad", "afraid", "happy", "ashamed"}), 9
+
 _BROKEN = re.compile(
     r"\ufffd|â€|Ã[\u0080-\u00bf]"  # half a sign, or one that was read in another encoding
     r"|<\|\w+|\|>|[{}]|\"\s*:\s*(?:true|false|\")"  # signs of a form
@@ -84,7 +87,7 @@ def faults_of(text: str, situation: Situation) -> tuple[Fault, ...]:
     line = folded_words(text)
     found: dict[Fault, bool] = {
         "repeats": _repeats(line, said),
-        "empty": len(said) > 1 and all(map(_is_empty, (line, *said[-2:]))),
+        "empty": (len(said) > 1 and all(map(_is_empty, (line, *said[-2:])))) or _feels_again(line, said),
         "misnames": _misnames(text, situation.speaker, situation.people),
         "broken": bool(_BROKEN.search(text) or _DOUBLED.search(text)) or sense_words.is_broken(text),
         "memory": takes_anothers_memory(text, situation),
@@ -125,6 +128,13 @@ def _triples(line: Sequence[str]) -> set[tuple[str, ...]]:
 
 def _is_empty(line: Sequence[str]) -> bool:
     return any(words.issuperset(line) for words in (_POLITE, *sense_words.POLITE))
+
+
+def _feels_again(line: Sequence[str], said: Sequence[Sequence[str]]) -> bool:
+    """Whether a short line only says that somebody is sorry, glad or afraid, and one of the last three said it too."""
+    if len(line) > _FEELS or line[:2] not in (["i", "m"], ["i", "am"]):
+        return False
+    return any(word in earlier for word in _FEELINGS.intersection(line) for earlier in said[-3:])
 
 
 def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:

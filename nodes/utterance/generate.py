@@ -43,13 +43,18 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
 
 async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
     """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first."""
-    weighed = prompt_without(_answered(state, context), what_is_weighed(context.parameters))
-    drafts = 1 if weighed is None else context.parameters.drafts or 1  # else none would be the better one
+    drafts = drafts_wanted(state, context)
     more = [(attempts.start, row) for row in range(1, drafts - len(attempts) + 1)]
     replies = await draw_replies(state, context, [*((attempt, 0) for attempt in attempts), *more])
     monitor = Monitor.of(state, context)
     for attempt, reply in zip(attempts, best_first(replies, monitor), strict=False):
         save_candidate(state, context, attempt, reply, monitor.speaker, "backup" if attempt else "drawn")
+
+
+def drafts_wanted(state: UtteranceState, context: Context) -> int:
+    """Return of how many drafts the best is taken: one where the prompt has nothing by which one would be better."""
+    weighed = prompt_without(_answered(state, context), what_is_weighed(context.parameters))
+    return 1 if weighed is None else context.parameters.drafts or 1
 
 
 async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[tuple[int, int]]) -> list[Reply]:

@@ -6,7 +6,14 @@ It comes before the judge: what makes no sense by itself need not be compared wi
 
 from langgraph.runtime import Runtime
 
-from tertulia.nodes.utterance.generate import best_first, candidate_at, draw_replies, save_candidate, utterance_of
+from tertulia.nodes.utterance.generate import (
+    best_first,
+    candidate_at,
+    drafts_wanted,
+    draw_replies,
+    save_candidate,
+    utterance_of,
+)
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
@@ -16,7 +23,7 @@ _REDRAWN = 1000
 
 
 async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Look for faults in the candidate; while it has any, draw another, `redraws` times at most, and keep the best.
+    """Look for faults in the candidate; while it has any, draw others, `redraws` times at most, and keep the best.
 
     One of several candidates that were written in one reply is not drawn again: another reply would have others.
     """
@@ -29,7 +36,9 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     for again in range(redraws):
         if not monitor.faults(utterance_of(reply, monitor.speaker)):
             break
-        drawn = await draw_replies(state, context, [(attempt, _REDRAWN + again)])
+        drafts = drafts_wanted(state, context)
+        rows = range(_REDRAWN + again * drafts, _REDRAWN + (again + 1) * drafts)
+        drawn = await draw_replies(state, context, [(attempt, row) for row in rows])
         reply = best_first([reply, *drawn], monitor)[0]
     faults = monitor.faults(utterance_of(reply, monitor.speaker))
     save_candidate(state, context, attempt, reply, monitor.speaker, candidate.origin, faults)
