@@ -51,7 +51,7 @@ _POLITE = frozenset(
     )
 )
 
-#: Feelings that people tell in turn for as long as nobody has more to say; the most words of a line that only tells one.
+#: Feelings that people tell in turn where nobody has more to say; the most words of a line that only tells one.
 _FEELINGS, _FEELS = frozenset({"sorry", "glad", "afraid", "happy", "ashamed"}), 9
 
 _BROKEN = re.compile(
