@@ -2,7 +2,8 @@
 
 `agreement_lines.jsonl` has an exchange a line: when it begins (`now`), its lines, and what is agreed in them, with the
 time (a date where no time of day was said) and the place, if there is one. They were written for this, before the rules
-and by the same writer; of the half that is held out, nothing was looked at while the rules were made.
+and by the same writer; of the half that is held out, only counts were seen while the rules were made.
+A second writer, who had seen three exchanges and no rule, wrote and labelled the last hundred afterwards.
 
 Then it lets weeks of Tidewell pass in which people say what `PROPOSED` and `REPLIED` have, drawn, and counts how many
 of the agreements to meet are kept, and why the others are not. All else is rehearsed: this measures the town, no model.
@@ -51,10 +52,10 @@ REPLIED = ("Yes, I'll be there.", "Good.", "With pleasure.", "All right, see you
 LINES = Path(__file__).with_name("agreement_lines.jsonl")
 
 
-def exchanges(held_out: bool) -> list[dict[str, Any]]:
-    """Return the exchanges of a half, as they are in the file."""
+def exchanges(part: str) -> list[dict[str, Any]]:
+    """Return the exchanges of a part, as they are in the file."""
     everything = map(json.loads, LINES.read_text(encoding="utf-8").splitlines())
-    return [exchange for exchange in everything if exchange["held_out"] == held_out]
+    return [exchange for exchange in everything if exchange["part"] == part]
 
 
 def found_in(exchange: Mapping[str, Any]) -> tuple[Agreement, ...]:
@@ -74,10 +75,10 @@ def is_right(found: Agreement, labelled: Mapping[str, str | None]) -> bool:
     return found.kind == labelled["kind"] and is_time and (is_place or labelled["kind"] == "task")
 
 
-def counts(held_out: bool) -> Counter[str]:
+def counts(part: str) -> Counter[str]:
     """Return how many agreements are labelled and found, and how many of those are there, and right in every part."""
     counted: Counter[str] = Counter()
-    for exchange in exchanges(held_out):
+    for exchange in exchanges(part):
         found, labelled = found_in(exchange), exchange["agreements"]
         counted["exchanges"] += 1
         counted["labelled"] += len(labelled)
@@ -121,9 +122,9 @@ def outcomes(seed: int, days: int = 7) -> Counter[str]:
 
 
 def main() -> None:
-    """Print precision and recall on both halves, and what becomes of agreements in three weeks."""
-    for name, held_out in (("seen", False), ("held out", True)):
-        of = counts(held_out)
+    """Print precision and recall on each part, and what becomes of agreements in three weeks."""
+    for name in ("seen", "held out", "second writer"):
+        of = counts(name)
         print(
             f"{name}: {of['exchanges']} exchanges, {of['labelled']} agreements; an agreement is there: precision"
             f" {of['there']}/{of['found']}, recall {of['there']}/{of['labelled']}; kind, time and place right:"

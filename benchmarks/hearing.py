@@ -1,8 +1,9 @@
 """Whether minds hear: parts of willingness against labels of what a line touches (`python -m benchmarks.hearing`).
 
-`hearing_lines.jsonl` has lines said in the shipped meetings, and in two situations beside it, each with whom of those
-there it concerns, whose goal it touches, for or against, and whom it moves; the speaker is left out. Lines and labels
-are one reader's. Coefficients were chosen on the half `develop`; of the other, `hearing_theatre` is whole.
+`hearing_lines.jsonl` has lines said in the shipped meetings, and in four situations beside it, each with whom of those
+there it concerns, whose goal it touches, for or against, and whom it moves; the speaker is left out. Coefficients were
+chosen on the half `develop`, by the writer of both halves, with the figures of the other in view. `fresh` lines, and
+their situations `hearing_clinic` and `hearing_choir`, are another writer's, who saw no rule; they came last.
 
 AUC is the share of pairs of somebody whom a line touches and somebody whom one does not in which the first has the
 higher part, over all lines and people. Every line stands alone; nobody is asked, and nobody has waited. `sd` is over
@@ -126,7 +127,7 @@ def main() -> None:
     parser.add_argument("--embedder", default="minilm")
     found = list(heard(open_embedder(parser.parse_args().embedder)))
     print("lines | part | touched, not | AUC and sd before | now")
-    for half in ("develop", "held_out"):
+    for half in ("develop", "held_out", "fresh"):
         for part in LABELS:
             print(f"{half} | {part} | {row_of(part, [one for one in found if one.half == half])}")
     for meeting in dict.fromkeys(one.meeting for one in found):

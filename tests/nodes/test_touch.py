@@ -203,16 +203,16 @@ async def test_rehearsed_minds_are_moved_by_what_is_said() -> None:
 def test_the_labelled_lines_name_people_who_are_there() -> None:
     rows = labelled()
     assert len(rows) >= 260
-    assert {row["half"] for row in rows} == {"develop", "held_out"}
+    assert {row["half"] for row in rows} == {"develop", "held_out", "fresh"}
     for row in rows:
         assert row["speaker"] not in {name for label in LABELS.values() for name in row[label]}  # type: ignore
     assert sum(not any(row[label] for label in LABELS.values()) for row in rows) >= 60
 
 
 @pytest.mark.slow
-def test_parts_follow_the_labels_of_lines_that_were_held_out() -> None:
-    found = [one for one in heard(open_embedder("minilm")) if one.half == "held_out"]
-    for part, least in (("topic", 0.75), ("goal", 0.745), ("emotion", 0.72)):
+def test_parts_follow_the_labels_of_lines_of_another_writer() -> None:
+    found = [one for one in heard(open_embedder("minilm")) if one.half == "fresh"]
+    for part, least in (("topic", 0.8), ("goal", 0.8), ("emotion", 0.75)):
         touched, untouched = ([one.now[part] for one in found if one.is_touched[part] is is_touched]
                               for is_touched in (True, False))  # fmt: skip
         before = auc(*([one.before[part] for one in found if one.is_touched[part] is is_touched]
