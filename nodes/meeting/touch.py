@@ -10,7 +10,8 @@
    meeting is about is in the room.
 
 The coefficients were chosen on the first part of `benchmarks/hearing_lines.jsonl`, with figures on the second in view;
-`python -m benchmarks.hearing` has these, and those of lines that another writer added afterwards. ChatAgents gives no formula for the parts, only what they are about (App. B).
+`python -m benchmarks.hearing` has these, and those of lines that another writer added afterwards. ChatAgents gives no
+formula for the parts, only what they are about (App. B).
 """
 
 from collections.abc import Sequence
