@@ -33,9 +33,7 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
     if parameters.generation == "sequential":
         await draw_sequence(state, context)
     else:
-        may_roll_back = (
-            bool(state["removed"]) and parameters.judge != "off" and parameters.revision in ("rollback", "combined")
-        )
+        may_roll_back = parameters.revision_is_wanted(bool(state["removed"])) and parameters.revision != "rewrite"
         backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and may_roll_back else 0
         await draw_candidates(state, context, range(backups + 1))
     return {}

@@ -40,17 +40,17 @@ class Judgement:
 
 
 async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Judge the candidate at hand against the removed items (at λ = 0, as the baseline, against all items)."""
+    """Judge the candidate at hand against the removed items; as the baseline, or with `persona_check`, against all."""
     context = runtime.context.of(state["speaker"], "judge")
     parameters = context.parameters
     prompt = context.store.prompt(state["prompt"])
-    baseline = not state["removed"]
-    removed = [unit.id for unit in prompt.units if unit.removable] if baseline else state["removed"]
+    against_all = parameters.persona_check or not state["removed"]
+    removed = [unit.id for unit in prompt.units if unit.removable] if against_all else state["removed"]
     candidate = candidate_at(context, state["turn"], state["attempt"], state.get("part", ""))
     if parameters.judge == "likelihood":
         judgement = await judge_by_likelihood(state, context, prompt, removed, candidate)
     else:
-        judgement = await judge_by_rating(state, context, prompt, None if baseline else removed, candidate)
+        judgement = await judge_by_rating(state, context, prompt, None if against_all else removed, candidate)
     figures = {
         "inconsistency": judgement.inconsistency,
         "inconsistency_runs": judgement.runs,
@@ -58,7 +58,8 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     }
     judged = candidate.model_copy(update=figures)
     context.store.save_candidate(context.run, state["turn"], judged, state.get("part", ""))
-    conflicts = not baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
+    is_baseline = not (state["removed"] or parameters.persona_check)
+    conflicts = not is_baseline and is_conflict(judgement.inconsistency, parameters.inconsistency_threshold)
     may_revise = len(state["inconsistency"]) < parameters.revisions_max and has_revision(state, context)
     return {
         "inconsistency": [*state["inconsistency"], judgement.inconsistency],

@@ -83,7 +83,11 @@ def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candida
         ),
         layout=prompt.layout,
         language=context.parameters.language,
-        statements=[unit for unit in prompt.units if unit.kind == "item" and unit.id in state["removed"]],
+        statements=[
+            unit
+            for unit in prompt.units
+            if unit.kind == "item" and (context.parameters.persona_check or unit.id in state["removed"])
+        ],
         last_line=lines[-1].text if lines else None,
         reply=utterance_of(candidate.reply, prompt.speaker),
         comment=candidate.comment,

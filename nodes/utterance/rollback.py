@@ -28,7 +28,7 @@ async def select_candidate(state: UtteranceState, runtime: Runtime[Context]) -> 
     if len(inconsistency) > len(attempts):  # a user's node took the next backup, and did not write set_aside
         attempts = list(range(len(inconsistency)))
     chosen = 0
-    if state["removed"] and inconsistency:
+    if inconsistency and (state["removed"] or parameters.persona_check):
         chosen = attempts[choose_candidate(inconsistency, parameters.inconsistency_threshold)]
     return {"chosen": chosen, "rollbacks": sum(candidate < parameters.drawn_max for candidate in attempts[1:])}
 

@@ -142,6 +142,11 @@ class JudgeParameters(ParameterGroup):
         "with_utterance", description="when the backups are drawn (APP §4.1: with the utterance)"
     )
     judge_baseline: bool = Field(False, description="at λ = 0, judge the reply against all items (APP §4.2, Fig. 7)")
+    persona_check: bool = Field(
+        False,
+        description="at every λ, judge the reply against all that its speaker is and remembers, and revise it where it "
+        "conflicts: a judgement more where nothing was removed, and up to max_rollbacks replies",
+    )
     revision: Literal["rollback", "rewrite", "combined", "off"] = Field(
         "rollback",
         description="what is done about a conflict: take a backup, rewrite by the comment (APP §4.1), whichever the "

@@ -156,9 +156,13 @@ class Parameters(
         return self.removal_factor > 0 or self.diversity is not None
 
     def judging_is_wanted(self, has_removed_units: bool) -> bool:
-        """Whether a candidate is judged: against what was removed, or at λ = 0 as the baseline against all items."""
+        """Whether a candidate is judged: against what was removed, or as the baseline at λ = 0 against all items."""
         is_baseline = self.removal_factor == 0 and self.judge_baseline
-        return self.judge != "off" and (has_removed_units or is_baseline)
+        return self.judge != "off" and (has_removed_units or is_baseline or self.persona_check)
+
+    def revision_is_wanted(self, has_removed_units: bool) -> bool:
+        """Whether a candidate that conflicts is revised: not the baseline, which only shows what the judge finds."""
+        return self.judge != "off" and self.revision != "off" and (has_removed_units or self.persona_check)
 
     def with_settings(self, settings: Mapping[str, Any]) -> "Parameters":
         """Return a copy with some parameters changed.

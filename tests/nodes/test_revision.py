@@ -400,3 +400,18 @@ async def test_candidates_that_were_stored_before_are_read_as_drawn_and_backups(
             row.pop("checksum")
             Table(store.file, "candidates").insert(row, replace=True)
         assert [candidate.origin for candidate in context.store.candidates("k3f9", 1)] == ["drawn", "backup"]
+
+
+async def test_a_persona_check_judges_what_nothing_was_removed_for_and_rolls_back() -> None:
+    settings = {"removal_factor": 0, "judge": "rating", "judge_runs": 1, "ending": "off"}
+    context, outcome, steps = await spoken(Choosing(ratings=[9, 9, 2]), **settings, persona_check=True)
+    assert (outcome["rollbacks"], outcome["chosen"], steps.count("judge")) == (2, 2, 3)
+    assert [candidates(context)[attempt].inconsistency for attempt in range(3)] == [9, 9, 2]
+    asked = context.model.asked("generate")  # type: ignore[attr-defined]
+    judged = next(request for request in asked if "rating" in [field.name for field in request.fields])
+    shown = " ".join(unit.text for unit in judged.prompt.source.units)
+    items = [unit.text for unit in context.store.prompt(outcome["prompt"]).units if unit.kind == "item"]
+    assert items
+    assert [text for text in items if text.strip("- \n") not in shown] == [], "all that the speaker is and remembers"
+    _, outcome, steps = await spoken(Choosing(ratings=[9]), **settings)
+    assert (outcome["rollbacks"], steps.count("judge")) == (0, 0), "nothing is judged where nothing is removed"
