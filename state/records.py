@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 UnitKind = Literal["item", "text"]
 MemoryKind = Literal["event", "thought", "chat"]
-Origin = Literal["drawn", "backup", "rewritten", "by_hand"]
+Origin = Literal["drawn", "backup", "rewritten", "by_hand", "vetoed"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
 RunKind = Literal["dialogue", "group_chat", "album_chat"]
 
@@ -252,11 +252,15 @@ class Candidate(Record):
     Where people have other names in prompts, `reply` has those; `text` is what would be said.
     """
 
-    attempt: int = Field(ge=0, description="0: the first; then its backups; behind them what was rewritten")
+    attempt: int = Field(
+        ge=0,
+        description="0: the first; then its backups; behind them what was rewritten, and from 1000 what was vetoed",
+    )
     text: str
     reply: Reply
     origin: Origin = Field(
-        default="drawn", description="drawn first, as a backup, rewritten from another one, or by hand"
+        default="drawn",
+        description="drawn first, as a backup, rewritten from another one, by hand, or vetoed by the monitor of sense",
     )
     inconsistency: float | None = None
     inconsistency_runs: tuple[float, ...] = ()

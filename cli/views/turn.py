@@ -8,6 +8,7 @@ from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, plain
 from tertulia.reading.removal import remarks, removal_in_words
+from tertulia.reading.sense import faults_in_words
 from tertulia.reading.turns import TurnDetails, as_written
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Prompt
@@ -99,8 +100,8 @@ def _print_candidate(console: Console, candidate: Candidate, details: TurnDetail
     figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
     mark = ("→ said  ", "green") if chosen else "        "
     line = plain(candidate.text, "" if chosen else "dim")
-    if candidate.origin == "rewritten":
-        line.append("  (rewritten)", "dim")
+    if candidate.origin in ("rewritten", "vetoed"):
+        line.append(f"  ({candidate.origin})", "dim")
     rows = Table.grid()
     rows.add_row(Text.assemble(mark, f"{figure:>6}  "), line)
     if (written := as_written(candidate, details.prompt)) is not None:
@@ -108,6 +109,8 @@ def _print_candidate(console: Console, candidate: Candidate, details: TurnDetail
     if candidate.rewritable is not None:
         verdict = "suffices" if candidate.rewritable else "does not suffice"
         rows.add_row("", plain(f"what was removed {verdict} to rewrite it", "dim"))
+    if candidate.faults and not chosen:
+        rows.add_row("", plain(faults_in_words(candidate.faults), "dim"))
     if candidate.comment:
         rows.add_row("", plain(candidate.comment, "dim italic"))
     console.print(rows)

@@ -18,14 +18,16 @@ from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 
-#: The first row of draws that are made because an earlier one made no sense: beyond those of any drafts.
-_REDRAWN = 1000
+#: The first row of draws that are made because an earlier one made no sense, and the first attempt number of what was
+#: vetoed for that: beyond those of any drafts, backups and rewritings.
+_REDRAWN = _VETOED = 1000
 
 
 async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Look for faults in the candidate; while it has any, draw others, `redraws` times at most, and keep the best.
 
-    One of several candidates that were written in one reply is not drawn again: another reply would have others.
+    What makes way for a better draft is kept beside it, as vetoed. One of several candidates that were written in one
+    reply is not drawn again: another reply would have others.
     """
     context = runtime.context.of(state["speaker"])
     if not context.parameters.redraws:
@@ -34,12 +36,16 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     candidate = candidate_at(context, state["turn"], attempt, state.get("part", ""))
     reply, redraws = candidate.reply, context.parameters.redraws if context.parameters.generation == "single" else 0
     for again in range(redraws):
-        if not monitor.faults(utterance_of(reply, monitor.speaker)):
+        if not (faults := monitor.faults(utterance_of(reply, monitor.speaker))):
             break
         drafts = drafts_wanted(state, context)
         rows = range(_REDRAWN + again * drafts, _REDRAWN + (again + 1) * drafts)
         drawn = await draw_replies(state, context, [(attempt, row) for row in rows])
-        reply = best_first([reply, *drawn], monitor)[0]
+        best = best_first([reply, *drawn], monitor)[0]
+        if best is not reply:
+            vetoed = _VETOED + attempt * context.parameters.redraws + again
+            save_candidate(state, context, vetoed, reply, monitor.speaker, "vetoed", faults)
+        reply = best
     faults = monitor.faults(utterance_of(reply, monitor.speaker))
     save_candidate(state, context, attempt, reply, monitor.speaker, candidate.origin, faults)
     return {}

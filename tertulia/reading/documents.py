@@ -8,6 +8,7 @@ from tertulia.reading.exchanges import AgentTotals, Journey, RecordedExchange, r
 from tertulia.reading.platforms import platforms_document
 from tertulia.reading.removal import remarks
 from tertulia.reading.rounds import AgentRound, Round, calls_of, read_characters, read_round
+from tertulia.reading.sense import fault_in_words
 from tertulia.reading.turns import TurnDetails, as_written
 from tertulia.state.album import Population
 from tertulia.state.cognition import Call
@@ -198,6 +199,7 @@ def _making_document(details: TurnDetails) -> Document:
                 "inconsistency": candidate.inconsistency,
                 "inconsistency_runs": list(candidate.inconsistency_runs),
                 **fields_of(candidate, "comment", "rewritable"),
+                "faults": None if candidate.faults is None else [fault_in_words(fault) for fault in candidate.faults],
                 "chosen": candidate.attempt == record.chosen,
             }
             for candidate in details.candidates

@@ -14,7 +14,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.records import Record, TurnRecord
 from tertulia.state.store import Store
 
-_WORDS: Mapping[Fault, str] = {
+_WORDS: Mapping[str, str] = {
     "repeats": "it says again what was said",
     "empty": "it is the third line in a row without content",
     "misnames": "it takes somebody for another",
@@ -60,9 +60,14 @@ def faults_of_turn(store: Store, run: str, start: Start, record: TurnRecord) -> 
     return faults_of(turn.text, situation)
 
 
-def faults_in_words(faults: Sequence[Fault]) -> str:
+def faults_in_words(faults: Sequence[str]) -> str:
     """Return faults of a line in words."""
-    return "it makes no sense here: " + "; ".join(_WORDS[fault] for fault in faults)
+    return "it makes no sense here: " + "; ".join(map(fault_in_words, faults))
+
+
+def fault_in_words(fault: str) -> str:
+    """Return a fault in words; one that a user's node found in its own."""
+    return _WORDS.get(fault, fault)
 
 
 def sense_of(dialogues: Iterable[Dialogue]) -> SenseFigures:

@@ -14,7 +14,7 @@ export interface Unit {
 
 export interface Candidate {
   readonly attempt: number;
-  readonly origin: "drawn" | "backup" | "rewritten" | "by_hand";
+  readonly origin: "drawn" | "backup" | "rewritten" | "by_hand" | "vetoed";
   readonly text: string;
   readonly as_written: string | null;
   readonly information: number | null;
@@ -22,6 +22,7 @@ export interface Candidate {
   readonly inconsistency_runs: readonly number[];
   readonly comment: string | null;
   readonly rewritable: boolean | null;
+  readonly faults: readonly string[] | null;
   readonly chosen: boolean;
 }
 

@@ -50,7 +50,7 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
   return (
     <li class={`candidate card stack ${chosen ? "chosen" : ""}`}>
       <div class="row">
-        <h4>Candidate {attempt + 1}</h4>
+        <h4>{origin === "vetoed" ? "Draft" : `Candidate ${attempt + 1}`}</h4>
         <span class="tag">{inWords(origin)}</span>
         {chosen && <span class="tag good">→ said</span>}
         <span class="small muted">{fateOf(candidate, making)}</span>
@@ -61,6 +61,7 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
       {candidate.rewritable !== null && (
         <p class="small">What was removed {candidate.rewritable ? "suffices" : "does not suffice"} to rewrite it.</p>
       )}
+      {candidate.faults && candidate.faults.length > 0 && <p class="small">It makes no sense here: {candidate.faults.join("; ")}.</p>}
       {candidate.comment && <p class="small comment"><span class="muted">The judge:</span> <LongText text={candidate.comment} most={1000} /></p>}
       {candidate.information !== null && (
         <p class="small muted">information shared with the prompt: <span class="number">{number(candidate.information, 3)}</span> nats a token</p>
@@ -72,6 +73,7 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
 /** Return why a candidate was said, or not. */
 function fateOf(candidate: Candidate, making: Making): string {
   const { threshold } = making;
+  if (candidate.origin === "vetoed") return "drawn again before it was judged";
   if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier candidate was said" : "";
   if (threshold === null) return "";
   const isConflict = candidate.inconsistency > threshold;
