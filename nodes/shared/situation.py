@@ -47,7 +47,8 @@ def situation_of(
     Args:
         prompt: The prompt of the turn before anything was removed; `None` where nobody was asked.
     """
-    shown = () if prompt is None else tuple(unit.text for unit in prompt.units if unit.kind == "text")
+    units = () if prompt is None else prompt.units
+    shown = tuple(unit.text for unit in units if unit.kind == "text" and unit.block != "current_dialogue")
     if isinstance(start, Population):
         return Situation(speaker, start.names, shown=shown)
     people = {name: start.participant(name) for name in start.names}
