@@ -84,7 +84,7 @@ def counts(part: str) -> Counter[str]:
         counted["labelled"] += len(labelled)
         counted["found"] += len(found)
         counted["there"] += min(len(found), len(labelled))
-        counted["right"] += sum(any(is_right(one, label) for one in found) for label in labelled)
+        counted["right"] += sum(any(is_right(agreement, label) for agreement in found) for label in labelled)
     return counted
 
 

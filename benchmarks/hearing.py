@@ -115,7 +115,7 @@ def row_of(part: str, found: Sequence[Heard]) -> str:
     """Return the figures of a part: how many are touched and not, AUC and sd before, AUC and sd now."""
     cells = []
     for of in ("before", "now"):
-        touched, untouched = ([getattr(one, of)[part] for one in found if one.is_touched[part] is is_touched]
+        touched, untouched = ([getattr(person, of)[part] for person in found if person.is_touched[part] is is_touched]
                               for is_touched in (True, False))  # fmt: skip
         cells.append(f"{auc(touched, untouched):.2f}, {np.std(touched + untouched):.3f}")
     return f"{len(touched)}, {len(untouched)} | {' | '.join(cells)}"
@@ -129,10 +129,10 @@ def main() -> None:
     print("lines | part | touched, not | AUC and sd before | now")
     for half in ("develop", "held_out", "fresh"):
         for part in LABELS:
-            print(f"{half} | {part} | {row_of(part, [one for one in found if one.half == half])}")
-    for meeting in dict.fromkeys(one.meeting for one in found):
+            print(f"{half} | {part} | {row_of(part, [person for person in found if person.half == half])}")
+    for meeting in dict.fromkeys(person.meeting for person in found):
         for part in LABELS:
-            print(f"{meeting} | {part} | {row_of(part, [one for one in found if one.meeting == meeting])}")
+            print(f"{meeting} | {part} | {row_of(part, [person for person in found if person.meeting == meeting])}")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def at_the_slip(lines_before: int) -> str:
     return ("Tomorrow at nine at the slip?", "Yes, I'll be there.")[lines_before % 2]
 
 
-def begun(store: SqlStore, days: int = 2, **settings: object) -> Simulation:
+def a_begun_town(store: SqlStore, days: int = 2, **settings: object) -> Simulation:
     """Store a simulation of Tidewell with two encounters a day, of two lines each."""
     plan = plan_simulation(
         "tidewell",
@@ -70,7 +70,7 @@ def drive(store: SqlStore, simulation: Simulation, script: Script, fails_at: int
 
 def lived(script: Script, path: Path | str = ":memory:", **settings: object) -> tuple[SqlStore, Simulation]:
     store = SqlStore.open(path)
-    simulation = begun(store, **settings)
+    simulation = a_begun_town(store, **settings)
     drive(store, simulation, script)
     return store, store.simulations.get(simulation.simulation)
 
@@ -184,7 +184,7 @@ def test_stopped_again_and_again_it_is_the_same_town(
 ) -> None:
     monkeypatch.setattr(SqlStore, "new_run_id", lambda self: "town")
     with SqlStore.open(tmp_path / "stopped.db") as store:
-        begun(store)
+        a_begun_town(store)
     stops = 0
     while driven_on(tmp_path / "stopped.db", fails_at=every):
         stops += 1
@@ -196,7 +196,7 @@ def test_stopped_again_and_again_it_is_the_same_town(
 def test_stopped_once_it_is_stored_it_is_the_same_town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SqlStore, "new_run_id", lambda self: "town")
     with SqlStore.open(tmp_path / "stopped.db") as store:
-        begun(store)
+        a_begun_town(store)
     done = []
 
     async def stopping(state: TownState, runtime: Runtime[TownContext]) -> TownState:
@@ -225,7 +225,7 @@ def test_merged_and_forked_it_says_the_same(cli: Cli, monkeypatch: pytest.Monkey
     with SqlStore.open("a.db") as store, monkeypatch.context() as patched:
         patched.setattr(SqlStore, "new_run_id", lambda self: "town")
         store.make_file()
-        simulation = begun(store)
+        simulation = a_begun_town(store)
         drive(store, simulation, at_the_slip)
         diary, held = store.simulations.diary("town"), store.simulations.encounters("town")
         met = the_agreed(store, simulation)[0]

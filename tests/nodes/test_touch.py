@@ -211,10 +211,10 @@ def test_the_labelled_lines_name_people_who_are_there() -> None:
 
 @pytest.mark.slow
 def test_parts_follow_the_labels_of_lines_of_another_writer() -> None:
-    found = [one for one in heard(open_embedder("minilm")) if one.half == "fresh"]
+    found = [person for person in heard(open_embedder("minilm")) if person.half == "fresh"]
     for part, least in (("topic", 0.8), ("goal", 0.8), ("emotion", 0.75)):
-        touched, untouched = ([one.now[part] for one in found if one.is_touched[part] is is_touched]
+        touched, untouched = ([person.now[part] for person in found if person.is_touched[part] is is_touched]
                               for is_touched in (True, False))  # fmt: skip
-        before = auc(*([one.before[part] for one in found if one.is_touched[part] is is_touched]
+        before = auc(*([person.before[part] for person in found if person.is_touched[part] is is_touched]
                        for is_touched in (True, False)))  # fmt: skip
         assert auc(touched, untouched) >= least > before
