@@ -36,6 +36,11 @@ _LOOP = 3
 _SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
 #: Lines of at most so many words are said again by anybody, and repeat only what was said just before.
 _SHORT = 3
+#: Lines of so many words echo the one before where they differ in these alone: `I read it too`, `I read that too`.
+_ECHOES, _POINTS = (
+    7,
+    frozenset(re.findall(r"\w+", "it that this them him her then so and just")),
+)
 
 #: Words that say nothing by themselves.
 _POLITE = frozenset(
@@ -116,10 +121,17 @@ def has_ended_in_loop(context: Context, turn: int) -> bool:
 
 
 def _repeats(line: Sequence[str], said: Sequence[Sequence[str]]) -> bool:
+    if _SHORT < len(line) <= _ECHOES and said and _content(line) == _content(said[-1]):
+        return True
     if len(line) <= _SHORT:
         return len(said) > 1 and all(earlier == line for earlier in said[-2:])
     triples, same = _triples(line), _SAME_LONG if len(line) >= _LONG else _SAME_SHORT
     return any(len(triples & _triples(earlier)) >= same * len(triples) for earlier in said if len(earlier) > _SHORT)
+
+
+def _content(line: Sequence[str]) -> list[str]:
+    """Return a line without the words by which a short one differs from what it echoes."""
+    return [word for word in line if word not in _POINTS]
 
 
 def _triples(line: Sequence[str]) -> set[tuple[str, ...]]:

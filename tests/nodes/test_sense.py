@@ -37,6 +37,8 @@ THANKS = (("Ana Berg", "Thank you so much."), ("Bo", "You're welcome."))
         ("If the wind lets up at last, then I will also bring the nets along.", BEFORE, ()),
         ("I will if the rain lets up by noon", BEFORE, ("repeats",)),
         ("I will come at noon.", BEFORE, ()),
+        ("I read it too.", (*BEFORE, ("Bo", "I read that too.")), ("repeats",)),
+        ("I read it too.", (*BEFORE, ("Bo", "I read the report.")), ()),
         ("What?", BEFORE, ()),
         ("What!", WHAT, ("repeats",)),
         ("What?", (*WHAT, ("Ana Berg", "The key.")), ()),
