@@ -55,7 +55,8 @@ PLAIN_TRAITS = ModelTraits(
 
 #: Of the model with a voice, which speaks of what is in its prompt by itself: no amplified context. Its drafts are
 #: weighed by how they answer, which is the same at every λ, as the dialogue is never removed.
-#: Figures are in docs/results/embedded_model.md; both thresholds are from `python -m benchmarks.calibrate`.
+#: Figures are in docs/results/embedded_model.md; the judge's threshold is from `python -m benchmarks.calibrate`, the
+#: ending's was set on first sentences of scenes.
 TRAITS = replace(
     PLAIN_TRAITS,
     likelihood_threshold=0.15,

@@ -6,7 +6,6 @@
 | `empty` | thanks, excuses, greetings or assent, after two such lines; *I'm sorry* soon after another *sorry* |
 | `misnames` | who speaks names themselves, says that they are another, or talks to one of two about the same one |
 | `broken` | half a word, a word in three pieces, signs of a form |
-
 | `memory`, `facts`, `reply`, `echo` | against what is known where it is said (`sense_facts`) |
 
 A line has a fault only where a reader would call it one whatever else is true. `docs/measuring.md` has how often real
@@ -37,10 +36,8 @@ _SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
 #: Lines of at most so many words are said again by anybody, and repeat only what was said just before.
 _SHORT = 3
 #: Lines of so many words echo the one before where they differ in these alone: `I read it too`, `I read that too`.
-_ECHOES, _POINTS = (
-    7,
-    frozenset(re.findall(r"\w+", "it that this them him her then so and just")),
-)
+_ECHOES = 7
+_POINTS = frozenset(re.findall(r"\w+", "it that this them him her then so and just"))
 
 #: Words that say nothing by themselves.
 _POLITE = frozenset(

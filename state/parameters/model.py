@@ -80,8 +80,8 @@ class SamplingParameters(ParameterGroup):
         2,
         ge=0,
         le=8,
-        description="how often an utterance is drawn again that makes no sense where it is said (a line said before, a "
-        "third line of thanks, one's own name, broken words); 0: never, and no loop ends a conversation",
+        description="how often an utterance is drawn again that makes no sense where it is said, by a rule "
+        "(docs/measuring.md); 0: never, and no loop ends a conversation",
     )
     context_strength: float | None = Field(
         None,
