@@ -1,4 +1,4 @@
-"""Who gets to want to speak: rehearsed meetings of many seeds (`python -m benchmarks.willingness`).
+"""Who gets to want to speak: meetings of many seeds, rehearsed or spoken by a model (`benchmarks.willingness`).
 
 For every shipped meeting: the longest time, in rounds, that anybody who was there was not willing; the evenness of the
 utterances; what made the speakers willing; and how often the next speaker was one who had been asked by name, one who
@@ -7,6 +7,7 @@ had not, and one who was only talked about, beside chance (one of those there wh
 Examples:
     python -m benchmarks.willingness --rounds 60
     python -m benchmarks.willingness --rounds 60 --set willingness=computed
+    python -m benchmarks.willingness --rounds 10 --seeds 2 --model smollm2 --workers 1
 """
 
 import argparse
@@ -19,6 +20,7 @@ from itertools import pairwise, repeat
 from pathlib import Path
 
 from tertulia.metrics.participation import evenness
+from tertulia.models.local.embedded import ID as EMBEDDED
 from tertulia.nodes.meeting.address import address_of
 from tertulia.nodes.meeting.willingness import why_willing
 from tertulia.state.cognition import Bid
@@ -60,15 +62,24 @@ class Behaviour:
     rounds: int = 0
 
 
-def rehearse(scenario: str, seed: int, rounds: int, settings: Mapping[str, str] | None = None) -> Behaviour:
-    """Return how a rehearsed run of a meeting went."""
+def behaviour(
+    scenario: str, seed: int, rounds: int, settings: Mapping[str, str] | None = None, model: str | None = None
+) -> Behaviour:
+    """Return how a run of a meeting goes that a model speaks; a rehearsed one without a model."""
     import tertulia
     from tertulia.storage.store import SqlStore
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "willingness.db"
         run = tertulia.run(
-            scenario, seed=seed, rounds=rounds, rehearse=True, store=path, progress=False, settings=settings or {}
+            scenario,
+            model=model or EMBEDDED,
+            seed=seed,
+            rounds=rounds,
+            rehearse=model is None,
+            store=path,
+            progress=False,
+            settings=settings or {},
         )
         with SqlStore.open(path, create=False) as store:
             return observe(store, run.id)
@@ -143,6 +154,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--model", help="who speaks; by default it is rehearsed")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("scenarios", nargs="*", default=MEETINGS)
     given = parser.parse_args()
@@ -150,7 +162,10 @@ def main() -> None:
     with ProcessPoolExecutor(given.workers) as pool:
         for scenario in given.scenarios:
             seeds = range(1, given.seeds + 1)
-            seen = list(pool.map(rehearse, repeat(scenario), seeds, repeat(given.rounds), repeat(settings)))
+            runs = pool.map(
+                behaviour, repeat(scenario), seeds, repeat(given.rounds), repeat(settings), repeat(given.model)
+            )
+            seen = list(runs)
             print("\n".join(table(scenario, seen)), flush=True)
 
 

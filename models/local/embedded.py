@@ -66,6 +66,7 @@ TRAITS = replace(
     context_strength=0.0,
     drafts=6,
     drafts_by="answer",
+    opening_temperature=0.8,
     scoring_tokens=8,
 )
 

@@ -51,8 +51,10 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
 
 def drafts_wanted(state: UtteranceState, context: Context) -> int:
     """Return of how many drafts the best is taken: one where the prompt has nothing by which one would be better."""
-    weighed = prompt_without(_answered(state, context), what_is_weighed(context.parameters))
-    return 1 if weighed is None else context.parameters.drafts or 1
+    parameters, weighed = context.parameters, what_is_weighed(context.parameters)
+    if prompt_without(_answered(state, context), weighed) is not None:
+        return parameters.drafts or 1
+    return 1 if weighed == "context" else parameters.opening_drafts or parameters.drafts or 1
 
 
 async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[tuple[int, int]]) -> list[Reply]:
@@ -132,7 +134,7 @@ def spoken_request(
 ) -> GenerationRequest:
     """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
     request = utterance_request(prompt, generators, tokenizer, parameters)
-    if not (parameters.context_strength or (parameters.drafts or 1) > 1):
+    if not (parameters.context_strength or max(parameters.drafts or 1, parameters.opening_drafts or 1) > 1):
         return request
     request = replace(request, weighs=what_is_weighed(parameters))
     bare = prompt_without(prompt, request.weighs)
@@ -185,11 +187,12 @@ def _request(
     parameters: Parameters,
 ) -> GenerationRequest:
     """Return the request for speech that answers what is shown, and repeats nothing of the prompt for an utterance."""
+    opening = parameters.opening_temperature if prompt_without(prompt, "answer") is None else None
     return GenerationRequest(
         prompt=shown,
         fields=tuple(fields),
         generators=generators,
-        temperature=parameters.sampling_temperature,
+        temperature=opening or parameters.sampling_temperature,
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,

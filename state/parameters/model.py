@@ -73,8 +73,22 @@ class SamplingParameters(ParameterGroup):
     drafts_by: DraftsBy | None = Field(
         None,
         description="what the best draft is. answer: the likeliest that has most to do with what was said, to the "
-        "sentence that makes it so (one draft where nothing was said); context: that which has most to do with "
-        "all else in the prompt; unset: the model's",
+        "sentence that makes it so; context: that which has most to do with all else in the prompt (one draft where "
+        "there is nothing else); unset: the model's",
+    )
+    opening_drafts: int | None = Field(
+        None,
+        ge=1,
+        le=16,
+        description="drafts of a line before which nothing was said, of which drafts_by=answer takes the likeliest; "
+        "unset: the model's, or as many as of others where drafts or temperature are set",
+    )
+    opening_temperature: float | None = Field(
+        None,
+        gt=0,
+        le=5,
+        description="temperature of such a line; unset: the model's, or that of others where drafts or temperature are "
+        "set",
     )
     redraws: int = Field(
         2,

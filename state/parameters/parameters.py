@@ -63,6 +63,8 @@ BEFORE: Mapping[str, Any] = {
     "context_strength": 0.0,
     "drafts": 1,
     "drafts_by": "context",
+    "opening_drafts": 1,
+    "opening_temperature": None,
     "redraws": 0,
     "willingness": "computed",
     "goal_floor": 0.0,
