@@ -43,8 +43,6 @@ NO_ATTENTION = (
 
 #: How the tokens of speech are drawn, and how many are scored; unset, it follows the model.
 DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "drafts_by", "scoring_tokens")
-#: The same of a line before which nothing was said.
-OPENINGS = ("opening_drafts", "opening_temperature")
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
@@ -218,8 +216,6 @@ class ModelTraits:
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the best should be taken.
         drafts_by: What makes one the best: how it answers, or how much it has to do with the context.
-        opening_drafts, opening_temperature: Drafts and temperature of a line before which nothing was said; `None` for
-            those of others.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
@@ -241,8 +237,6 @@ class ModelTraits:
     memory_items: tuple[int, int] = MEMORY_ITEMS
     drafts: int = 1
     drafts_by: DraftsBy = "answer"
-    opening_drafts: int | None = None
-    opening_temperature: float | None = None
     scoring_tokens: int = 0
     lengths: Lengths = MEDIUM
     choices: Choices = "reply"
@@ -307,8 +301,7 @@ class ModelTraits:
             for what, length in asdict(self.lengths).items()
             if getattr(parameters, f"max_{what}_tokens") == "auto"
         }
-        unset = DECODING if parameters.drafts or parameters.temperature else (*DECODING, *OPENINGS)
-        decoding = {name: getattr(self, name) for name in unset if getattr(parameters, name) is None}
+        decoding = {name: getattr(self, name) for name in DECODING if getattr(parameters, name) is None}
         least, most = parameters.memory_items_within(self.memory_items)
         return parameters.model_copy(
             update={

@@ -66,7 +66,6 @@ TRAITS = replace(
     context_strength=0.0,
     drafts=6,
     drafts_by="answer",
-    opening_temperature=0.8,
     scoring_tokens=8,
 )
 

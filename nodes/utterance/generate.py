@@ -187,12 +187,11 @@ def _request(
     parameters: Parameters,
 ) -> GenerationRequest:
     """Return the request for speech that answers what is shown, and repeats nothing of the prompt for an utterance."""
-    opening = parameters.opening_temperature if prompt_without(prompt, "answer") is None else None
     return GenerationRequest(
         prompt=shown,
         fields=tuple(fields),
         generators=generators,
-        temperature=opening or parameters.sampling_temperature,
+        temperature=parameters.sampling_temperature,
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,

@@ -81,14 +81,7 @@ class SamplingParameters(ParameterGroup):
         ge=1,
         le=16,
         description="drafts of a line before which nothing was said, of which drafts_by=answer takes the likeliest; "
-        "unset: the model's, or as many as of others where drafts or temperature are set",
-    )
-    opening_temperature: float | None = Field(
-        None,
-        gt=0,
-        le=5,
-        description="temperature of such a line; unset: the model's, or that of others where drafts or temperature are "
-        "set",
+        "unset: as many as of others",
     )
     redraws: int = Field(
         2,

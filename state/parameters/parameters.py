@@ -64,7 +64,6 @@ BEFORE: Mapping[str, Any] = {
     "drafts": 1,
     "drafts_by": "context",
     "opening_drafts": 1,
-    "opening_temperature": None,
     "redraws": 0,
     "willingness": "computed",
     "goal_floor": 0.0,

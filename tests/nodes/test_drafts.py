@@ -44,10 +44,9 @@ async def test_as_many_drafts_are_drawn_as_the_settings_say(drafts: int, strengt
 
 async def test_drafts_are_weighed_by_what_was_said_at_every_factor_and_an_opening_by_how_likely_it_is() -> None:
     for removed in ("", "bmpe"):
-        opening = {"opening_drafts": 3, "opening_temperature": 0.7}
-        first = await asked(removal_factor=0, drafts=4, removed_blocks=removed, temperature=0.4, **opening)
-        assert (len(first.generators), first.without_context, first.weighs) == (3, None, "answer")
-        assert first.temperature == 0.7
+        for openings, number in ((None, 4), (3, 3)):
+            first = await asked(removal_factor=0, drafts=4, opening_drafts=openings, removed_blocks=removed)
+            assert (len(first.generators), first.without_context, first.weighs) == (number, None, "answer")
         model = ScriptedModel()
         context = a_context(model, judge="off", removal_factor=0, drafts=4, removed_blocks=removed)
         context.store.save_turn(context.run, TurnRecord(turn=some_turns(1, "Piotr")[0]))
@@ -55,7 +54,7 @@ async def test_drafts_are_weighed_by_what_was_said_at_every_factor_and_an_openin
             {"turn": 2, "round": 2, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 5.0}, context=context
         )
         request = model.asked("generate")[0]
-        assert (len(request.generators), request.weighs, request.temperature) == (4, "answer", 0.8)
+        assert (len(request.generators), request.weighs) == (4, "answer")
         assert request.without_context.source is not None
         blocks = {unit.block for unit in request.without_context.source.units if unit.kind == "item"}
         assert "current_dialogue" not in blocks
@@ -76,15 +75,8 @@ async def test_without_a_context_no_draft_could_be_better_and_none_is_drawn() ->
     assert (len(request.generators), request.without_context) == (1, None)
 
 
-def test_an_opening_is_drawn_as_the_model_likes_it_or_as_all_lines_are_that_somebody_set() -> None:
-    unset = replace(REMOTE, drafts=6, temperature=0.35, opening_temperature=0.8).resolve(Parameters(judge="off"))
-    assert (unset.opening_drafts, unset.opening_temperature) == (None, 0.8)
-    for given in ({"drafts": 1}, {"temperature": 0.6}):
-        traits = replace(REMOTE, drafts=6, temperature=0.35, opening_temperature=0.8)
-        of_all = traits.resolve(Parameters(judge="off", **given))  # type: ignore[arg-type]
-        assert (of_all.opening_drafts, of_all.opening_temperature) == (None, None)
-    older = Parameters.of_record({"drafts": 6, "drafts_by": "answer", "temperature": 0.35})
-    assert (older.opening_drafts, older.opening_temperature) == (1, None)
+def test_a_run_of_before_has_one_draft_of_an_opening() -> None:
+    assert Parameters.of_record({"drafts": 6, "drafts_by": "answer"}).opening_drafts == 1
 
 
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
