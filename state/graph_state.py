@@ -32,12 +32,6 @@ class UtteranceInput(TypedDict, total=False):
     part: NotRequired[str]
 
 
-class PromptedInput(UtteranceInput, total=False):
-    """The input of an utterance graph that is given its prompt."""
-
-    prompt: str
-
-
 def step_of(state: UtteranceInput, node: str) -> str:
     """Return the name under which a node's calls and draws are kept, with the part of the turn, if any, appended."""
     part = state.get("part", "")
@@ -73,12 +67,23 @@ class UtteranceOutput(UtteranceOutcome, total=False):
     prompt: str
 
 
+class PromptedInput(UtteranceInput, total=False):
+    """The input of an utterance graph that is given its prompt.
+
+    Attributes:
+        utterances: By part of the turn, how its utterances before came about.
+    """
+
+    prompt: str
+    utterances: NotRequired[dict[str, UtteranceOutput]]
+
+
 def initial_outcome() -> UtteranceOutcome:
     """Return the outcome with which every utterance begins: its prompt is not scored, pruned or judged yet."""
     return {"removal_factor": None, "scores": None, "scored_by": None, "removed": [], "judged_by": None}
 
 
-class UtteranceState(UtteranceInput, UtteranceOutput, total=False):
+class UtteranceState(PromptedInput, UtteranceOutput, total=False):
     """The state of the utterance graph.
 
     Attributes:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from tertulia.nodes.meeting.address import is_named
 from tertulia.nodes.shared.sense import Fault, faults_of
-from tertulia.nodes.shared.situation import Situation, situation_of
+from tertulia.nodes.shared.situation import Situation, situation_in_exchange, situation_of
 from tertulia.prompts.renaming import renaming_of
+from tertulia.state.album import Population
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
+from tertulia.state.records import Prompt
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,7 @@ class Monitor:
         if not context.parameters.redraws:
             return cls(prompt.speaker, None)
         renaming = renaming_of(context.start.names, context.parameters.names)
-        situation = situation_of(
-            context.store,
-            context.run,
-            context.start,
-            state["speaker"],
-            state["turn"],
-            state["sim_time_s"],
-            prompt,
-        )
-        return cls(prompt.speaker, situation, renaming.put_back)
+        return cls(prompt.speaker, _situation(state, context, prompt), renaming.put_back)
 
     def faults(self, text: str) -> tuple[Fault, ...]:
         """Return what is wrong with a draft."""
@@ -50,3 +43,15 @@ class Monitor:
     def weight(self, text: str) -> int:
         """Return how much is wrong with a draft; where nothing is looked at, whether it names its speaker."""
         return is_named(self.speaker, text) if self.situation is None else len(self.faults(text))
+
+
+def _situation(state: UtteranceState, context: Context, prompt: Prompt) -> Situation:
+    store, run, start, turn = context.store, context.run, context.start, state["turn"]
+    knows_all = context.parameters.sense_knows == "all"
+    if knows_all and isinstance(start, Population):
+        said = {
+            part: next(found.text for found in store.candidates(run, turn, part) if found.attempt == made["chosen"])
+            for part, made in state.get("utterances", {}).items()
+        }
+        return situation_in_exchange(start, state["present"], said, prompt)
+    return situation_of(store, run, start, state["speaker"], turn, state["sim_time_s"], prompt, knows_all)

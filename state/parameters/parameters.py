@@ -65,6 +65,7 @@ BEFORE: Mapping[str, Any] = {
     "drafts_by": "context",
     "opening_drafts": 1,
     "redraws": 0,
+    "sense_knows": "scene",
     "willingness": "computed",
     "goal_floor": 0.0,
     "address_pull": 0.0,
