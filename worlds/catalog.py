@@ -133,8 +133,8 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
     )
 
 
-def logged_cases(source: str) -> dict[str, tuple[Utterance, ...]]:
-    """Return what was said in the log of a town or run, by the scenario that names the case.
+def logged_cases(source: str) -> dict[str, tuple[Case, tuple[Utterance, ...]]]:
+    """Return the cases of the log of a town or run, and what was said in each, by the scenario that names the case.
 
     Args:
         source: A shipped town, or `ga:FOLDER`; with `:N` only what was said in its case N.
@@ -143,9 +143,8 @@ def logged_cases(source: str) -> dict[str, tuple[Utterance, ...]]:
         NotFoundError, ScenarioError: As `logged_case`.
     """
     log, number = _open_log(source)
-    if number is not None:
-        return {source: log.dialogue(number).utterances}
-    return {f"{source}:{at}": dialogue.utterances for at, dialogue in enumerate(log.dialogues)}
+    scenarios = {source: number} if number is not None else {f"{source}:{at}": at for at in range(len(log.dialogues))}
+    return {scenario: (log.case(at, scenario), log.dialogue(at).utterances) for scenario, at in scenarios.items()}
 
 
 def logged_case(scenario: str) -> tuple[Utterance, ...]:

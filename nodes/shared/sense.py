@@ -15,7 +15,7 @@ dialogues have them, and how much of a small model's nonsense is none of these.
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from tertulia.nodes.meeting.address import mentions
 from tertulia.nodes.shared import sense_words
@@ -26,6 +26,7 @@ from tertulia.state.text import folded_words
 
 #: What is wrong with a line.
 Fault = Literal["repeats", "empty", "misnames", "broken", "memory", "facts", "reply", "echo"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 #: How many lines in a row that only repeat, or are empty, are a loop.
 _LOOP = 3

@@ -1,12 +1,12 @@
 """What is known where a line is said: what a monitor of sense reads it against."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tertulia.nodes.meeting.address import is_named
 from tertulia.state.album import Population
-from tertulia.state.meeting import Attendee, Start
+from tertulia.state.meeting import Attendee, Meeting, Start
 from tertulia.state.recall import may_be_recalled
 from tertulia.state.records import Case, Participant, Prompt
 from tertulia.state.store import Store
@@ -15,7 +15,7 @@ from tertulia.state.store import Store
 LINES_SEEN = 32
 
 #: The latest memories of a resident of a town that are looked at, beside those that the prompts of the two show.
-MEMORIES_SEEN = 32
+MEMORIES_SEEN = 16
 
 #: What the prompts of an album chat tell their reader about the picture, and about the reader.
 _TOLD_IN_EXCHANGE = ("picture", "basic_info")
@@ -65,20 +65,36 @@ def situation_of(
     """
     if isinstance(start, Population):
         return Situation(speaker, start.names, shown=_shown(prompt))
-    people = {name: start.participant(name) for name in start.names}
-    known = {name: known_to(person) for name, person in people.items()}
-    if with_streams and isinstance(start, Case):
-        for name, memories in _of_streams(store, run, start, speaker, turn, prompt).items():
-            known[name] = (*known[name], *memories)
-    return Situation(
-        speaker,
-        start.names,
-        before=lines_before(store, run, start, turn),
-        known=known,
-        place=start.place,
-        time=start.time + timedelta(seconds=sim_time_s),
-        shown=_shown(prompt),
-    )
+    remembered: dict[str, list[str]] = {}
+    if with_streams and (latest := latest_memories(store, start)):
+        prompts = {name: prompt if name == speaker else _last_prompt(store, run, name, turn) for name in start.names}
+        remembered = {name: [*recalled_in(prompts[name]), *latest[name]] for name in start.names}
+    return situation_among(start, speaker, sim_time_s, lines_before(store, run, start, turn), remembered, prompt)
+
+
+def situation_among(
+    start: Case | Meeting,
+    speaker: str,
+    sim_time_s: float,
+    before: Sequence[tuple[str, str]],
+    remembered: Mapping[str, Sequence[str]],
+    prompt: Prompt | None = None,
+) -> Situation:
+    """Return what is known where somebody speaks.
+
+    Args:
+        before: The latest lines, oldest first.
+        remembered: By person, what is looked at of their stream. What others remember of the speaker counts as nobody's
+            secret: it may be the speaker's own too.
+        prompt: As of `situation_of`.
+    """
+    known = {name: known_to(start.participant(name)) for name in start.names}
+    for name, memories in remembered.items():
+        is_own = name == speaker
+        new = (text for text in memories if is_own or not is_named(speaker, text))
+        known[name] = tuple(dict.fromkeys((*known[name], *new)))
+    time = start.time + timedelta(seconds=sim_time_s)
+    return Situation(speaker, start.names, before, known, start.place, time, _shown(prompt))
 
 
 def situation_in_exchange(
@@ -130,39 +146,29 @@ def _shown(prompt: Prompt | None) -> tuple[str, ...]:
 # --- what a town's people remember ----------------------------------------------------------------------------------
 
 
-def _of_streams(
-    store: Store, run: str, case: Case, speaker: str, turn: int, prompt: Prompt | None
-) -> dict[str, tuple[str, ...]]:
-    """Return by person what is looked at of their stream; empty where they have none.
-
-    What the other remembers of the speaker is left out: it may be the speaker's own too.
-    """
-    other = case.other(speaker).persona.name
-    if case.participant(speaker).stream is None:
+def latest_memories(store: Store, start: Start) -> dict[str, list[str]]:
+    """Return by person the latest memories of their stream, oldest first; empty where they are in no simulation."""
+    if not isinstance(start, Case) or start.initiator.stream is None:
         return {}
-    own = [*_recalled_in(prompt), *_latest(store, case.participant(speaker))]
-    others = [*_recalled_in(_last_prompt(store, run, other, turn)), *_latest(store, case.participant(other))]
-    return {
-        speaker: tuple(dict.fromkeys(own)),
-        other: tuple(dict.fromkeys(text for text in others if not is_named(speaker, text))),
-    }
+    found: dict[str, list[str]] = {}
+    for name in start.names:
+        stream, found[name] = start.participant(name).stream, []
+        if stream is not None and stream.length:
+            numbers = range(max(1, stream.length - MEMORIES_SEEN + 1), stream.length + 1)
+            memories = filter(may_be_recalled, store.remembered(stream, numbers))
+            found[name] = [memory.text for memory in memories]
+    return found
 
 
-def _latest(store: Store, person: Participant) -> Iterator[str]:
-    stream = person.stream
-    if stream is not None and stream.length:
-        numbers = range(max(1, stream.length - MEMORIES_SEEN + 1), stream.length + 1)
-        yield from (memory.text for memory in store.remembered(stream, numbers) if may_be_recalled(memory))
-
-
-def _recalled_in(prompt: Prompt | None) -> list[str]:
+def recalled_in(prompt: Prompt | None) -> list[str]:
+    """Return the memories that a prompt shows; none where there is no prompt."""
     units = () if prompt is None else prompt.units
-    return [unit.text for unit in units if unit.kind == "item" and unit.block == "memory"]
+    return [unit.text.removeprefix("- ") for unit in units if unit.kind == "item" and unit.block == "memory"]
 
 
 def _last_prompt(store: Store, run: str, speaker: str, turn: int) -> Prompt | None:
-    """Return the prompt of a speaker's last turn before this one, of two who take turns; `None` if there is none."""
-    turns = store.turns(run, max(1, turn - 2), turn - 1) if turn > 1 else []
+    """Return the prompt of a speaker's last turn before this one; `None` if there is none, or it is long ago."""
+    turns = store.turns(run, max(1, turn - LINES_SEEN), turn - 1) if turn > 1 else []
     last = next((line.turn for line in reversed(turns) if line.speaker == speaker), None)
     record = None if last is None else store.turn_record(run, last)
     return None if record is None or record.prompt is None else store.prompt(record.prompt)

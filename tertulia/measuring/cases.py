@@ -1,10 +1,10 @@
 """The dialogues that `tertulia metrics` measures, by case: those of stored runs, of files, and of logs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,14 @@ from tertulia.measuring.dialogues import LOGGED, dialogue_of_run, is_log, logged
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.files import NOT_FOLLOWED, links_noted
 from tertulia.state.parameters import ALIASES, Parameters
-from tertulia.state.records import RunRecord
+from tertulia.state.records import Case, RunRecord
 from tertulia.state.store import Store
 
 if TYPE_CHECKING:
     from tertulia.measuring.dialogue_formats import ExportedRun
     from tertulia.metrics.diversity import Dialogue
+    from tertulia.nodes.shared.sense import Fault
+    from tertulia.reading.sense import FoundFaults
 
 #: What stored runs can be grouped by, besides any parameter.
 _RUN_FIELDS = ("scenario", "model", "seed")
@@ -34,12 +36,34 @@ class Cases:
         runs: The stored runs by case.
         repeated: Stored or exported runs that were given more than once; each counts once.
         rehearsed: Whether a stand-in without weights spoke in any run, stored or exported.
+        faults: What exported runs say is wrong with their lines, of each dialogue of a file; empty where they do not.
+        logged: The case of each logged dialogue, by the name that it has among these cases.
     """
 
     dialogues: Mapping[str, Sequence["Dialogue"]]
     runs: Mapping[str, Sequence[RunRecord]]
     repeated: Sequence[str]
     rehearsed: bool
+    faults: "Mapping[str, Sequence[Sequence[tuple[Fault, ...]]]]" = field(default_factory=dict)
+    logged: Mapping[str, Case] = field(default_factory=dict)
+
+    def found(self, store: Store | None) -> "dict[str, list[FoundFaults]]":
+        """Return what is wrong with the lines of each dialogue, by case: of stored runs where they were said."""
+        return {case: [*self._found_in_files(case), *self._found_in_runs(case, store)] for case in self.dialogues}
+
+    def _found_in_files(self, case: str) -> "Iterator[FoundFaults]":
+        from tertulia.reading.sense import FoundFaults, found_in_lines
+
+        stored = len(self.runs.get(case, ()))
+        from_files = self.dialogues[case][: len(self.dialogues[case]) - stored]  # those of stored runs stand behind
+        for dialogue, exported in zip_longest(from_files, self.faults.get(case, ()), fillvalue=()):
+            yield FoundFaults(exported) if exported else found_in_lines(dialogue, self.logged.get(case))
+
+    def _found_in_runs(self, case: str, store: Store | None) -> "Iterator[FoundFaults]":
+        from tertulia.reading.sense import found_in_run
+
+        if store is not None:
+            yield from (found_in_run(store, run) for run in self.runs.get(case, ()))
 
 
 def is_dialogue_file(given: str) -> bool:
@@ -89,8 +113,12 @@ def collect(given: Sequence[str], store: Store | None, by: str | None = None) ->
     files = [file for name in given if is_dialogue_file(name) for file in dialogue_files(Path(name))]
     runs = [name for name in given if is_stored_run(name)]
     cases = collect_cases(files, runs, store, by if files or runs or not logs else None)
-    logged = {f"{scenario}{LOGGED}": [dialogue] for log in logs for scenario, dialogue in logged_dialogues(log).items()}
-    return replace(cases, dialogues={**cases.dialogues, **logged})
+    found = {f"{scenario}{LOGGED}": of_case for log in logs for scenario, of_case in logged_dialogues(log).items()}
+    return replace(
+        cases,
+        dialogues={**cases.dialogues, **{name: [dialogue] for name, (dialogue, _) in found.items()}},
+        logged={name: case for name, (_, case) in found.items()},
+    )
 
 
 def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | None, by: str | None = None) -> Cases:
@@ -121,13 +149,16 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
         raise UsageError(f"--by {by} groups runs; name some, or files that export wrote (other files name their cases)")
     counted = {_identity(run) for run in stored}
     dialogues: dict[str, list[Dialogue]] = {}
+    faults: dict[str, list[Sequence[tuple[Fault, ...]]]] = {}
     rehearsed = False
     for entry in entries:
         if entry.run is not None:
             if _identity(entry.run) in counted:
                 continue
             counted.add(_identity(entry.run))
-        dialogues.setdefault(_case(entry.case, entry.run, by), []).append(entry.dialogue)
+        case = _case(entry.case, entry.run, by)
+        dialogues.setdefault(case, []).append(entry.dialogue)
+        faults.setdefault(case, []).append(entry.faults)
         rehearsed |= entry.rehearsed
     grouped: dict[str, list[RunRecord]] = {}
     if store is not None:
@@ -136,7 +167,7 @@ def collect_cases(files: Sequence[Path], runs: Sequence[str], store: Store | Non
             dialogues.setdefault(case, []).append(dialogue_of_run(store, run))
             grouped.setdefault(case, []).append(run)
             rehearsed |= run.rehearsed
-    return Cases(dialogues, grouped, [run for (run, _), times in given.items() if times > 1], rehearsed)
+    return Cases(dialogues, grouped, [run for (run, _), times in given.items() if times > 1], rehearsed, faults)
 
 
 def _identity(run: "RunRecord | ExportedRun") -> tuple[str, datetime]:

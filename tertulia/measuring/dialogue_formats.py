@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from tertulia.metrics.diversity import Dialogue
+from tertulia.nodes.shared.sense import FAULTS, Fault
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Record, RunRecord
 
@@ -55,12 +56,17 @@ class ExportedRun(Record):
 
 
 class FileDialogue(NamedTuple):
-    """A dialogue of a file, and its run; `None` if it is from elsewhere, or the record lacks something."""
+    """A dialogue of a file, and its run; `None` if it is from elsewhere, or the record lacks something.
+
+    Attributes:
+        faults: What is wrong with each line, where the export of a run says so; else empty.
+    """
 
     case: str
     dialogue: Dialogue
     rehearsed: bool = False
     run: ExportedRun | None = None
+    faults: Sequence[tuple[Fault, ...]] = ()
 
 
 #: Yields the dialogues of a file from its objects.
@@ -235,6 +241,7 @@ def _utterance(line: object, where: str) -> tuple[str, str]:
 
 def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
     runs: list[tuple[str, FileDialogue, list[tuple[str, str]]]] = []
+    faults: list[list[tuple[Fault, ...]]] = []
     for where, entry in entries:
         kind = entry.get("kind")
         if not isinstance(kind, str):
@@ -243,6 +250,7 @@ def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
             lines: list[tuple[str, str]] = []
             case, rehearsed = _field(entry, "scenario", where), entry.get("rehearsed") is True
             runs.append((where, FileDialogue(case, lines, rehearsed, _run(entry)), lines))
+            faults.append([])
         elif kind == "turn" and not runs:
             raise UsageError(f"{where}: a turn stands before its run; {EXPORT}")
         elif kind == "turn" and entry.get("speaker", "") is not None:
@@ -252,10 +260,17 @@ def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
                 # What the speaker is called in the words; exports of earlier versions do not have it.
                 name = "spoken_name" if utterance.get("spoken_name") is not None else "speaker"
                 runs[-1][2].append((_field(utterance, name, where), _field(utterance, "text", where)))
-    for where, run, lines in runs:
+                faults[-1] += _faults(utterance)
+    for (where, run, lines), found in zip(runs, faults, strict=True):
         if not lines:
             raise UsageError(f"{where}: nobody speaks in this run; leave it out")
-        yield run
+        yield run._replace(faults=found) if len(found) == len(lines) else run
+
+
+def _faults(utterance: Mapping[str, Any]) -> list[tuple[Fault, ...]]:
+    """Return what an utterance's record says is wrong with it; empty of earlier versions, which do not say."""
+    found = utterance.get("line_faults")
+    return [tuple(fault for fault in FAULTS if fault in found)] if isinstance(found, list) else []
 
 
 def _run(entry: Mapping[str, Any]) -> ExportedRun | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from tertulia.reading.exchanges import spoken_turns
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord
+from tertulia.state.records import Case, RunRecord
 from tertulia.state.store import Store
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
     return dialogue_of(spoken_turns(store, run.run, start), names.name_of)
 
 
-def logged_dialogues(source: str) -> "dict[str, Dialogue]":
-    """Return the logged dialogues of a Generative Agents run or a shipped town, by scenario: a baseline for its cases.
+def logged_dialogues(source: str) -> "dict[str, tuple[Dialogue, Case]]":
+    """Return the logged dialogues of a Generative Agents run or a shipped town, by scenario, each with its case.
+
+    They are a baseline for conversations of these cases.
 
     Args:
         source: `ga:FOLDER`, or the name of a town; with `:N` its case N alone.
@@ -52,8 +54,8 @@ def logged_dialogues(source: str) -> "dict[str, Dialogue]":
     from tertulia.worlds.catalog import logged_cases
 
     return {
-        scenario: [(utterance.speaker, utterance.text) for utterance in utterances]
-        for scenario, utterances in logged_cases(source).items()
+        scenario: ([(utterance.speaker, utterance.text) for utterance in utterances], case)
+        for scenario, (case, utterances) in logged_cases(source).items()
     }
 
 

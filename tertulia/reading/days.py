@@ -60,19 +60,19 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     """
     from tertulia.metrics.diversity import metrics_of_cases
     from tertulia.metrics.variety import variety_of_cases
-    from tertulia.reading.sense import sense_of
+    from tertulia.reading.sense import found_in_run, sense_of
 
     simulations, name = store.simulations, simulation.simulation
     days: dict[int, list[Encounter]] = {}
-    met = simulations.encounters(name)
-    for encounter in met:
+    all_met = simulations.encounters(name)
+    for encounter in all_met:
         days.setdefault(encounter.day, []).append(encounter)
     dialogues: dict[str, list[Dialogue]] = {
         str(day): [dialogue for encounter in encounters if (dialogue := _dialogue(store, encounter))]
         for day, encounters in days.items()
     }
     figures, variety = metrics_of_cases(dialogues, embedder), variety_of_cases(dialogues, None)
-    costs, kept = simulations.costs(name), simulations.memory_counts(simulation, met)
+    costs, kept = simulations.costs(name), simulations.memory_counts(simulation, all_met)
     begins = simulations.town(name).begins
     rows = []
     for day, encounters in days.items():
@@ -85,7 +85,9 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
                 "turns": sum(map(len, dialogues[str(day)])),
                 **figures[str(day)].model_dump(),
                 **variety[str(day)].model_dump(include=_COMPARABLE),
-                "without_sense": sense_of(dialogues[str(day)]).without_sense,
+                "without_sense": sense_of(
+                    found_in_run(store, store.run(met.run), with_prompts=False) for met in encounters
+                ).without_sense,
                 "memories": memories,
                 "reflections": reflections,
                 **costs.get(day, _NO_COST),

@@ -207,6 +207,7 @@ def _making_document(details: TurnDetails) -> Document:
         "removed_items": details.removed_items,
         "removed_units": len(details.removed),
         "remarks": list(remarks(details).values()),
+        "line_faults": list(details.faults),
         "distinct_candidates": details.distinct,
         "rollbacks": record.rollbacks,
         "rewritings": details.rewritings,

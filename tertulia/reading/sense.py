@@ -1,18 +1,33 @@
 """How many lines of dialogues make no sense where they are said, by the rules of `nodes/shared/sense.py`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import Field
 
-from tertulia.metrics.diversity import Dialogue, mean_record
-from tertulia.nodes.shared.sense import Fault, faults_of
-from tertulia.nodes.shared.situation import LINES_SEEN, Situation, situation_of
-from tertulia.state.album import Population
+from tertulia.metrics.diversity import Dialogue, mean, mean_record
+from tertulia.nodes.shared.sense import FAULTS, Fault, faults_of
+from tertulia.nodes.shared.situation import (
+    LINES_SEEN,
+    Situation,
+    known_to,
+    latest_memories,
+    recalled_in,
+    situation_among,
+    situation_in_exchange,
+    situation_of,
+)
+from tertulia.prompts.renaming import names_in_words
+from tertulia.reading.exchanges import read_exchanges
+from tertulia.state.album import PARTS, Population
 from tertulia.state.meeting import Start
-from tertulia.state.records import Record, TurnRecord
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Case, Prompt, Record, RunRecord, TurnRecord
 from tertulia.state.store import Store
+
+#: The parts of a turn that are said, in their order: an album chat's plan is not.
+_SPOKEN = ("", "answer")
 
 _WORDS: Mapping[str, str] = {
     "repeats": "it says again what was said",
@@ -41,23 +56,99 @@ class SenseFigures(Record):
     without_sense: float | None = Field(description="with any of these")
 
 
-def faults_in(dialogue: Dialogue) -> list[tuple[Fault, ...]]:
-    """Return what is wrong with each line of a dialogue."""
-    people = list(dict.fromkeys(speaker for speaker, _ in dialogue))
+@dataclass(frozen=True)
+class FoundFaults:
+    """What was found in the lines of a dialogue.
+
+    Attributes:
+        faults: Of each line.
+        unseen: The faults that could not be looked for, as what they are told by is not known.
+    """
+
+    faults: Sequence[tuple[Fault, ...]]
+    unseen: frozenset[Fault] = frozenset()
+
+
+#: What can't be told of lines alone; `facts` can in part, as numbers and days are also told by what was said before.
+_UNSEEN_IN_LINES: frozenset[Fault] = frozenset(("memory", "echo"))
+#: Such as of logs.
+_UNSEEN_WITHOUT_PROMPTS: frozenset[Fault] = frozenset(("echo",))
+_WHY_UNSEEN = {
+    _UNSEEN_IN_LINES: "that are lines alone: memory and echo not looked for, facts only against earlier lines",
+    _UNSEEN_WITHOUT_PROMPTS: "without their prompts: echo not looked for",
+}
+
+
+def faults_in(dialogue: Dialogue, case: Case | None = None) -> list[tuple[Fault, ...]]:
+    """Return what is wrong with each line of a dialogue, of which nothing else is known, or the case that it is of."""
+    alone = Situation("", list(dict.fromkeys(speaker for speaker, _ in dialogue)))
+    if case is not None:
+        known = {name: known_to(case.participant(name)) for name in case.names}
+        alone = Situation("", case.names, known=known, place=case.place, time=case.time)
     return [
-        faults_of(text, Situation(speaker, people, dialogue[max(0, at - LINES_SEEN) : at]))
+        faults_of(text, replace(alone, speaker=speaker, before=dialogue[max(0, at - LINES_SEEN) : at]))
         for at, (speaker, text) in enumerate(dialogue)
     ]
 
 
-def faults_of_turn(store: Store, run: str, start: Start, record: TurnRecord) -> tuple[Fault, ...]:
-    """Return what is wrong with a stored turn; nothing is of a silence, and of an album chat, where pairs meet."""
-    turn = record.turn
-    if turn.speaker is None or isinstance(start, Population):
-        return ()
-    prompt = None if record.prompt is None else store.prompt(record.prompt)
-    situation = situation_of(store, run, start, turn.speaker, turn.turn, turn.sim_time_s, prompt)
-    return faults_of(turn.text, situation)
+def found_in_lines(dialogue: Dialogue, case: Case | None = None) -> FoundFaults:
+    """Return what was found in a dialogue that no run has: its lines, and where a log has it, the case."""
+    return FoundFaults(faults_in(dialogue, case), _UNSEEN_IN_LINES if case is None else _UNSEEN_WITHOUT_PROMPTS)
+
+
+def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True) -> FoundFaults:
+    """Return what is wrong with each line of a stored run where it was said, in the order of `spoken_turns`.
+
+    Args:
+        with_prompts: Whether prompts are read too: most of what it costs, and only `echo` needs them. Of an album chat
+            they are always read, as they tell about the picture.
+    """
+    start, turns = store.start(run.run), [turn for turn in store.turns(run.run) if turn.speaker is not None]
+    if isinstance(start, Population):
+        by_part = [faults_by_part(store, run, start, store.turn_record(run.run, turn.turn)) for turn in turns]
+        return FoundFaults([faults[part] for faults in by_part for part in _SPOKEN])
+    called = _called(run, start)
+    latest, prompts, faults = latest_memories(store, start), dict[str, Prompt | None](), []
+    lines: list[tuple[str, str]] = []
+    for turn in turns:
+        assert turn.speaker is not None
+        prompt = _prompt(store, store.turn_record(run.run, turn.turn)) if with_prompts else None
+        prompts[turn.speaker] = prompt
+        remembered = {name: [*recalled_in(prompts.get(name)), *memories] for name, memories in latest.items()}
+        situation = situation_among(start, turn.speaker, turn.sim_time_s, lines[-LINES_SEEN:], remembered, prompt)
+        faults.append(faults_of(called(turn.text), situation))
+        lines.append((turn.speaker, turn.text))
+    return FoundFaults(faults, frozenset() if with_prompts else _UNSEEN_WITHOUT_PROMPTS)
+
+
+def faults_by_part(store: Store, run: RunRecord, start: Start, record: TurnRecord) -> dict[str, tuple[Fault, ...]]:
+    """Return what is wrong with each utterance of a stored turn, by part (`state.album.PARTS`); none of a silence."""
+    turn, called = record.turn, _called(run, start)
+    if turn.speaker is None:
+        return {}
+    if not isinstance(start, Population):
+        prompt = _prompt(store, record)
+        situation = situation_of(store, run.run, start, turn.speaker, turn.turn, turn.sim_time_s, prompt)
+        return {"": faults_of(called(turn.text), situation)}
+    (exchange,) = (met.exchange for met in read_exchanges(store, run.run, start, turn.turn, turn.turn))
+    records = {**store.parts(run.run, turn.turn), "": record}
+    said: dict[str, str] = {}
+    found = {}
+    for part in PARTS.values():
+        prompt = _prompt(store, records[part])
+        situation = situation_in_exchange(start, (exchange.asker, exchange.answerer), said, prompt)
+        said[part] = records[part].turn.text
+        found[part] = faults_of(called(said[part]), situation)
+    return found
+
+
+def _called(run: RunRecord, start: Start) -> Callable[[str], str]:
+    """Return what puts everybody's own names into a line, where others stand in it."""
+    return names_in_words(start.names, Parameters.of_record(run.parameters)).put_back
+
+
+def _prompt(store: Store, record: TurnRecord) -> Prompt | None:
+    return None if record.prompt is None else store.prompt(record.prompt)
 
 
 def faults_in_words(faults: Sequence[str]) -> str:
@@ -70,15 +161,22 @@ def fault_in_words(fault: str) -> str:
     return _WORDS.get(fault, fault)
 
 
-def sense_of(dialogues: Iterable[Dialogue]) -> SenseFigures:
-    """Return the figures of dialogues together."""
-    found = [faults for dialogue in dialogues for faults in faults_in(dialogue)]
-    counts = Counter(fault for faults in found for fault in faults)
-    return SenseFigures(
-        lines=len(found),
-        **{fault: _share(counts[fault], found) for fault in get_args(Fault)},
-        without_sense=_share(sum(map(bool, found)), found),
-    )
+def sense_of(found: Iterable[FoundFaults]) -> SenseFigures:
+    """Return the figures of dialogues together; each fault's of the lines in which it could be looked for."""
+    found = list(found)
+    lines = [faults for of_dialogue in found for faults in of_dialogue.faults]
+    shares = {
+        fault: _share(fault in faults for seen in found if fault not in seen.unseen for faults in seen.faults)
+        for fault in FAULTS
+    }
+    return SenseFigures(lines=len(lines), **shares, without_sense=_share(map(bool, lines)))
+
+
+def unseen_in_words(found: Iterable[FoundFaults]) -> str | None:
+    """Return in a line which faults could not be looked for in how many dialogues; `None` if all could be."""
+    counts = Counter(of_dialogue.unseen for of_dialogue in found)
+    told = [f"{_WHY_UNSEEN[unseen]} ({counts[unseen]} of {counts.total()})" for unseen in _WHY_UNSEEN if counts[unseen]]
+    return f"sense of dialogues {'; '.join(told)}" if told else None
 
 
 def mean_sense(figures: Iterable[SenseFigures]) -> SenseFigures:
@@ -86,5 +184,5 @@ def mean_sense(figures: Iterable[SenseFigures]) -> SenseFigures:
     return mean_record(SenseFigures, figures, ("lines",))
 
 
-def _share(count: int, lines: Sequence[object]) -> float | None:
-    return count / len(lines) if lines else None
+def _share(is_found: Iterable[bool]) -> float | None:
+    return mean(map(float, is_found))

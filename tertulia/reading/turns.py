@@ -7,7 +7,7 @@ from tertulia.nodes.shared.sense import Fault
 from tertulia.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.reading.factor_reason import FactorReason, read_factor_reason
 from tertulia.reading.rounds import Round, calls_of, read_round
-from tertulia.reading.sense import faults_of_turn
+from tertulia.reading.sense import faults_by_part
 from tertulia.reading.what_if import removed_at
 from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
@@ -111,7 +111,8 @@ def read_turn(
         UsageError: λ is out of its range.
     """
     details = _details(store, run, store.turn_record(run.run, number), "", removal_factor)
-    details = replace(details, faults=faults_of_turn(store, run.run, start, details.record))
+    faults = faults_by_part(store, run, start, details.record)
+    details = replace(details, faults=faults.get("", ()))
     there = None
     if isinstance(start, Meeting):
         round = read_round(store, run.run, details.record.turn.round, start)
@@ -119,7 +120,11 @@ def read_turn(
     elif isinstance(start, Population):
         (exchange,) = read_exchanges(store, run.run, start, number, number)
         records = store.parts(run.run, number)
-        parts = {part: _details(store, run, records[part], part, removal_factor) for part in PARTS.values() if part}
+        parts = {
+            part: replace(_details(store, run, records[part], part, removal_factor), faults=faults[part])
+            for part in PARTS.values()
+            if part
+        }
         details = replace(details, exchange=exchange, parts=parts)
         there = [exchange.exchange.asker, exchange.exchange.answerer]
     if agent is None:

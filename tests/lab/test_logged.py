@@ -27,7 +27,7 @@ def test_as_many_utterances_of_the_log_are_measured_as_were_generated() -> None:
     assert section is not None
     (table,) = (block for block in section.blocks if isinstance(block, Table))
     rows = {row[0]: row[1:] for row in table.rows}
-    (logged,) = logged_dialogues("tidewell:0").values()
+    ((logged, _),) = logged_dialogues("tidewell:0").values()
     assert list(rows) == [LOGGED, "Full", "APP"]
     for name, dialogue in ((LOGGED, logged[:2]), ("Full", short), ("APP", short[:1])):
         expected = [*(distinct_n([dialogue], n) for n in (1, 2, 3)), words_per_utterance([dialogue]), 1, 1]

@@ -19,7 +19,7 @@ from tertulia.driving.conversation import drive
 from tertulia.driving.events import Noted
 from tertulia.nodes.shared.sense import Fault, faults_of
 from tertulia.nodes.shared.situation import Situation
-from tertulia.reading.sense import faults_in, sense_of
+from tertulia.reading.sense import faults_in, found_in_lines, sense_of
 from tertulia.worlds.generative_agents import read_log
 
 BEFORE = (("Ana Berg", "Will you come to the harbour with me?"), ("Bo", "I will, if the rain lets up by noon."))
@@ -125,7 +125,7 @@ def scenes() -> Iterator[list[tuple[str, str]]]:
 
 
 def test_good_scenes_have_hardly_any_fault() -> None:
-    figures = sense_of(scenes())
+    figures = sense_of(map(found_in_lines, scenes()))
     assert figures.lines > 5000
     assert figures.without_sense is not None
     assert figures.without_sense < 0.01
@@ -153,7 +153,7 @@ def test_of_a_public_set_at_most_three_lines_of_a_hundred_are_flagged() -> None:
     dialogues = [
         [(who, text) for who, _, text in (line.partition(": ") for line in talk) if text] for talk in talks[:300]
     ]
-    figures = sense_of(dialogues)
+    figures = sense_of(map(found_in_lines, dialogues))
     assert figures.without_sense is not None
     assert figures.without_sense <= 0.035
     assert figures.repeats is not None
