@@ -32,7 +32,10 @@ from tertulia.state.text import folded
 #: Lengths of n-grams.
 _N = (1, 2, 3)
 
-_OF_TEXTS = ("len", *(f"dist{n}" for n in _N), *(f"dist{n}_equal" for n in _N), "sim")
+_OF_TEXTS = (
+    *("len", *(f"dist{n}" for n in _N), *(f"dist{n}_equal" for n in _N)),
+    *("without_sense", "repeated_lines", "sim"),
+)
 
 #: The figures of each call, in the order in which they are shown.
 FIGURES: Mapping[str, Sequence[str]] = {
@@ -49,6 +52,8 @@ MEANINGS: Mapping[str, str] = {
         f"dist{n}_equal": f"the same for equally many {n}-grams of both settings: the expectation for a sample"
         for n in _N
     },
+    "without_sense": "share of texts that make no sense where they are said, by rules: diversity of nonsense is none",
+    "repeated_lines": "share of texts that equal an earlier one of their kind, by anybody",
     "sim": "mean cosine over all pairs of texts",
     "names_partner": "share of texts that name the partner",
     "asked_before": "share of questions that were asked before, by anybody",
@@ -68,6 +73,7 @@ class AlbumExchange(Record):
 
     Attributes:
         found: Whether the plan named the picture, and so chose it, or it was only the most similar to the plan.
+        faults: By call, why its text makes no sense where it is said (empty: it does); `None`: nothing was looked for.
     """
 
     turn: int
@@ -79,6 +85,7 @@ class AlbumExchange(Record):
     plan: str
     question: str
     answer: str
+    faults: dict[str, tuple[str, ...]] | None = None
 
     def speaker(self, call: str) -> str:
         """Return who wrote the text of a call."""
@@ -175,6 +182,10 @@ def figures_of(
             size = (sizes or {}).get((call, n), 0)
             found[f"dist{n}_equal"] = _distinct(grams, agents, size) if size else Measured(None, 0)
         found["sim"] = _similarity((agent, (vectors or {}).get(exchange.text(call))) for agent, exchange in spoken)
+        found["without_sense"] = _mean(
+            (agent, bool(exchange.faults[call])) for agent, exchange in spoken if exchange.faults is not None
+        )
+        found["repeated_lines"] = _mean(_repeated(before, exchanges, call))
         found["names_partner"] = _mean((agent, exchange.names_partner(call)) for agent, exchange in spoken)
         figures[call] = found | {name: _mean(values) for name, values in again.get(call, {}).items()}
     chosen = [(exchange.asker, exchange.picture) for exchange in exchanges if exchange.found == "named"]
@@ -305,6 +316,17 @@ def _by_agent(things: Iterable[tuple[str, Hashable]]) -> dict[str, Counter[Hasha
     for agent, thing in things:
         counts.setdefault(agent, Counter())[thing] += 1
     return counts
+
+
+def _repeated(
+    before: Sequence[AlbumExchange], exchanges: Sequence[AlbumExchange], call: str
+) -> Iterable[tuple[str, float]]:
+    """Yield of each exchange who wrote the text of a call, and whether it equals an earlier one of that call."""
+    seen = {folded(exchange.text(call)) for exchange in before}
+    for exchange in exchanges:
+        text = folded(exchange.text(call))
+        yield exchange.speaker(call), float(text in seen)
+        seen.add(text)
 
 
 def _repetitions(

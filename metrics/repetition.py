@@ -32,8 +32,14 @@ def repeated_lines(dialogue: Dialogue) -> float | None:
     """
     if len(dialogue) < 2:
         return None
+    return sum(equals_earlier(dialogue)) / len(dialogue)
+
+
+def equals_earlier(dialogue: Dialogue) -> list[bool]:
+    """Return of each utterance whether it equals an earlier one. Case and punctuation do not count."""
     said = [folded(text) for _, text in dialogue]
-    return 1 - len(set(said)) / len(said)
+    first = {text: at for at, text in reversed([*enumerate(said)])}
+    return [first[text] < at for at, text in enumerate(said)]
 
 
 def repeated_share(dialogue: Dialogue) -> float | None:

@@ -12,6 +12,7 @@ from tertulia.lab.pages.page_data import csv_rows
 from tertulia.metrics.album import FIGURES, MEANINGS, AlbumExchange, Estimate, Measured, difference, estimate
 from tertulia.reading.differences import differences, settings_documents
 from tertulia.reading.exchanges import read_exchanges
+from tertulia.reading.sense import faults_by_call
 from tertulia.state.album import Population
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
@@ -102,7 +103,10 @@ def _read(store: Store, run: RunRecord) -> list[AlbumExchange]:
     population = store.start(run.run)
     if not isinstance(population, Population):
         raise UsageError(f"run {run.run} is no album chat ({run.scenario}); make one: tertulia run villagers")
-    exchanges = [exchange.measured() for exchange in read_exchanges(store, run.run, population)]
+    exchanges = [
+        exchange.measured(faults_by_call(store, run, population, exchange))
+        for exchange in read_exchanges(store, run.run, population)
+    ]
     if not exchanges:
         raise UsageError(f"nobody has met yet in run {run.run}; go on with it: tertulia resume {run.run}")
     return exchanges

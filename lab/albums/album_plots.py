@@ -6,7 +6,7 @@ from tertulia.metrics.album import FIGURES
 
 #: By name of a plot, the figures that it has a row of panels for, each with a column for every call that has it.
 PLOTS = {
-    "texts": ("len", "dist2", "dist2_equal", "sim"),
+    "texts": ("len", "dist2", "dist2_equal", "without_sense", "repeated_lines", "sim"),
     "exchanges": (
         "names_partner",
         "asked_before",
@@ -22,6 +22,8 @@ _NAMES = {
     "len": "words per text",
     "dist2": "dist-2",
     "dist2_equal": "dist-2, equal length",
+    "without_sense": "without sense",
+    "repeated_lines": "said before",
     "sim": "sim",
     "names_partner": "names the partner",
     "asked_before": "asked before",

@@ -13,6 +13,7 @@ from tertulia.metrics.post_removal import PostRemoval
 from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
 from tertulia.metrics.repetition import ends_in_repetition
 from tertulia.prompts.renaming import names_in_words
+from tertulia.reading.sense import found_in_run
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
@@ -122,6 +123,11 @@ class MeasuredTrial:
         prompt = self._store.prompt(record.prompt) if record.prompt is not None else None
         candidates = self._store.candidates(self.run.run, record.turn.turn)
         return Making(removal_of(record, prompt), _left(record, prompt), inconsistency_of(record, candidates))
+
+    @cached_property
+    def has_faults(self) -> list[bool]:
+        """Of each utterance, whether it makes no sense where it was said."""
+        return [bool(faults) for faults in found_in_run(self._store, self.run).faults]
 
     @cached_property
     def participation(self) -> Participation:

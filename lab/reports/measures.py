@@ -18,6 +18,7 @@ from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredT
 from tertulia.metrics.diversity import mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
 from tertulia.metrics.participation import AgentFigures
+from tertulia.metrics.repetition import equals_earlier, repeated_lines
 from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
 from tertulia.metrics.to_the_point import texts_of_case, to_the_point
 from tertulia.metrics.variety import expected_distinct, vendi_score
@@ -263,6 +264,21 @@ def _duplicates(trials: Sequence[MeasuredTrial], at: int | None) -> float | None
     return mean(trial.spoken(at).ends_in_repetition for trial in trials)
 
 
+# --- figures of sense, without which diversity is none ---------------------------------------------------------------
+
+
+def _without_sense(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    lines = slice(None) if at is None else slice(at, at + 1)
+    return mean(float(has_fault) for trial in trials for has_fault in trial.has_faults[lines])
+
+
+def _repeated_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    """Return the share of utterances that equal an earlier one of their dialogue, as its mean over dialogues."""
+    if at is None:
+        return mean(repeated_lines(trial.dialogue) for trial in trials)
+    return mean(equals_earlier(trial.dialogue)[at] for trial in trials) if at else None
+
+
 # --- figures of how turns came about ----------------------------------------------------------------------------------
 
 
@@ -316,6 +332,8 @@ def _of_agent(name: str, agent: AgentFigures) -> float | None:
 
 _FIGURES: Mapping[str, Figure] = {
     **{f"dist{n}": partial(_distinct, n) for n in (1, 2, 3)},
+    "without_sense": _without_sense,
+    "repeated_lines": _repeated_lines,
     "len": _length,
     "duplicate_rate": _duplicates,
     **{f"removed_{field}": partial(_of_removal, field) for field in ("items", "words", "attention")},

@@ -26,7 +26,10 @@ from tertulia.state.store import Store
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 
 #: What is compared of settings that no paper has.
-METRICS = ("sim", "sim_untruncated", "dist1", "dist2", "dist3", "dist3_equal", "vendi", "len", "duplicate_rate")
+METRICS = (
+    *("sim", "sim_untruncated", "dist1", "dist2", "dist3", "dist3_equal", "without_sense", "repeated_lines"),
+    *("vendi", "len", "duplicate_rate"),
+)
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ class RecordedExchange:
         """Return whether an agent asked or answered."""
         return agent in (self.exchange.asker, self.exchange.answerer)
 
-    def measured(self) -> "AlbumExchange":
-        """Return the exchange as metrics take it."""
+    def measured(self, faults: Mapping[str, tuple[str, ...]] | None = None) -> "AlbumExchange":
+        """Return the exchange as metrics take it, with what is wrong with its texts by call, if that is known."""
         from tertulia.metrics.album import AlbumExchange
 
         return AlbumExchange(
@@ -51,6 +51,7 @@ class RecordedExchange:
             plan=self.plan,
             question=self.turn.text,
             answer=self.answer.text,
+            faults=None if faults is None else dict(faults),
         )
 
     def document(self) -> dict[str, Any]:

@@ -19,15 +19,15 @@ from tertulia.nodes.shared.situation import (
     situation_of,
 )
 from tertulia.prompts.renaming import names_in_words
-from tertulia.reading.exchanges import read_exchanges
+from tertulia.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.state.album import PARTS, Population
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Prompt, Record, RunRecord, TurnRecord
 from tertulia.state.store import Store
 
-#: The parts of a turn that are said, in their order: an album chat's plan is not.
-_SPOKEN = ("", "answer")
+#: What is said in an exchange of an album chat, in its order: the plan is not.
+_SPOKEN = ("question", "answer")
 
 _WORDS: Mapping[str, str] = {
     "repeats": "it says again what was said",
@@ -105,8 +105,8 @@ def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True) -> Fou
     """
     start, turns = store.start(run.run), [turn for turn in store.turns(run.run) if turn.speaker is not None]
     if isinstance(start, Population):
-        by_part = [faults_by_part(store, run, start, store.turn_record(run.run, turn.turn)) for turn in turns]
-        return FoundFaults([faults[part] for faults in by_part for part in _SPOKEN])
+        by_call = (faults_by_call(store, run, start, met) for met in read_exchanges(store, run.run, start))
+        return FoundFaults([faults[call] for faults in by_call for call in _SPOKEN])
     called = _called(run, start)
     latest, prompts, faults = latest_memories(store, start), dict[str, Prompt | None](), []
     lines: list[tuple[str, str]] = []
@@ -123,22 +123,29 @@ def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True) -> Fou
 
 def faults_by_part(store: Store, run: RunRecord, start: Start, record: TurnRecord) -> dict[str, tuple[Fault, ...]]:
     """Return what is wrong with each utterance of a stored turn, by part (`state.album.PARTS`); none of a silence."""
-    turn, called = record.turn, _called(run, start)
+    turn = record.turn
     if turn.speaker is None:
         return {}
-    if not isinstance(start, Population):
-        prompt = _prompt(store, record)
-        situation = situation_of(store, run.run, start, turn.speaker, turn.turn, turn.sim_time_s, prompt)
-        return {"": faults_of(called(turn.text), situation)}
-    (exchange,) = (met.exchange for met in read_exchanges(store, run.run, start, turn.turn, turn.turn))
-    records = {**store.parts(run.run, turn.turn), "": record}
+    if isinstance(start, Population):
+        (exchange,) = read_exchanges(store, run.run, start, turn.turn, turn.turn)
+        return {PARTS[call]: faults for call, faults in faults_by_call(store, run, start, exchange).items()}
+    situation = situation_of(store, run.run, start, turn.speaker, turn.turn, turn.sim_time_s, _prompt(store, record))
+    return {"": faults_of(_called(run, start)(turn.text), situation)}
+
+
+def faults_by_call(
+    store: Store, run: RunRecord, population: Population, recorded: RecordedExchange
+) -> dict[str, tuple[Fault, ...]]:
+    """Return what is wrong with plan, question and answer of an exchange, by call (`state.album.CALLS`)."""
+    exchange, turn, called = recorded.exchange, recorded.turn.turn, _called(run, population)
+    records = {**store.parts(run.run, turn), "": store.turn_record(run.run, turn)}
     said: dict[str, str] = {}
     found = {}
-    for part in PARTS.values():
+    for call, part in PARTS.items():
         prompt = _prompt(store, records[part])
-        situation = situation_in_exchange(start, (exchange.asker, exchange.answerer), said, prompt)
+        situation = situation_in_exchange(population, (exchange.asker, exchange.answerer), said, prompt)
         said[part] = records[part].turn.text
-        found[part] = faults_of(called(said[part]), situation)
+        found[call] = faults_of(called(said[part]), situation)
     return found
 
 
