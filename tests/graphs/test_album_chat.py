@@ -122,7 +122,7 @@ def test_lambda_the_judge_and_rollback_act_on_all_three_calls(store: SqlStore) -
 
 
 def test_no_two_calls_of_a_turn_draw_alike(store: SqlStore) -> None:
-    run = held(store, a_plan(a_population(4), rounds=2))
+    run = held(store, a_plan(a_population(4), rounds=2, redraws=0))
     keys = [(call.round, call.agent, call.node, call.attempt) for call in store.calls(run.run)]
     assert len(set(keys)) == len(keys) == 3 * run.turns
     assert {node for _, _, node, _ in keys} == {"generate", "generate_plan", "generate_answer"}
@@ -203,7 +203,7 @@ def engines_with(model: RehearsalModel) -> Engines:
 def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_if_it_had_not(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = a_plan(a_population(6), rounds=2, exchanges_in_batch=2, drafts=2)
+    plan = a_plan(a_population(6), rounds=2, exchanges_in_batch=2, drafts=2, redraws=0)
     whole_model = Failing(None)
     context = begin_with(store, plan, engines_with(whole_model))
     drive_run(store, context, lambda event: None)
