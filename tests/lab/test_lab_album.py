@@ -157,3 +157,25 @@ def test_both_settings_are_run_and_compared(cli: Cli, store: SqlStore) -> None:
     again = cli("lab", "album", low.run, high.run, "--json").json
     assert again["figures"] == document["figures"]  # they can be computed from the store
     cli("lab", "album", "--rehearse", "--set", "setting=high", "--agents", "1").complains(2)
+
+
+def test_how_much_makes_no_sense_or_is_said_again_stands_beside_dist_n(cli: Cli, store: SqlStore) -> None:
+    asked = EXCHANGES[0]._replace(question="How many people does the pot need?", answer="The sea looks cold.")
+    again = EXCHANGES[2]._replace(plan="I choose the pot!", answer="The sea looks cold.")
+    write_album_run(store, an_album_run("cccc", "high"), (asked, EXCHANGES[1], again))
+    document = cli("lab", "album", "aaaa", "cccc", "--json").json
+    for call, without_sense, repeated in (("plan", 0, 1 / 3), ("question", 0, 0), ("answer", 1 / 3, 1 / 3)):
+        values = [figure(document, call, name)["high"]["value"] for name in ("without_sense", "repeated_lines")]
+        assert values == [pytest.approx(without_sense), pytest.approx(repeated)], call
+    assert cli("lab", "album", "aaaa", "cccc", "--out", "album").code == 0
+    shown = Path("album/album.md").read_text(encoding="utf-8")
+    for name in ("without_sense", "repeated_lines"):
+        assert f"| {name} |" in shown
+        assert f"- **{name}**: " in shown
+        assert name in Path("album/figures.csv").read_text(encoding="utf-8")
+    (second,) = (
+        row["high"]["value"]
+        for row in document["rounds"]
+        if (row["call"], row["figure"], row["round"]) == ("answer", "repeated_lines", 2)
+    )
+    assert second == 1, "what was said in an earlier round counts"

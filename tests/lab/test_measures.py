@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.experiment_case import rehearsed, spoken
 from support.letters import LetterEmbedder
+from support.stored import a_case
 
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
@@ -20,7 +21,8 @@ from tertulia.metrics.pruning import mean_removal, removal_of
 from tertulia.metrics.repetition import repeated_endings
 from tertulia.metrics.to_the_point import texts_of_case
 from tertulia.metrics.variety import distinct_of_sample, vendi_score
-from tertulia.state.records import Case
+from tertulia.reading.sense import found_in_run, sense_of
+from tertulia.state.records import Case, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
 LINES = ("I have seen the sea.", "The sea is wide", "no", "I have seen the sea again", "what a wide, wide sea!")
@@ -82,6 +84,41 @@ def test_every_figure_of_words_and_vectors_is_that_of_its_own_function(store: Sq
             for metric, value in expected.items():
                 found = figures[setting][metric].get(case)
                 assert (found and found.value) == (None if value is None else pytest.approx(value, abs=1e-9)), metric
+
+
+def test_sense_is_that_of_every_line_where_it_was_said_and_equal_lines_count(store: SqlStore) -> None:
+    said = {
+        "A": ["Good evening, Bo.", "Where is the key?", "The sea is cold.", "The sea is cold!"],
+        "B": ["I am here.", "Where is the key?", "Under the mat.", "I see it there."],
+    }
+    trials = []
+    for setting, lines in said.items():
+        for number in (1, 2):
+            trial = spoken(setting, "cafe", number, lines[: 2 * number], ("Ana", "Bo"))
+            run = trial.run.model_copy(update={"run": f"sense-{setting}-{number}"})
+            store.create_run(run, a_case())  # half past nine in the morning
+            for turn, (speaker, text) in enumerate(trial.dialogue, start=1):
+                line = Turn(turn=turn, round=turn, speaker=speaker, text=text, sim_time_s=0.0, ended=False)
+                store.save_turn(run.run, TurnRecord(turn=line))
+            trials.append(replace(trial, run=run))
+    metrics = ("without_sense", "repeated_lines", "without_sense@0", "without_sense@2", "repeated_lines@3")
+    figures = Measuring(store, trials, None).figures(metrics)
+    found = {
+        setting: {metric: sample["cafe"].value for metric, sample in of_setting.items()}
+        for setting, of_setting in figures.items()
+    }
+    assert found == {
+        "A": {
+            "without_sense": (1 + 3) / 6,  # the evening, twice; what leaves the question; what is said again
+            "repeated_lines": (0 + 1 / 4) / 2,
+            "without_sense@0": 1.0,
+            "without_sense@2": 1.0,
+            "repeated_lines@3": 1.0,
+        },
+        "B": dict.fromkeys(metrics, 0.0),
+    }
+    everything = sense_of(found_in_run(store, trial.run) for trial in trials if trial.setting == "A")
+    assert everything.without_sense == found["A"]["without_sense"]
 
 
 def test_each_trial_is_left_out_once(store: SqlStore) -> None:

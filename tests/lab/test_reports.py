@@ -88,6 +88,28 @@ def test_the_overview_has_the_papers_column_only_where_it_published_one(found: F
     assert "fluency" not in names  # not measured
 
 
+def test_sense_and_equal_lines_stand_beside_dist_n_and_no_paper_published_them(found: Findings, tmp_path: Path) -> None:
+    names = [column.name for column in overview_table(found).columns]
+    at = names.index("dist3_equal")
+    assert names[at + 1 : at + 3] == ["without_sense", "repeated_lines"]
+    sense = [row for row in rows(figures_table(found)) if row["metric"] in ("without sense", "repeated lines")]
+    assert len(sense) == 2 * len(found.rows)
+    assert all(row["paper"] is row["paper_difference"] is row["verdict"] is None for row in sense)
+    assert all(isinstance(row["here"], float) for row in sense)
+    written = write_page(report_page(found), report_document(found), tmp_path)
+    files = {path.name: path.read_text(encoding="utf-8") for path in written if path.suffix != ".parquet"}
+    for name in ("table2.md", "table2.html", "table2_figures.csv"):
+        assert "without sense" in files[name], name
+    assert '"without_sense"' in files["table2.json"]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_wherever_a_report_praises_variety_it_says_how_much_of_it_makes_sense(name: str) -> None:
+    metrics = report_of(name).metrics
+    if any(metric.startswith("dist") for metric in metrics):
+        assert {"without_sense", "repeated_lines"} <= {*metrics}
+
+
 def test_the_page_says_what_it_is_worth(found: Findings) -> None:
     text = "\n".join(markdown(report_page(found), {}))
     assert text.splitlines()[2].startswith("> **Rehearsed: a stand-in without weights spoke.")
@@ -214,6 +236,8 @@ def test_an_experiment_of_ones_own_is_compared_with_the_setting_that_is_named() 
     assert report_of_experiment(experiment).name == "rules-or-not"
     own = report_of_experiment(experiment, "without", ["dist3", "sim@2"])
     assert (own.baseline, own.metrics) == ("without", ("dist3", "sim@2"))
+    assert {"dist3", "without_sense", "repeated_lines"} <= {*report_of_experiment(experiment).metrics}
+    assert report_of_experiment(experiment, None, ["without_sense"]).metrics == ("without_sense",)
     with pytest.raises(UsageError, match="--baseline witout: no such setting"):
         report_of_experiment(experiment, "witout")
     with pytest.raises(UsageError, match="--metric dist33: unknown"):
