@@ -39,7 +39,12 @@ from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 
 #: Figures of diversity by heading: their names, and the digits that are shown. Those of days are at equal counts.
-_FIGURES = {"sim": ("sim", 3), **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3)}, "len": ("len", 1)}
+_FIGURES = {
+    "sim": ("sim", 3),
+    **{f"dist-{n}": (f"dist{n}", 3) for n in (1, 2, 3)},
+    "no sense": ("without_sense", 3),
+    "len": ("len", 1),
+}
 _OF_DAYS = {
     "sim": ("sim", 3),
     **{f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)},

@@ -60,7 +60,6 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     """
     from tertulia.metrics.diversity import metrics_of_cases
     from tertulia.metrics.variety import variety_of_cases
-    from tertulia.reading.sense import found_in_run, sense_of
 
     simulations, name = store.simulations, simulation.simulation
     days: dict[int, list[Encounter]] = {}
@@ -85,9 +84,7 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
                 "turns": sum(map(len, dialogues[str(day)])),
                 **figures[str(day)].model_dump(),
                 **variety[str(day)].model_dump(include=_COMPARABLE),
-                "without_sense": sense_of(
-                    found_in_run(store, store.run(met.run), with_prompts=False) for met in encounters
-                ).without_sense,
+                "without_sense": _sense(store, [encounter.run for encounter in encounters]),
                 "memories": memories,
                 "reflections": reflections,
                 **costs.get(day, _NO_COST),
@@ -142,30 +139,42 @@ def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Emb
 
     Source: APP §2 (diversity over trials of a case, averaged over cases) and Fig. 2.
     """
-    from tertulia.metrics.diversity import mean_over_cases, metrics_of_cases
+    from tertulia.metrics.diversity import mean, mean_over_cases, metrics_of_cases
 
     trials = _shared_encounters(store, simulations)
-    figures = metrics_of_cases({f"{day} {at}": dialogues for (day, at, *_), dialogues in trials.items()}, embedder)
+    dialogues = {key: [dialogue for dialogue, _ in held] for key, held in trials.items()}
+    figures = metrics_of_cases({f"{day} {at}": of_case for (day, at, *_), of_case in dialogues.items()}, embedder)
     rows = []
     for day in dict.fromkeys(day for day, *_ in trials):
         of_day = [figure for case, figure in figures.items() if case.partition(" ")[0] == str(day)]
-        rows.append({"day": day, "encounters": len(of_day), **mean_over_cases(of_day).model_dump()})
+        sense = [_sense(store, [run for _, run in held]) for key, held in trials.items() if key[0] == day]
+        means = {**mean_over_cases(of_day).model_dump(), "without_sense": mean(sense)}
+        rows.append({"day": day, "encounters": len(of_day), **means})
     return rows
+
+
+def _sense(store: SqlStore, runs: Sequence[str]) -> float | None:
+    """Return the share of lines of these runs that make no sense where they are said; prompts are not read."""
+    from tertulia.reading.sense import found_in_run, sense_of
+
+    return sense_of(found_in_run(store, store.run(run), with_prompts=False) for run in runs).without_sense
 
 
 def _shared_encounters(
     store: SqlStore, simulations: Sequence[Simulation]
-) -> dict[tuple[int, int, str, str], "list[Dialogue]"]:
-    """Return by day, number and pair the dialogues of the encounters that all simulations have."""
-    trials: dict[tuple[int, int, str, str], list[Dialogue]] = {}
+) -> dict[tuple[int, int, str, str], "list[tuple[Dialogue, str]]"]:
+    """Return by day, number and pair the dialogues of the encounters that all simulations have, each with its run."""
+    trials: dict[tuple[int, int, str, str], list[tuple[Dialogue, str]]] = {}
     for simulation in simulations:
         drawn = (met for met in store.simulations.encounters(simulation.simulation) if met.appointment is None)
         numbers: Counter[int] = Counter()  # without those that were agreed on, which differ with what is said
         for encounter in drawn:
             numbers[encounter.day] += 1
             if dialogue := _dialogue(store, encounter):
-                trials.setdefault((encounter.day, numbers[encounter.day], *encounter.pair), []).append(dialogue)
-    shared = {key: dialogues for key, dialogues in trials.items() if len(dialogues) == len(simulations)}
+                trials.setdefault((encounter.day, numbers[encounter.day], *encounter.pair), []).append(
+                    (dialogue, encounter.run)
+                )
+    shared = {key: held for key, held in trials.items() if len(held) == len(simulations)}
     if not shared:
         raise UsageError("these simulations have no encounter in common; begin them with --from-log, or the same seed")
     return shared
