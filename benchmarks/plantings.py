@@ -32,8 +32,7 @@ _EMPTY = """Thank you so much!|You're very welcome.|Don't mention it.|I'm so sor
 |Thanks again for everything.|It was my pleasure.|Happy to help.|Any time.|Sounds good.|That's fine by me.|Absolutely!
 |I really appreciate that.|I couldn't agree more.|That sounds great.|Good to hear.|I'm glad to hear that.|Fair enough.
 |Yes, that's true.|No worries.|Sure thing.|All right then.|I understand completely.|Please forgive me.|My apologies.
-|It's all right, really.|Thank you, I will.|Have a nice day!|You too!|Same to you.|Take care.|See you soon.|Bye for now.
-|That means a lot to me.|You're too kind.|I'm very grateful.|Thanks a million.|Yes, I know.|I see.|Quite right.
+|It's all right, really.|Thank you, I will.|Same to you.|That means a lot to me.|You're too kind.|I'm very grateful.|Thanks a million.|Yes, I know.|I see.|Quite right.
 |I think so too.|So do I.|Me too.|Good, good.|Oh, it was nothing.|I owe you one.|Great, thanks!""".replace("\n", "").split("|")
 _MOJIBAKE = ("’", "–", "é", "“", "…")
 _FORM = ('", "ended": false}', '{{"reply": "{text}', "<|im_end|>", "[INST] {text}", "```", "</s>", "\\n\\n{name}:",
@@ -178,8 +177,8 @@ def _triple(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
     words = said.text.split()
     at = draw.randrange(len(words))
     size = draw.choice((1, 1, 2))
-    part = [re.sub(r"\W+$", "", word) for word in words[at : at + size]]
-    if len("".join(part)) < 3:
+    part = [*words[at : at + size - 1], re.sub(r"\W+$", "", words[at + size - 1])] if at + size <= len(words) else []
+    if len("".join(part)) < 4 or not all(re.fullmatch(r"[\w'’-]+", word) for word in part):
         return None
     return _says(said, " ".join([*words[:at], *part * 2, *words[at:]]))
 

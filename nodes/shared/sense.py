@@ -15,10 +15,12 @@ dialogues have them, and how much of a small model's nonsense is none of these.
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, get_args
 
 from tertulia.nodes.meeting.address import mentions
 from tertulia.nodes.shared import sense_words
+from tertulia.nodes.shared.sense_breaks import is_broken
 from tertulia.nodes.shared.sense_facts import contradicts_facts, echoes, leaves_question, takes_anothers_memory
 from tertulia.nodes.shared.situation import Situation, lines_before
 from tertulia.state.context import Context
@@ -34,6 +36,10 @@ _LOOP = 3
 #: The share of a line's triples of words that an earlier line has, from which it is that one said again: of a line of a
 #: dozen words or more, of a shorter one (people use the same phrases, and ask the same short questions).
 _SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
+#: From so many words on, a line is an earlier one said again where a single word is another.
+_SAME_BUT_ONE = 8
+#: Words by which a line begins whatever it says.
+_OPENINGS = frozenset("well oh yes look ah so right listen and but no okay ok hm hmm yeah now then again really".split())
 #: Lines of at most so many words are said again by anybody, and repeat only what was said just before.
 _SHORT = 3
 #: Lines of so many words echo the one before where they differ in these alone: `I read it too`, `I read that too`.
@@ -50,22 +56,22 @@ _POLITE = frozenset(
         no sure right alright great good fine nice well wonderful lovely perfect oh ah hello hi hey bye goodbye see
         later soon agree agreed agreeing with of course absolutely indeed certainly definitely exactly totally
         completely appreciate understand know we me and but problem worries a an lot
+        everything anything nothing mention don didn won t do did be would wouldn at any time such to hear heard say
+        said glad happy pleased delighted grateful thankful obliged thousand million bunch ton times forgive excuse pardon
+        apology accept fault bad mean means meant trouble bother bothering worry matter matters kind sweet generous
+        thoughtful sounds sound fair enough quite true agreement more couldn could think thought believe suppose guess
+        same here likewise both either neither owe one deserve earned anytime bet thing cheers bless always ever
+        deeply sincerely terribly awfully extremely entirely fully wholeheartedly will shall can as hope point this
+        let me go ahead gladly willingly let it amazing awesome excellent fantastic brilliant cool by all none way neither apologies mention
         """,
     )
 )
+#: The most words of an empty line.
+_EMPTY_LINE = 24
 
 #: Feelings that people tell in turn where nobody has more to say; the most words of a line that only tells one.
 _FEELINGS, _FEELS = frozenset({"sorry", "glad", "afraid", "happy", "ashamed"}), 9
 
-_BROKEN = re.compile(
-    r"\ufffd|â€|Ã[\u0080-\u00bf]"  # half a sign, or one that was read in another encoding
-    r"|<\|\w+|\|>|[{}]|\"\s*:\s*(?:true|false|\")"  # signs of a form
-    r"|\b\w+n['’]\s+t\b|\b\w+['’]\s+(?:s|re|ve|ll|d|m)\b"  # `don’ t`
-    r"|\b(?:is|do|does|did|was|were|wo|ca|could|would|should|have|has|had)n[â˘]\w*"
-    r"|\b(\w+)(?:\s+\1\b){2}",  # the same word three times
-    re.IGNORECASE,
-)
-_DOUBLED = re.compile(r"\b(the|a|an|of|to|in|on|and|for|with|at|is|was|i|my|your)\s+\1\b", re.IGNORECASE)
 #: What stands before one's own name, and before the name of who one says to be.
 _SAYS_WHO = re.compile(
     r"\b(?:i am|i['’]m|name is|name['’]s|name was|this is|it['’]s|it is|call(?:s|ed)? me|yours|was|for|the other|as)"
@@ -81,18 +87,26 @@ _ABOUT = re.compile(
 _DOES = re.compile(
     r"\s+(?:is|was|has|had|will|would|says|said|wants|wanted|knows|knew|thinks|thought|does|did|told|came|went|and I)\b"
 )
-_SAYS_I = re.compile(r"\b(?:i am|i['’]m|my name is|my name['’]s)\s*$", re.IGNORECASE)
+_SAYS_I = re.compile(
+    r"\b(?:i am|i['’]m|my name is|my name['’]s|i am called|i['’]m called|call me|speaking as|yours,)\s*$", re.IGNORECASE
+)
+#: `As Bo, I`, `I, Bo,`, `Bo here.`, `this is Bo speaking`: what only Bo can say, and what even Bo says to nobody present.
+_AS_BEFORE, _AS_BEHIND = re.compile(r"(?:^|[.!?]\s+)as\s+$", re.IGNORECASE), re.compile(r"\s*,|\s+(?:I|my)\b")
+_I_BEFORE, _I_BEHIND = re.compile(r"\b(?:I|me),\s*$"), re.compile(r"\s*,\s*(?:am|have|do|will|would|can|was|think)\b")
+_HERE_BEHIND = re.compile(r"\s+(?:here\s*(?:[.,!:;]|$)|speaking\b)", re.IGNORECASE)
+_STARTS = re.compile(r"(?:^|[.!?]\s+|\b(?:this is|it['’]?s|it is|hello|hi|hey),?\s+)$", re.IGNORECASE)
 
 
 def faults_of(text: str, situation: Situation) -> tuple[Fault, ...]:
     """Return what is wrong with a line."""
     said = [folded_words(line) for _, line in situation.before]
     line = folded_words(text)
+    names = frozenset(folded_words(" ".join(situation.people)))
     found: dict[Fault, bool] = {
         "repeats": _repeats(line, said),
-        "empty": (len(said) > 1 and all(map(_is_empty, (line, *said[-2:])))) or _feels_again(line, said),
+        "empty": (len(said) > 1 and all(_is_empty(words, names) for words in (line, *said[-2:]))) or _feels_again(line, said),
         "misnames": _misnames(text, situation.speaker, situation.people),
-        "broken": bool(_BROKEN.search(text) or _DOUBLED.search(text)) or sense_words.is_broken(text),
+        "broken": is_broken(text, [earlier for _, earlier in situation.before]),
         "memory": takes_anothers_memory(text, situation),
         "facts": contradicts_facts(text, situation),
         "reply": leaves_question(text, situation),
@@ -123,8 +137,31 @@ def _repeats(line: Sequence[str], said: Sequence[Sequence[str]]) -> bool:
         return True
     if len(line) <= _SHORT:
         return len(said) > 1 and all(earlier == line for earlier in said[-2:])
-    triples, same = _triples(line), _SAME_LONG if len(line) >= _LONG else _SAME_SHORT
-    return any(len(triples & _triples(earlier)) >= same * len(triples) for earlier in said if len(earlier) > _SHORT)
+    line = _without_opening(line)
+    triples, same = _triples(tuple(line)), _SAME_LONG if len(line) >= _LONG else _SAME_SHORT
+    return len(line) > _SHORT and any(
+        len(triples & _triples(tuple(earlier))) >= same * len(triples) or _differs_in_a_word(line, earlier)
+        for earlier in map(_without_opening, said)
+        if len(earlier) > _SHORT
+    )
+
+
+def _without_opening(line: Sequence[str]) -> Sequence[str]:
+    """Return a line without the words by which people begin one, whatever it says."""
+    at = 0
+    while at < len(line) and line[at] in _OPENINGS:
+        at += 1
+    if line[at : at + 2] == ["you", "know"]:
+        at += 2
+    return line[at:]
+
+
+def _differs_in_a_word(line: Sequence[str], earlier: Sequence[str]) -> bool:
+    """Whether all words but one of a line are those of an earlier one, in their places; the last, which tells what is
+    new, among them."""
+    if len(line) != len(earlier) or len(line) < _SAME_BUT_ONE or line[-1] != earlier[-1]:
+        return False
+    return sum(word != other for word, other in zip(line, earlier, strict=True)) == 1
 
 
 def _content(line: Sequence[str]) -> list[str]:
@@ -132,12 +169,15 @@ def _content(line: Sequence[str]) -> list[str]:
     return [word for word in line if word not in _POINTS]
 
 
-def _triples(line: Sequence[str]) -> set[tuple[str, ...]]:
-    return set(zip(line, line[1:], line[2:], strict=False))
+@lru_cache(maxsize=512)
+def _triples(line: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    return frozenset(zip(line, line[1:], line[2:], strict=False))
 
 
-def _is_empty(line: Sequence[str]) -> bool:
-    return any(words.issuperset(line) for words in (_POLITE, *sense_words.POLITE))
+def _is_empty(line: Sequence[str], names: frozenset[str]) -> bool:
+    """Whether a line has only words that say nothing, and names of who is there."""
+    words = set(line) - names
+    return len(line) <= _EMPTY_LINE and any(polite.issuperset(words) for polite in (_POLITE, *sense_words.POLITE))
 
 
 def _feels_again(line: Sequence[str], said: Sequence[Sequence[str]]) -> bool:
@@ -158,9 +198,12 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
         others = {place for other, shared in found.items() if other != name for place in shared}
         for start, end in (place for place in places if place not in others):  # else it may be either's
             before, behind = text[:start], text[end:]
-            if name == speaker and not (_SAYS_WHO.search(before) or sense_words.SAYS_WHO.search(before)):
+            speaks_as = _AS_BEFORE.search(before) and _AS_BEHIND.match(behind)
+            if name == speaker and (speaks_as or not (_SAYS_WHO.search(before) or sense_words.SAYS_WHO.search(before))):
                 return True
-            says_i = _SAYS_I.search(before) or sense_words.says_to_be(before, behind)
+            says_i = speaks_as or _SAYS_I.search(before) or sense_words.says_to_be(before, behind)
+            says_i = says_i or (_HERE_BEHIND.match(behind) and _STARTS.search(before))
+            says_i = says_i or (_I_BEFORE.search(before) and _I_BEHIND.match(behind))
             if name != speaker and (says_i or _tells(before, behind, people)):
                 return True
     return False
