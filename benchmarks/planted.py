@@ -15,15 +15,13 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import get_args
 
 from benchmarks.plantings import Said, plantings
 from tertulia.lab.tuning.dialogue_lessons import case_of
-from tertulia.nodes.shared.sense import Fault, faults_of
+from tertulia.nodes.shared.sense import faults_of
 from tertulia.nodes.shared.situation import LINES_SEEN, Situation, known_to
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.state.parameters import Parameters
@@ -116,9 +114,7 @@ def public(split: str = "test", most: int = 400) -> Iterator[Said]:
             lines = [(who, text) for who, _, text in (line.partition(": ") for line in talk.splitlines()) if text]
             for label, name in called.items():
                 lines = [(name if who == label else who, text.replace(label, name)) for who, text in lines]
-            known = {
-                name: tuple(row[f"user {at} personas"].splitlines()) for at, name in enumerate(names, 1)
-            }
+            known = {name: tuple(row[f"user {at} personas"].splitlines()) for at, name in enumerate(names, 1)}
             yield from _said([line for line in lines if line[0] in known], known, None, None)
 
 

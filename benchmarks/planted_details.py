@@ -4,25 +4,102 @@ import re
 from collections.abc import Mapping, Sequence
 from random import Random
 
-_NUMBERS = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen twenty thirty forty fifty sixty seventy eighty ninety"
-).split()
+_NUMBERS = [
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+    "thirty",
+    "forty",
+    "fifty",
+    "sixty",
+    "seventy",
+    "eighty",
+    "ninety",
+]
 #: Words that are replaced by another of their row.
 DETAILS: Mapping[str, Sequence[str]] = {
     "weekday": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
     "month": (
-        "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
         "December",
     ),
     "season": ("spring", "summer", "autumn", "winter"),
     "part of day": ("morning", "afternoon", "evening", "night"),
     "number": tuple(_NUMBERS),
-    "hour": tuple(f"at {hour}" for hour in ("six", "seven", "eight", "nine", "ten", "eleven", "noon", "midnight", "one", "two", "three", "four", "five")),
+    "hour": tuple(
+        f"at {hour}"
+        for hour in (
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "noon",
+            "midnight",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+        )
+    ),
     "place": (),
-    "relative": ("mother", "father", "sister", "brother", "daughter", "son", "uncle", "aunt", "grandmother", "grandfather", "wife", "husband"),
+    "relative": (
+        "mother",
+        "father",
+        "sister",
+        "brother",
+        "daughter",
+        "son",
+        "uncle",
+        "aunt",
+        "grandmother",
+        "grandfather",
+        "wife",
+        "husband",
+    ),
 }
-_PLACES = ("Lisbon", "Oslo", "Bergen", "Cairo", "Lima", "Kyoto", "Porto", "Galway", "Leeds", "Turin", "Gdansk", "Toronto")
+_PLACES = (
+    "Lisbon",
+    "Oslo",
+    "Bergen",
+    "Cairo",
+    "Lima",
+    "Kyoto",
+    "Porto",
+    "Galway",
+    "Leeds",
+    "Turin",
+    "Gdansk",
+    "Toronto",
+)
 _ROOMS = ("kitchen", "harbour", "library", "garden", "church", "market", "school", "hospital", "cellar", "station")
 _CLOCK = re.compile(r"\b(\d{1,2}):(\d\d)\b")
 _DIGITS = re.compile(r"(?<![\d:.,])\d{1,4}(?![\d:.,])")
@@ -70,7 +147,8 @@ def with_another_detail(kind: str, text: str, draw: Random) -> str | None:
     if not found:
         return None
     match = draw.choice(found)
-    other = draw.choice([word for word in row if word.casefold() not in text.casefold()] or [row[0]])
+    same = ("evening", "night") if match[0] in ("evening", "night") else ()
+    other = draw.choice([word for word in row if word.casefold() not in text.casefold() and word not in same])
     return text[: match.start()] + other + text[match.end() :]
 
 
@@ -79,7 +157,9 @@ def _elsewhere(text: str, draw: Random) -> str | None:
     if named := re.search(r"\b(?:in|from|to|near) ([A-Z][a-z]{3,})\b", text):
         if named[1] in DETAILS["weekday"] or named[1] in DETAILS["month"]:
             return None
-        return text[: named.start(1)] + draw.choice([name for name in _PLACES if name != named[1]]) + text[named.end(1) :]
+        return (
+            text[: named.start(1)] + draw.choice([name for name in _PLACES if name != named[1]]) + text[named.end(1) :]
+        )
     if kind := re.search(rf"\b(?:in|at|to|near|behind) (?:the|my) ({'|'.join(_ROOMS)})\b", text):
         return text[: kind.start(1)] + draw.choice([name for name in _ROOMS if name not in text]) + text[kind.end(1) :]
     return None

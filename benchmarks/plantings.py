@@ -33,15 +33,42 @@ _EMPTY = """Thank you so much!|You're very welcome.|Don't mention it.|I'm so sor
 |I really appreciate that.|I couldn't agree more.|That sounds great.|Good to hear.|I'm glad to hear that.|Fair enough.
 |Yes, that's true.|No worries.|Sure thing.|All right then.|I understand completely.|Please forgive me.|My apologies.
 |It's all right, really.|Thank you, I will.|Same to you.|That means a lot to me.|You're too kind.|I'm very grateful.|Thanks a million.|Yes, I know.|I see.|Quite right.
-|I think so too.|So do I.|Me too.|Good, good.|Oh, it was nothing.|I owe you one.|Great, thanks!""".replace("\n", "").split("|")
+|I think so too.|So do I.|Me too.|Good, good.|Oh, it was nothing.|I owe you one.|Great, thanks!""".replace(
+    "\n", ""
+).split("|")
 _MOJIBAKE = ("’", "–", "é", "“", "…")
-_FORM = ('", "ended": false}', '{{"reply": "{text}', "<|im_end|>", "[INST] {text}", "```", "</s>", "\\n\\n{name}:",
-         "### Response: {text}", "[/INST]", '{text}", "reason": "', "&quot;{text}&quot;", "<br>{text}")
-_SELF = ("{me} here. {text}", "As {me}, I say: {text}", "{me} thinks that {lower}", "Well, {me}, {lower}",
-         "{me} doesn't know. {text}", "{text} {me} will see to it.", "{text} That is what {me} wants.",
-         "{me} is not sure about that. {text}")
-_OTHER = ("I'm {you}. {text}", "My name is {you}. {text}", "As {you}, I think so too. {text}", "{text} I am {you}, after all.",
-          "{you} here. {text}", "This is {you} speaking. {text}")
+_FORM = (
+    '", "ended": false}',
+    '{{"reply": "{text}',
+    "<|im_end|>",
+    "[INST] {text}",
+    "```",
+    "</s>",
+    "\\n\\n{name}:",
+    "### Response: {text}",
+    "[/INST]",
+    '{text}", "reason": "',
+    "&quot;{text}&quot;",
+    "<br>{text}",
+)
+_SELF = (
+    "{me} here. {text}",
+    "As {me}, I say: {text}",
+    "{me} thinks that {lower}",
+    "Well, {me}, {lower}",
+    "{me} doesn't know. {text}",
+    "{text} {me} will see to it.",
+    "{text} That is what {me} wants.",
+    "{me} is not sure about that. {text}",
+)
+_OTHER = (
+    "I'm {you}. {text}",
+    "My name is {you}. {text}",
+    "As {you}, I think so too. {text}",
+    "{text} I am {you}, after all.",
+    "{you} here. {text}",
+    "This is {you} speaking. {text}",
+)
 
 
 def plantings() -> Mapping[Fault, Mapping[str, Planting]]:
@@ -218,7 +245,9 @@ def _takes_after(said: Said, draw: Random, pool: Sequence[str]) -> Said | None:
 def _detail(kind: str) -> Planting:
     def plant(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
         here = said.situation
-        memories = [text for text in map(lambda text: as_own(text, here.speaker), here.known.get(here.speaker, ())) if text]
+        memories = [
+            text for text in map(lambda text: as_own(text, here.speaker), here.known.get(here.speaker, ())) if text
+        ]
         draw.shuffle(memories)
         changed = (with_another_detail(kind, text, draw) for text in memories)
         return _says(said, next(filter(None, changed), None))
@@ -231,13 +260,13 @@ def _greets(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
     if said.situation.time is None:
         return None
     hour = said.situation.time.hour
-    ways = []
-    if 6 <= hour < 12:
-        ways = ["Good evening. {}", "Good afternoon. {}", "{} What a lovely evening this is.", "{} Have a good night."]
-    elif 13 <= hour < 16:
-        ways = ["Good morning. {}", "{} It's so early in the morning.", "Good evening. {}"]
-    elif 19 <= hour <= 23:
-        ways = ["Good morning. {}", "{} It's a beautiful morning.", "Good afternoon. {}", "{} I had lunch just now."]
+    ways: tuple[str, ...] = ()
+    if 6 <= hour < 11:
+        ways = ("Good evening. {}", "Good afternoon. {}", "{} What a lovely evening this is.", "{} Good night!")
+    elif 13 <= hour < 15:
+        ways = ("Good morning. {}", "{} It's so early in the morning.", "Good evening. {}", "{} It's a beautiful morning.")
+    elif hour >= 19:
+        ways = ("Good morning. {}", "{} It's a beautiful morning.", "Good afternoon. {}", "{} What a sunny afternoon!")
     return _says(said, draw.choice(ways).format(said.text) if ways else None)
 
 
@@ -249,16 +278,31 @@ def _today(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
     if time is None:
         return None
     day = draw.choice([name for at, name in enumerate(_WEEK) if (at - time.weekday()) % 7 in (2, 3, 4, 5)])
-    month = draw.choice([name for at, name in enumerate(_SEASONS) if name not in _SEASONS_OF[time.month]])
-    ways = ("It's {day} today. {text}", "{text} Today is {day}.", "{text} Tomorrow is {day}.", "{text} It is {day}, you know.",
-            "{text} It's {season} now.", "{text} It's only {clock}.", "{text} It's {clock} already.")
+    ways = (
+        "It's {day} today. {text}",
+        "{text} Today is {day}.",
+        "{text} Tomorrow is {day}.",
+        "{text} It is {day}, you know.",
+        "{text} It's only {clock}.",
+        "{text} It's {clock} already.",
+    )
     clock = f"{(time.hour + draw.choice((3, 4, 5, 7))) % 12 or 12} o'clock"
-    return _says(said, draw.choice(ways).format(day=day, text=said.text, season=month, clock=clock))
+    return _says(said, draw.choice(ways).format(day=day, text=said.text, clock=clock))
 
 
-_SEASONS = ("spring", "summer", "autumn", "winter")
-_SEASONS_OF = {month: {_SEASONS[(month % 12) // 3 - 1], _SEASONS[((month + 1) % 12) // 3 - 1]} for month in range(1, 13)}
-_ELSEWHERE = ("library", "hospital", "kitchen", "harbour", "school", "church", "market", "beach", "train", "forest", "bakery")
+_ELSEWHERE = (
+    "library",
+    "hospital",
+    "kitchen",
+    "harbour",
+    "school",
+    "church",
+    "market",
+    "beach",
+    "train",
+    "forest",
+    "bakery",
+)
 
 
 def _here(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
@@ -266,8 +310,13 @@ def _here(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
     if not place:
         return None
     other = draw.choice([name for name in _ELSEWHERE if name not in place.casefold()])
-    ways = ("{text} It's quiet here in the {other}.", "Here at the {other} nobody minds. {text}", "{text} I like it in this {other}.",
-            "{text} We are in the {other}, after all.", "Welcome to the {other}. {text}")
+    ways = (
+        "{text} It's quiet here in the {other}.",
+        "Here at the {other} nobody minds. {text}",
+        "{text} I like it in this {other}.",
+        "{text} We are in the {other}, after all.",
+        "Welcome to the {other}. {text}",
+    )
     return _says(said, draw.choice(ways).format(text=said.text, other=other))
 
 
@@ -279,7 +328,9 @@ def _foreign(said: Said, draw: Random, pool: Sequence[str]) -> Said | None:
 
 
 def _instructions(said: Said) -> list[str]:
-    return [part for text in said.situation.shown for part in re.findall(r"[^.!?\n]+[.!?]", text) if len(part.split()) >= 8]
+    return [
+        part for text in said.situation.shown for part in re.findall(r"[^.!?\n]+[.!?]", text) if len(part.split()) >= 8
+    ]
 
 
 def _instruction(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:

@@ -6,7 +6,9 @@
 | `empty` | thanks, excuses, greetings or assent, after two such lines; *I'm sorry* soon after another *sorry* |
 | `misnames` | who speaks names themselves, says that they are another, or talks to one of two about the same one |
 | `broken` | half a word, a word in three pieces, signs of a form |
-| `memory`, `facts`, `reply`, `echo` | against what is known where it is said (`sense_facts`) |
+| `memory`, `echo` | what only another one remembers; what the prompt says (`sense_facts`) |
+| `facts` | against a number, a time or a place that is known (`sense_details`) |
+| `reply` | leaves the question before it (`sense_reply`) |
 
 A line has a fault only where a reader would call it one whatever else is true. `docs/measuring.md` has how often real
 dialogues have them, and how much of a small model's nonsense is none of these.
@@ -21,7 +23,10 @@ from typing import Literal, get_args
 from tertulia.nodes.meeting.address import mentions
 from tertulia.nodes.shared import sense_words
 from tertulia.nodes.shared.sense_breaks import is_broken
-from tertulia.nodes.shared.sense_facts import contradicts_facts, echoes, leaves_question, takes_anothers_memory
+from tertulia.nodes.shared.sense_details import contradicts_facts
+from tertulia.nodes.shared.sense_facts import echoes, takes_anothers_memory
+from tertulia.nodes.shared.sense_reply import leaves_question
+from tertulia.nodes.shared.sense_stems import STOP
 from tertulia.nodes.shared.situation import Situation, lines_before
 from tertulia.state.context import Context
 from tertulia.state.text import folded_words
@@ -39,7 +44,30 @@ _SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
 #: From so many words on, a line is an earlier one said again where a single word is another.
 _SAME_BUT_ONE = 8
 #: Words by which a line begins whatever it says.
-_OPENINGS = frozenset("well oh yes look ah so right listen and but no okay ok hm hmm yeah now then again really".split())
+_OPENINGS = frozenset(
+    [
+        "well",
+        "oh",
+        "yes",
+        "look",
+        "ah",
+        "so",
+        "right",
+        "listen",
+        "and",
+        "but",
+        "no",
+        "okay",
+        "ok",
+        "hm",
+        "hmm",
+        "yeah",
+        "now",
+        "then",
+        "again",
+        "really",
+    ]
+)
 #: Lines of at most so many words are said again by anybody, and repeat only what was said just before.
 _SHORT = 3
 #: Lines of so many words echo the one before where they differ in these alone: `I read it too`, `I read that too`.
@@ -104,7 +132,8 @@ def faults_of(text: str, situation: Situation) -> tuple[Fault, ...]:
     names = frozenset(folded_words(" ".join(situation.people)))
     found: dict[Fault, bool] = {
         "repeats": _repeats(line, said),
-        "empty": (len(said) > 1 and all(_is_empty(words, names) for words in (line, *said[-2:]))) or _feels_again(line, said),
+        "empty": (len(said) > 1 and all(_is_empty(words, names) for words in (line, *said[-2:])))
+        or _feels_again(line, said),
         "misnames": _misnames(text, situation.speaker, situation.people),
         "broken": is_broken(text, [earlier for _, earlier in situation.before]),
         "memory": takes_anothers_memory(text, situation),
@@ -157,11 +186,11 @@ def _without_opening(line: Sequence[str]) -> Sequence[str]:
 
 
 def _differs_in_a_word(line: Sequence[str], earlier: Sequence[str]) -> bool:
-    """Whether all words but one of a line are those of an earlier one, in their places; the last, which tells what is
-    new, among them."""
+    """Whether all words but one of a line are those of an earlier one, in their places: all that say something."""
     if len(line) != len(earlier) or len(line) < _SAME_BUT_ONE or line[-1] != earlier[-1]:
         return False
-    return sum(word != other for word, other in zip(line, earlier, strict=True)) == 1
+    other = [pair for pair in zip(line, earlier, strict=True) if pair[0] != pair[1]]
+    return len(other) == 1 and not STOP.isdisjoint(other[0])
 
 
 def _content(line: Sequence[str]) -> list[str]:
