@@ -155,7 +155,9 @@ class Details:
 
 def _thing(words: Sequence[str], start: int, behind: int, names: frozenset[str]) -> str:
     """Return the stem of what a number counts; empty where it does not count; `_AGE` where somebody is so old."""
-    is_person = start > 0 and (words[start - 1] in ("am", "m") or (words[start - 1] == "is" and words[start - 2] in names))
+    is_person = start > 0 and (
+        words[start - 1] in ("am", "m") or (words[start - 1] == "is" and words[start - 2] in names)
+    )
     if is_person and (behind == len(words) or words[behind] in ("and", "but", "year", "years")):
         return _AGE
     for word in words[behind : behind + 2]:
