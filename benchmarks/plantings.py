@@ -264,7 +264,12 @@ def _greets(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
     if 6 <= hour < 11:
         ways = ("Good evening. {}", "Good afternoon. {}", "{} What a lovely evening this is.", "{} Good night!")
     elif 13 <= hour < 15:
-        ways = ("Good morning. {}", "{} It's so early in the morning.", "Good evening. {}", "{} It's a beautiful morning.")
+        ways = (
+            "Good morning. {}",
+            "{} It's so early in the morning.",
+            "Good evening. {}",
+            "{} It's a beautiful morning.",
+        )
     elif hour >= 19:
         ways = ("Good morning. {}", "{} It's a beautiful morning.", "Good afternoon. {}", "{} What a sunny afternoon!")
     return _says(said, draw.choice(ways).format(said.text) if ways else None)
