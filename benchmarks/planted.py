@@ -162,11 +162,9 @@ def _print(fault: str, planted: Counter[str], found: Counter[str], false: int, u
     if not total:
         print(f"  {fault:8} none could be planted; untouched {untouched:.2%}")
         return
-    per_line = total / max(1, len(planted))
     precision = f"{right / len(planted) / (right / len(planted) + false):.2f}" if right else "-"
     ways = ", ".join(f"{way} {found[way]}/{count}" for way, count in planted.items())
     print(f"  {fault:8} {right / total:4.0%} of {total}, precision {precision}, untouched {untouched:.2%} ({ways})")
-    del per_line
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Faults planted in lines that make sense: per fault several ways, each of a line and where it is said.
 
 A planting takes a line with its situation and gives both back with the fault, or `None` where the line offers no place
-for it. What it draws is keyed. They are worded without the rules' tables: a rule that knows only its own tests fails here.
+for it. What it draws is keyed. None uses a table of the rules.
 """
 
 import re
@@ -32,7 +32,8 @@ _EMPTY = """Thank you so much!|You're very welcome.|Don't mention it.|I'm so sor
 |Thanks again for everything.|It was my pleasure.|Happy to help.|Any time.|Sounds good.|That's fine by me.|Absolutely!
 |I really appreciate that.|I couldn't agree more.|That sounds great.|Good to hear.|I'm glad to hear that.|Fair enough.
 |Yes, that's true.|No worries.|Sure thing.|All right then.|I understand completely.|Please forgive me.|My apologies.
-|It's all right, really.|Thank you, I will.|Same to you.|That means a lot to me.|You're too kind.|I'm very grateful.|Thanks a million.|Yes, I know.|I see.|Quite right.
+|It's all right, really.|Thank you, I will.|Same to you.|That means a lot to me.|You're too kind.|I'm very grateful.
+|Thanks a million.|Yes, I know.|I see.|Quite right.
 |I think so too.|So do I.|Me too.|Good, good.|Oh, it was nothing.|I owe you one.|Great, thanks!""".replace(
     "\n", ""
 ).split("|")
@@ -245,9 +246,8 @@ def _takes_after(said: Said, draw: Random, pool: Sequence[str]) -> Said | None:
 def _detail(kind: str) -> Planting:
     def plant(said: Said, draw: Random, _pool: Sequence[str]) -> Said | None:
         here = said.situation
-        memories = [
-            text for text in map(lambda text: as_own(text, here.speaker), here.known.get(here.speaker, ())) if text
-        ]
+        own = (as_own(text, here.speaker) for text in here.known.get(here.speaker, ()))
+        memories = [text for text in own if text]
         draw.shuffle(memories)
         changed = (with_another_detail(kind, text, draw) for text in memories)
         return _says(said, next(filter(None, changed), None))

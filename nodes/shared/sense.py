@@ -85,12 +85,14 @@ _POLITE = frozenset(
         later soon agree agreed agreeing with of course absolutely indeed certainly definitely exactly totally
         completely appreciate understand know we me and but problem worries a an lot
         everything anything nothing mention don didn won t do did be would wouldn at any time such to hear heard say
-        said glad happy pleased delighted grateful thankful obliged thousand million bunch ton times forgive excuse pardon
+        said glad happy pleased delighted grateful thankful obliged
+        thousand million bunch ton times forgive excuse pardon
         apology accept fault bad mean means meant trouble bother bothering worry matter matters kind sweet generous
         thoughtful sounds sound fair enough quite true agreement more couldn could think thought believe suppose guess
         same here likewise both either neither owe one deserve earned anytime bet thing cheers bless always ever
         deeply sincerely terribly awfully extremely entirely fully wholeheartedly will shall can as hope point this
-        let me go ahead gladly willingly let it amazing awesome excellent fantastic brilliant cool by all none way neither apologies mention
+        let me go ahead gladly willingly let it amazing awesome excellent fantastic brilliant cool
+        by all none way neither apologies then
         """,
     )
 )
@@ -118,7 +120,7 @@ _DOES = re.compile(
 _SAYS_I = re.compile(
     r"\b(?:i am|i['’]m|my name is|my name['’]s|i am called|i['’]m called|call me|speaking as|yours,)\s*$", re.IGNORECASE
 )
-#: `As Bo, I`, `I, Bo,`, `Bo here.`, `this is Bo speaking`: what only Bo can say, and what even Bo says to nobody present.
+#: `As Bo, I`, `I, Bo,`, `Bo here.`, `this is Bo speaking`: what only Bo can say, and to nobody who is there.
 _AS_BEFORE, _AS_BEHIND = re.compile(r"(?:^|[.!?]\s+)as\s+$", re.IGNORECASE), re.compile(r"\s*,|\s+(?:I|my)\b")
 _I_BEFORE, _I_BEHIND = re.compile(r"\b(?:I|me),\s*$"), re.compile(r"\s*,\s*(?:am|have|do|will|would|can|was|think)\b")
 _HERE_BEHIND = re.compile(r"\s+(?:here\s*(?:[.,!:;]|$)|speaking\b)", re.IGNORECASE)
@@ -201,6 +203,10 @@ def _content(line: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=512)
 def _triples(line: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(line, line[1:], line[2:], strict=False))
+
+
+def _are_empty(lines: Sequence[Sequence[str]], names: frozenset[str]) -> bool:
+    return len(lines) == _LOOP and all(_is_empty(line, names) for line in lines)
 
 
 def _is_empty(line: Sequence[str], names: frozenset[str]) -> bool:

@@ -1,6 +1,6 @@
 """Whether a line has broken words: of another encoding, in pieces, again and again, or with signs of a form.
 
-The patterns know English contractions, and French elisions (`sense_words`); encodings and signs are those of any language.
+The patterns know English contractions, and French elisions (`sense_words`); encodings and signs are of any language.
 """
 
 import re

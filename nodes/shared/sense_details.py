@@ -1,8 +1,8 @@
 """Whether a line is against a detail that is known where it is said, by rules over its words: no model is asked.
 
 A sentence is against what is known if it is about the same as something that its speaker knows or has heard, and has
-another number, weekday, hour, month, season, part of the day, relative or place than all of that. Besides, a line may greet, or
-tell the hour, the day, the month or the place, as they are not. The rules know English words.
+another number, weekday, hour, month, season, part of the day, relative or place than all of that. Besides, a line may
+greet, or tell the hour, the day, the month or the place, as they are not. The rules know English words.
 """
 
 import re
@@ -210,7 +210,8 @@ def _differs(told: Details, facts: Sequence[Details]) -> bool:
             return True
     for kind, details in told.values.items():
         near = [(fact.values[kind], _nearness(told, fact, kind)) for fact in facts if kind in fact.values]
-        alike_details = [known for known, nearness in near if nearness]
+        enough = _SAME if kind == "relative" else _ALIKE  # who has a mother has a sister too
+        alike_details = [known for known, nearness in near if nearness >= enough]
         if alike_details and not any(details & known for known in alike_details):
             return True
         same = [known for known, nearness in near if nearness == _SAME]

@@ -16,13 +16,17 @@ _ECHOED, _OF_EXAMPLE, _EXAMPLE = 6, 0.75, range(3, 13)
 #: The fewest words of a memory that nobody says so by chance.
 _RECITED = 4
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine|[Mm]e)\b")
-_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|he|she|they|his|her|their)\b", re.IGNORECASE)
+#: With these a sentence tells of others, or joins in what they said.
+_OF_OTHERS = re.compile(
+    r"\b(?:you|your|yours|he|she|they|his|her|their|(?:love|like|enjoy)\b.*\b(?:too|also))\b", re.IGNORECASE
+)
 
 
 #: How a sentence begins that tells what somebody is, has or did, and not what they like, which others may like too.
 _OWNS = re.compile(
     r"(?:(?:well|oh|yes|no|and|but|so|you know|actually|look),? )*"
-    r"(?:I (?!(?:also |really |just )?(?:like|love|enjoy|hate|prefer|think|hope|feel|know|guess|see|agree|understand|want)\b)"
+    r"(?:I (?!(?:also |really |just )?(?:like|love|enjoy|hate|prefer|think|hope|feel|know|guess|see|agree"
+    r"|understand|want)\b)"
     r"(?!.*\b(?:too|also|as well)\b)|my |I['’](?:m|ve|d|ll) )",
     re.IGNORECASE,
 )
@@ -55,7 +59,7 @@ def takes_anothers_memory(text: str, situation: Situation) -> bool:
             fact = _fact_of(sentence, names)
             if fact and fact in theirs and fact not in own_facts and not fact <= shared_words:
                 return True
-        if sentence.endswith("?") or not _FIRST_PERSON.search(sentence) or _SECOND_PERSON.search(sentence):
+        if sentence.endswith("?") or not _FIRST_PERSON.search(sentence) or _OF_OTHERS.search(sentence):
             continue
         told = stems(sentence)
         for who in others:

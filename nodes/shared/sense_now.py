@@ -12,7 +12,8 @@ _GREETING = re.compile(r"\bgood (morning|afternoon|evening|night)\b", re.IGNOREC
 #: `What a lovely evening`, `it's early in the morning`; a word for what it is like may stand between.
 _IS_PART = re.compile(
     r"\b(?:it['’]?s|it is|what an?|such an?)(?: (?:a|an|so|very|already|almost|still|just|such|in|the|early|late|quiet"
-    r"|\w+(?:ly|ful|y|ing|old|arm|ne|ice|eat|ot)))* (morning|afternoon|evening|night)\b(?!\s+(?!this|is|as|has|was)\w+(?:s|er)\b)",
+    r"|\w+(?:ly|ful|y|ing|old|arm|ne|ice|eat|ot)))* (morning|afternoon|evening|night)\b"
+    r"(?!\s+(?!this|is|as|has|was)\w+(?:s|er)\b)",
     re.IGNORECASE,
 )
 #: Hours of the day in which a greeting is heard: from, to; `good night` also before five in the morning.

@@ -9,27 +9,42 @@ from collections.abc import Mapping
 from functools import lru_cache
 from math import exp
 
-from tertulia.nodes.shared.sense_stems import STOP, sentences, stem, stems, stems_of
+from tertulia.nodes.shared.sense_stems import STOP, said_stems, sentences, stem, stems, stems_of
 from tertulia.nodes.shared.sense_times import DAYS, TENS, UNITS
 from tertulia.nodes.shared.situation import Situation
 from tertulia.state.text import folded_words
 
-#: Above which probability a line is taken for one that leaves the question; and where nothing is known of its speaker.
-_SURE, _SURE_UNKNOWING = 0.8, 0.9
+#: The most words of a question that asks back whatever was asked.
+_ASKS_SHORTLY = 3
+#: Above which probability a line is taken for one that leaves the question: where both are known well, where little is
+#: known and was said, and where nothing is known of its speaker. From so many words on they are known well.
+_SURE, _SURE_OF_LITTLE, _SURE_OF_NOBODY, _WELL = 0.7, 0.87, 0.9, 40
 
 
 def leaves_question(text: str, situation: Situation) -> bool:
     """Return whether the line before it asks its speaker something, and the line does not take it up."""
     found = evidence(text, situation)
-    if found is None:
+    if found is None or _asks_back(text, situation.before[-1][1]):
         return False
     score = sum(_WEIGHTS[name] * value for name, value in found.items())
-    sure = _SURE if situation.known.get(situation.speaker) else _SURE_UNKNOWING
-    return 1 / (1 + exp(-score)) > sure
+    return 1 / (1 + exp(-score)) > _sureness(situation)
+
+
+def _asks_back(text: str, asked: str) -> bool:
+    """Whether a line begins with a question about what was asked: `Which key?`, `Why?`."""
+    first = next(iter(sentences(text)), "")
+    return first.endswith("?") and (len(first.split()) <= _ASKS_SHORTLY or bool(stems(first) & stems(asked)))
+
+
+def _sureness(situation: Situation) -> float:
+    if not situation.known.get(situation.speaker):
+        return _SURE_OF_NOBODY
+    known = frozenset().union(*(stems_of(tuple(texts)) for texts in situation.known.values()))
+    return _SURE if len(known | said_stems(situation)) >= _WELL else _SURE_OF_LITTLE
 
 
 def evidence(text: str, situation: Situation) -> Mapping[str, float] | None:
-    """Return what tells whether a line takes up the question before it; `None` where none was asked, or no word is English.
+    """Return what tells whether a line takes up the question before it; `None` where none was asked, or in no English.
 
     Each is a count that is capped, or 1 or 0: words that the line shares with the question, the lines before and what
     both know; how much of it is new; whether it has the form of an answer, of an answer of another kind, or of a
@@ -42,7 +57,7 @@ def evidence(text: str, situation: Situation) -> Mapping[str, float] | None:
     words, stems_told = folded_words(text), stems(text)
     if asker == situation.speaker or not question.endswith("?") or not (stems_told or set(words) & STOP):
         return None
-    before = frozenset().union(*(stems(line) for _, line in situation.before))
+    before = said_stems(situation)
     own = stems_of(tuple(situation.known.get(situation.speaker, ())))
     others = frozenset().union(*(stems_of(tuple(known)) for who, known in situation.known.items() if who == asker))
     new = stems_told - before - own - others - stems(situation.place or "")
@@ -100,8 +115,8 @@ _LIGHT = frozenset(
         stem,
         re.findall(
             r"\w+",
-            "like want have think work need go get make know take see come find feel name favorite favourite do live say "
-            "tell give love enjoy plan play buy sell eat cost keep use put",
+            "like want have think work need go get make know take see come find feel name favorite favourite do live "
+            "say tell give love enjoy plan play buy sell eat cost keep use put",
         ),
     )
 )
@@ -137,9 +152,9 @@ _SAYS_YES = re.compile(
 )
 _REMARKS = re.compile(
     r"(?:(?:oh|wow|ah|well|yeah|yes|no|hey),?\s+)*(?:that['’]s|that sounds|that is|that was|wow|cool|great|awesome|nice"
-    r"|thanks|thank|me too|i['’]m glad|i['’]m sure|i can (?:imagine|see|tell)|it was nice|sounds|you too|you['’]re|i agree"
-    r"|no problem|bye|goodbye|see you|have a|hi|hello|hey|i['’]ve (?:never|always|heard)|i know|i['’]ll|you should|let['’]s"
-    r"|then|it is|they are|i bet|congratulations|what a|good (?:luck|for|idea))\b",
+    r"|thanks|thank|me too|i['’]m glad|i['’]m sure|i can (?:imagine|see|tell)|it was nice|sounds|you too|you['’]re"
+    r"|i agree|no problem|bye|goodbye|see you|have a|hi|hello|hey|i['’]ve (?:never|always|heard)|i know|i['’]ll"
+    r"|you should|let['’]s|then|it is|they are|i bet|congratulations|what a|good (?:luck|for|idea))\b",
     re.IGNORECASE,
 )
 _ASKS_WHAT = re.compile(r"\b(?:what|who|whose|where|when|why|how|which)\b", re.IGNORECASE)

@@ -40,6 +40,7 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in folded_words(text) if word not in STOP and len(word) > 2)
 
 
+@lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """Return a word in lower case without its ending."""
     for ending in ("ies", "ied"):

@@ -66,6 +66,31 @@ THANKS = (("Ana Berg", "Thank you so much."), ("Bo", "You're welcome."))
         ("船はもう直りました。", BEFORE, ()),
         ("42", BEFORE, ()),
         ("", BEFORE, ()),
+        # the same but for an opening, or a word that says nothing
+        ("Well, the rain lets up.", (("Bo", "The rain lets up."),), ("repeats",)),
+        ("Will you come with me to that harbour?", (("Bo", "Will you come with me to the harbour?"),), ("repeats",)),
+        ("Will you come with me to the boat?", (("Bo", "Will you come with me to the harbour?"),), ()),
+        # thanks in other words, and with a name
+        ("Don't mention it, Bo.", (("Ana Berg", "You're too kind."), ("Bo", "It was nothing, Ana.")), ("empty",)),
+        ("Don't mention the key, Bo.", (("Ana Berg", "You're too kind."), ("Bo", "It was nothing, Ana.")), ()),
+        # names
+        ("As Ana, I say no.", BEFORE, ("misnames",)),
+        ("As Bo, I say no.", BEFORE, ("misnames",)),
+        ("Bo here. I say no.", BEFORE, ("misnames",)),
+        ("This is Bo speaking.", BEFORE, ("misnames",)),
+        # broken words
+        ("It â\x80\x93 rains.", BEFORE, ("broken",)),
+        ("Das CafÃ© ist zu.", BEFORE, ("broken",)),
+        ("Le café « passé » est fermé.", BEFORE, ()),
+        ("I 'm here, it 's late.", BEFORE, ("broken",)),
+        ("He didn come.", BEFORE, ("broken",)),
+        ("I do n't know.", BEFORE, ("broken",)),
+        ("[INST] The boat is mended.", BEFORE, ("broken",)),
+        ("The boat is mended.</s>", BEFORE, ("broken",)),
+        ("He said &quot;no&quot; to it.", BEFORE, ("broken",)),
+        ("We go to the to the to the quay.", BEFORE, ("broken",)),
+        ("The boat is mended. I will bring it to the harb", BEFORE, ("broken",)),
+        ("I will bring it to the harbour", BEFORE, ()),
     ],
 )
 def test_what_is_wrong_with_a_line(text: str, before: tuple[tuple[str, str], ...], faults: tuple[Fault, ...]) -> None:
