@@ -16,7 +16,7 @@ _SIGN = re.compile(r"[\u2010-\u203f\u20ac\u2122\u00a0-\u017f\ufeff\ufffd\U0001f0
 
 _FORM = re.compile(
     r"<\|\w+|\|>|[{}]|\"\s*:\s*(?:true|false|\"|\d)|\"\s*,\s*\"\w+\"\s*:"
-    r"|</?[a-z]{1,10}\s*/?>|\[/?INST\]|\[(?:your|user|insert|the) [^\]]*\]|\[[^\]]*\bname\]|```|(?:^|\s)#{2,}\s|_{3,}"
+    r"|</?[a-z]{1,10}\s*/?>|\[/?INST\]|```|(?:^|\s)#{2,}\s|_{3,}"
     r"|&(?:quot|amp|lt|gt|nbsp|apos|#\d{2,4});|\\[nt](?![a-z]{3})|\\u[0-9a-f]{4}|\ufffd|▁",
     re.IGNORECASE,
 )

@@ -54,7 +54,7 @@ _MEASURES = frozenset(
 _AGE = "age"
 #: What leaves open what a sentence says of a thing; what only tells that it may be another thing.
 _LEAVES_OPEN = re.compile(
-    r"\?|\b(?:or|instead|rather|not|another|other|if|could|would|may|might|next|change|move|more|than)\b|n['’]t\b",
+    r"\?|\b(?:or|instead|rather|not|another|other|if|could|would|(?-i:may)|might|next|change|move|more|than)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _OTHER_THING = re.compile(
@@ -91,7 +91,9 @@ _RELATIVES = frozenset(
     ]
 )
 _NAMED_PLACE = re.compile(r"\b(?:in|from|to|near|at|of) ((?:[A-Z]\w+)(?: [A-Z]\w+)*)")
-_DETAIL_WORDS = frozenset((*DAYS, *MONTHS, *_SEASONS, *_PARTS, *_RELATIVES, *PLACES, *NUMBER))
+_DETAIL_WORDS = frozenset(
+    ("half", "past", "quarter", "clock", *DAYS, *MONTHS, *_SEASONS, *_PARTS, *_RELATIVES, *PLACES, *NUMBER)
+)
 _DETAIL_STEMS = frozenset(map(stem, _DETAIL_WORDS))
 
 
