@@ -139,6 +139,8 @@ class Details:
         for value, start, behind in _numbers(words):
             if value > 1 and not _is_year(value):
                 numbers.setdefault(_thing(words, start, behind, names), set()).add(value)
+        if hours:
+            numbers.pop("", None)  # it is the hour's
         values = {
             "day": frozenset(day for day in DAYS if day in words or f"{day}s" in words),
             "month": frozenset(re.findall(rf"\b(?:{'|'.join(MONTHS)})\b", sentence)),
