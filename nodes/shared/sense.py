@@ -25,6 +25,7 @@ from tertulia.nodes.shared import sense_words
 from tertulia.nodes.shared.sense_breaks import is_broken
 from tertulia.nodes.shared.sense_details import contradicts_facts
 from tertulia.nodes.shared.sense_facts import echoes, takes_anothers_memory
+from tertulia.nodes.shared.sense_mixed import mixes_facts
 from tertulia.nodes.shared.sense_reply import leaves_question
 from tertulia.nodes.shared.sense_stems import STOP
 from tertulia.nodes.shared.situation import Situation, lines_before
@@ -109,7 +110,12 @@ _SAYS_WHO = re.compile(
     re.IGNORECASE,
 )
 #: What stands before, and behind, the name of somebody who is talked about, and not to.
-_ASKED = re.compile(r"\b(?:tell|told|ask|asked|with|about|from|for)\s+$", re.IGNORECASE)
+_ASKED = re.compile(
+    r"\b(?:tell|told|ask|asked|with|about|from|for"
+    r"|(?:gave|given?|lend|lent|sen[dt]|said|wr[io]te|written|show(?:ed)?|promised?|spoke|speak|talk(?:ed)?|brought|bring"
+    r"|sold|sell|paid|pay)(?: \w+){0,2} to)\s+$",
+    re.IGNORECASE,
+)
 _ABOUT = re.compile(
     r"\b(?:that|to|see|saw|and|by|help|let|of|say|said|meet|met|know|if|whether|because|when|where|what|as|than|why)\s+$",
     re.IGNORECASE,
@@ -137,9 +143,9 @@ def faults_of(text: str, situation: Situation) -> tuple[Fault, ...]:
         "empty": (len(said) > 1 and all(_is_empty(words, names) for words in (line, *said[-2:])))
         or _feels_again(line, said),
         "misnames": _misnames(text, situation.speaker, situation.people),
-        "broken": is_broken(text, [earlier for _, earlier in situation.before]),
+        "broken": is_broken(text),
         "memory": takes_anothers_memory(text, situation),
-        "facts": contradicts_facts(text, situation),
+        "facts": contradicts_facts(text, situation) or mixes_facts(text, situation),
         "reply": leaves_question(text, situation),
         "echo": echoes(text, situation),
     }

@@ -4,7 +4,6 @@ The patterns know English contractions, and French elisions (`sense_words`); enc
 """
 
 import re
-from collections.abc import Sequence
 
 from tertulia.nodes.shared import sense_words
 
@@ -60,34 +59,30 @@ _SAID_SO = frozenset(
 _DOUBLED = re.compile(r"\b(the|a|an|of|to|in|on|and|for|with|at|is|was|i|my|your)\s+\1\b", re.IGNORECASE)
 
 
-#: Where a sentence ends; how many lines that end so show that all of a conversation do; the fewest words of a line.
-_ENDS = re.compile(r"[.!?…。！？][\"”’'»)\]*]*(?=\s|$)")
-_ENDING, _CUT = 3, 4
+#: What ends no sentence, and the fewest words of a line that does.
+_CUT = re.compile(
+    r"(?:,|\b(?:the|an|and|or|but|my|your|their|our|of|because|if|than|whose|every|very|into|between|during))$",
+    re.IGNORECASE,
+)
+_FEWEST = 4
 
 
-def is_broken(text: str, before: Sequence[str] = ()) -> bool:
-    """Return whether a line has broken words or signs of a form, or breaks off.
-
-    Args:
-        before: The lines before it, oldest first.
-    """
+def is_broken(text: str) -> bool:
+    """Return whether a line has broken words or signs of a form, or breaks off."""
     return bool(
         _FORM.search(text)
         or _PARTED.search(text)
         or _DOUBLED.search(text)
         or any(match[1].casefold() not in _SAID_SO for match in _TRIPLE.finditer(text))
         or _is_misread(text)
-        or _breaks_off(text.rstrip(), before)
+        or _breaks_off(text.rstrip())
         or sense_words.is_broken(text)
     )
 
 
-def _breaks_off(text: str, before: Sequence[str]) -> bool:
-    """Whether a line ends in the middle, where it, or the lines before it, end sentences with a mark."""
-    if not re.search(r"[a-z,]$", text) or len(text.split()) < _CUT:
-        return False
-    latest = before[-_ENDING:]
-    return bool(_ENDS.search(text)) or (len(latest) == _ENDING and all(_ENDS.search(line[-5:]) for line in latest))
+def _breaks_off(text: str) -> bool:
+    """Whether a line ends in the middle of a sentence."""
+    return len(text.split()) >= _FEWEST and bool(_CUT.search(text))
 
 
 def _is_misread(text: str) -> bool:

@@ -20,7 +20,7 @@ from tertulia.state.text import folded_words
 #: How many words two sentences share that are about one thing; or which share of the words of both.
 _SHARED, _OF_TOLD, _OF_FACT = 2, 0.75, 0.5
 #: Units of measure, whose numbers differ from sentence to sentence.
-_MEASURES = frozenset(
+MEASURES = frozenset(
     map(
         stem,
         [
@@ -53,7 +53,7 @@ _MEASURES = frozenset(
 #: What is counted where somebody says how old they are.
 _AGE = "age"
 #: What leaves open what a sentence says of a thing; what only tells that it may be another thing.
-_LEAVES_OPEN = re.compile(
+LEAVES_OPEN = re.compile(
     r"\?|\b(?:or|instead|rather|not|another|other|if|could|would|(?-i:may)|might|next|change|move|more|than)\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -90,9 +90,10 @@ _RELATIVES = frozenset(
         "granddaughter",
     ]
 )
+_OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|[Mm]ine|[Mm]e)\b")
 _NAMED_PLACE = re.compile(r"\b(?:in|from|to|near|at|of) ((?:[A-Z]\w+)(?: [A-Z]\w+)*)")
 _DETAIL_WORDS = frozenset(
-    ("half", "past", "quarter", "clock", *DAYS, *MONTHS, *_SEASONS, *_PARTS, *_RELATIVES, *PLACES, *NUMBER)
+    ("half", "past", "quarter", "clock", *DAYS, *MONTHS, *_SEASONS, *_PARTS, *_RELATIVES, *NUMBER)
 )
 _DETAIL_STEMS = frozenset(map(stem, _DETAIL_WORDS))
 
@@ -103,14 +104,22 @@ def contradicts_facts(text: str, situation: Situation) -> bool:
         return True
     if is_at_another_place(text, situation):
         return True
-    said = tuple(line for _, line in situation.before)
     names = frozenset(chain(*(folded_words(name) for name in situation.people)))
     facts = _facts_of(situation.known.get(situation.speaker, ()), names)
-    heard = chain(*(_facts_in(line, names) for line in said))
-    told = (Details.of(part, names) for part in sentences(text) if not _LEAVES_OPEN.search(part))
-    details = [sentence for sentence in told if sentence.values or sentence.numbers]
-    known = [*facts, *heard] if details else []
-    return any(_differs(sentence, known) for sentence in details)
+    for part in sentences(text):
+        told = Details.of(part, names)
+        if LEAVES_OPEN.search(part) or not (told.values or told.numbers):
+            continue
+        of_oneself = bool(_OF_ONESELF.search(part))  # what another says of themselves is no fact about who speaks
+        heard = (
+            said
+            for who, line in situation.before
+            for said in sentences(line)
+            if who == situation.speaker or not (of_oneself and _OF_ONESELF.search(said))
+        )
+        if _differs(told, [*facts, *chain(*(_facts_in(said, names) for said in heard))]):
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -136,7 +145,7 @@ class Details:
         words = folded_words(sentence)
         hours = hours_in(sentence)
         numbers: dict[str, set[int]] = {}
-        for value, start, behind in _numbers(words):
+        for value, start, behind in numbers_in(words):
             if value > 1 and not _is_year(value):
                 numbers.setdefault(_thing(words, start, behind, names), set()).add(value)
         if hours:
@@ -165,7 +174,7 @@ def _thing(words: Sequence[str], start: int, behind: int, names: frozenset[str])
     if is_person and (behind == len(words) or words[behind] in ("and", "but", "year", "years")):
         return _AGE
     for word in words[behind : behind + 2]:
-        if stem(word) in _MEASURES or word not in STOP:
+        if stem(word) in MEASURES or word not in STOP:
             return stem(word)
     return ""
 
@@ -187,7 +196,7 @@ def _facts_in(text: str, names: frozenset[str]) -> tuple[Details, ...]:
     return tuple(found for found in details if found.values or found.numbers)
 
 
-def _numbers(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+def numbers_in(words: Sequence[str]) -> Iterator[tuple[int, int, int]]:
     """Yield numbers in words or digits: the value of each, where it begins, and where the words behind it do."""
     at = 0
     while at < len(words):
@@ -247,7 +256,7 @@ def _counts_alike(told: Details, fact: Details, thing: str) -> bool:
     if thing == _AGE:
         return True
     shared = (told.stems & fact.stems) - {thing}
-    enough = _SHARED if thing in _MEASURES or not thing else 1
+    enough = _SHARED if thing in MEASURES or not thing else 1
     return (len(shared) >= enough and not told.is_loose) or _nearness(told, fact, "") == _SAME
 
 

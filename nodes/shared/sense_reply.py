@@ -18,7 +18,7 @@ from tertulia.state.text import folded_words
 _ASKS_SHORTLY = 3
 #: Above which probability a line is taken for one that leaves the question: where both are known well, where little is
 #: known and was said, and where nothing is known of its speaker. From so many words on they are known well.
-_SURE, _SURE_OF_LITTLE, _SURE_OF_NOBODY, _WELL = 0.7, 0.87, 0.9, 40
+_SURE, _SURE_OF_LITTLE, _SURE_OF_NOBODY, _WELL = 0.7, 0.87, 0.95, 40
 
 
 def leaves_question(text: str, situation: Situation) -> bool:

@@ -89,8 +89,10 @@ THANKS = (("Ana Berg", "Thank you so much."), ("Bo", "You're welcome."))
         ("The boat is mended.</s>", BEFORE, ("broken",)),
         ("He said &quot;no&quot; to it.", BEFORE, ("broken",)),
         ("We go to the to the to the quay.", BEFORE, ("broken",)),
-        ("The boat is mended. I will bring it to the harb", BEFORE, ("broken",)),
+        ("The boat is mended. I will bring it to the", BEFORE, ("broken",)),
         ("I will bring it to the harbour", BEFORE, ()),
+        ("I lent it to Bo.", BEFORE, ("misnames",)),
+        ("I lent it to you, Bo.", BEFORE, ()),
     ],
 )
 def test_what_is_wrong_with_a_line(text: str, before: tuple[tuple[str, str], ...], faults: tuple[Fault, ...]) -> None:

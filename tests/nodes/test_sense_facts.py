@@ -46,6 +46,9 @@ def situation(*before: tuple[str, str], **given: Any) -> Situation:
         # numbers, days, hours, places
         ("I sold seven baskets that day.", (), ("facts",)),
         ("I sold eleven baskets that day.", (), ()),
+        ("I have eleven cats.", (), ("facts",)),
+        ("I sold eleven baskets, and I have a cat.", (), ()),
+        ("I have a cat since Tuesday, or Friday.", (), ()),
         ("I sold baskets on Friday.", (), ("facts",)),
         ("I sold baskets on Tuesday.", (), ()),
         ("I sold baskets at ten.", (), ("facts",)),
