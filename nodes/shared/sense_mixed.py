@@ -11,13 +11,14 @@ from functools import lru_cache
 from itertools import chain
 
 from tertulia.nodes.shared.sense_details import LEAVES_OPEN, MEASURES, numbers_in
-from tertulia.nodes.shared.sense_stems import name_stems, sentences, stems
-from tertulia.nodes.shared.sense_times import DAYS
+from tertulia.nodes.shared.sense_stems import name_stems, sentences, stem, stems
+from tertulia.nodes.shared.sense_times import DAYS, NUMBER
 from tertulia.nodes.shared.situation import Situation
 from tertulia.state.text import folded_words
 
 #: Numbers up to this one are said of anything.
 _COMMON = 2
+_NO_THINGS = MEASURES | frozenset(map(stem, (*NUMBER, *DAYS)))
 _JOINTS = re.compile(r"[,;:]| (?:and|but|because|so|when|if|that) ")
 
 
@@ -27,9 +28,9 @@ def mixes_facts(text: str, situation: Situation) -> bool:
     known += [situation.place] if situation.place else []
     for clause in _clauses(text):
         details = _details_in(clause)
-        if not details or clause.endswith("?") or LEAVES_OPEN.search(clause):
+        if not details:
             continue
-        things = {thing for thing in stems(clause) - MEASURES - name_stems(situation) if not thing.isdecimal()}
+        things = {thing for thing in stems(clause) - _NO_THINGS - name_stems(situation) if not thing.isdecimal()}
         things &= frozenset().union(*map(stems, known))
         for detail in details:
             having = [stems(told) for told in known if detail in _details_in(told)]
@@ -40,6 +41,8 @@ def mixes_facts(text: str, situation: Situation) -> bool:
 
 def _clauses(text: str) -> Iterator[str]:
     for sentence in sentences(text):
+        if LEAVES_OPEN.search(sentence):
+            continue
         yield from filter(None, map(str.strip, _JOINTS.split(sentence)))
 
 
