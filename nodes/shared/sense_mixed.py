@@ -18,6 +18,13 @@ from tertulia.state.text import folded_words
 
 #: Numbers up to this one are said of anything.
 _COMMON = 2
+#: So many things are needed for a weekday, as much happens on one day.
+_OF_DAY = 2
+#: Hours, on which anything happens.
+_HOUR = re.compile(
+    r"\b(?:at|until|till|since|by|past|before|after|from|quarter to|between) \w+(?: and \w+)?|\w+ o['’]clock",
+    re.IGNORECASE,
+)
 _NO_THINGS = MEASURES | frozenset(map(stem, (*NUMBER, *DAYS)))
 _JOINTS = re.compile(r"[,;:]| (?:and|but|because|so|when|if|that) ")
 
@@ -34,7 +41,8 @@ def mixes_facts(text: str, situation: Situation) -> bool:
         things &= frozenset().union(*map(stems, known))
         for detail in details:
             having = [stems(told) for told in known if detail in _details_in(told)]
-            if having and things and not any(things & told for told in having):
+            enough = 1 if isinstance(detail, int) else _OF_DAY
+            if having and len(things) >= enough and not any(things & told for told in having):
                 return True
     return False
 
@@ -49,6 +57,7 @@ def _clauses(text: str) -> Iterator[str]:
 @lru_cache(maxsize=8192)
 def _details_in(text: str) -> frozenset[int | str]:
     """Return the numbers and weekdays of a text."""
-    words = folded_words(text)
+    words = folded_words(_HOUR.sub("", text))
     numbers = (value for value, _, _ in numbers_in(words) if value > _COMMON)
-    return frozenset((*numbers, *(day for day in DAYS if day in words or f"{day}s" in words)))
+    said = folded_words(text)
+    return frozenset((*numbers, *(day for day in DAYS if day in said or f"{day}s" in said)))
