@@ -13,16 +13,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tertulia.nodes.agreements.proposals import (
-    Proposal,
-    asks_for_facts,
-    asks_when,
-    assents,
-    proposal_in,
-    refuses,
-    takes_back,
-)
-from tertulia.nodes.agreements.spoken_times import time_in
+from tertulia.nodes.agreements.proposals import Heard, Proposal, assents, proposal_in, stated_time
+from tertulia.nodes.agreements.replies import asks_for_facts, asks_when, refuses, takes_back
+from tertulia.nodes.agreements.spoken_times import SpokenTime, time_in
 from tertulia.state.agreements import Agreement
 from tertulia.state.records import Turn
 
@@ -46,8 +39,10 @@ def agreements_in(turns: Iterable[Turn], now: datetime, language: str = "en") ->
     """
     if language not in LANGUAGES or now.year >= _LAST_YEAR:
         return ()
-    talk = _Talk(now.replace(tzinfo=None))
-    for at, turn in enumerate(turn for turn in turns if turn.speaker is not None):
+    spoken = [turn for turn in turns if turn.speaker is not None]
+    names = frozenset(word for turn in spoken for word in (turn.speaker or "").casefold().split())
+    talk = _Talk(now.replace(tzinfo=None), names)
+    for at, turn in enumerate(spoken):
         talk.hear(at, turn)
     return tuple(agreement for _, agreement, _ in talk.agreed)
 
@@ -55,11 +50,13 @@ def agreements_in(turns: Iterable[Turn], now: datetime, language: str = "en") ->
 class _Talk:
     """What is proposed, and what is agreed, as the lines are read one after the other."""
 
-    def __init__(self, began: datetime) -> None:
+    def __init__(self, began: datetime, names: frozenset[str]) -> None:
         self.agreed: list[tuple[int, Agreement, Proposal]] = []  # each with the place of the line that assented
         self._began = began
+        self._names = names
         self._pending: tuple[int, Proposal] | None = None  # with the place of its line
         self._latest: tuple[int, Proposal] | None = None  # the last proposal, whose parts go on to be meant
+        self._stated: tuple[int, SpokenTime] | None = None  # a time that a line only stated
         self._asked = ""  # who asked when to meet in the line before
         self._answers_facts = False
 
@@ -70,6 +67,8 @@ class _Talk:
         if not (takes_back(text) and self._take_back(at, speaker)):
             self._read(at, speaker, turn, now)
         self._answers_facts = asks_for_facts(text) and not asks_when(text)
+        if (stated := stated_time(text, now)) is not None:
+            self._stated = at, stated
         self._asked = ""
         if asks_when(text):
             self._asked = speaker
@@ -83,17 +82,21 @@ class _Talk:
         if self._pending is not None and at - self._pending[0] > _ANSWERED_WITHIN:
             self._pending = None
         before = self._latest[1] if self._latest is not None and at - self._latest[0] <= _ANSWERED_WITHIN else None
-        own = proposal_in(text, speaker, turn.turn, now, before)
+        is_asked = bool(self._asked) and self._asked != speaker
+        stated = self._stated[1] if self._stated is not None and at - self._stated[0] < _ANSWERED_WITHIN else None
+        own = proposal_in(text, speaker, turn.turn, Heard(now, before, stated, is_asked, self._names))
         if own is not None and own.is_short and not self._may_be_short(at, before):
             own = None
         if self._pending is not None and self._pending[1].speaker != speaker:
             proposal = self._pending[1]
-            is_other = own is not None and own.is_short and (own.when, own.place) != (proposal.when, proposal.place)
-            if refuses(text):
+            if own is not None and _counters(own, proposal):
+                self._pending = None
+            elif refuses(text):
                 self._pending = None
             elif assents(text, proposal, now):
-                self._agree(at, speaker, turn, own if is_other and own and own.when == proposal.when else proposal)
-                if own is None or own.is_short or _is_same(own, proposal):
+                refined = own is not None and _refines(own, proposal)
+                self._agree(at, speaker, turn, _refined(proposal, own) if own and refined else proposal)
+                if own is None or own.is_short or refined or _is_same(own, proposal):
                     return
         if own is not None and not self._complete(at, own):
             self._pending = self._latest = at, own
@@ -140,6 +143,27 @@ class _Talk:
                 self._pending = None
                 return True
         return False
+
+
+def _counters(own: Proposal, proposal: Proposal) -> bool:
+    """Whether a line that only names a time names another one than was proposed."""
+    if not own.is_short or own.when is None or proposal.when is None or own.when == proposal.when:
+        return False
+    is_exact = bool(own.time and own.time.is_exact and proposal.time and proposal.time.is_exact)
+    return is_exact or own.when.date() != proposal.when.date()
+
+
+def _refines(own: Proposal, proposal: Proposal) -> bool:
+    """Whether a line that assents also names the place, or the hour of the day, that was left open."""
+    if own.is_short:
+        return (own.when, own.place) != (proposal.when, proposal.place)
+    is_loose = own.kind == proposal.kind == "meet" and not (proposal.time and proposal.time.is_exact)
+    is_same_day = bool(own.when and proposal.when and own.when.date() == proposal.when.date())
+    return is_loose and is_same_day and bool(own.time and own.time.is_exact)
+
+
+def _refined(proposal: Proposal, own: Proposal) -> Proposal:
+    return replace(proposal, time=own.time, when=own.when, place=own.place or proposal.place)
 
 
 def _is_same(own: Proposal, proposal: Proposal) -> bool:

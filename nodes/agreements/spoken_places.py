@@ -25,11 +25,13 @@ _BEFORE = (
 #: Where the name of a place is over.
 _ENDS = (
     r"(?=\s*(?:[,.;:!?|]|$|\b(?:at|by|in|on|to|and|or|with|for|from|when|while|where|then|before|after|if|so|that|this|"
-    r"about|as|because|but|again|together|please|tomorrow|today|tonight|is|are|will|would|around|suits?|works?|should|can)\b))"
+    r"about|as|because|but|again|together|please|tomorrow|today|tonight|is|are|will|would|around|after|suits?|works?|should|can)\b))"
 )
 _WORD = r"[\w'’-]+"
 _NAME = (
     rf"(?P<name>(?:the|my|your|our|his|her|their|an?)(?: {_WORD}){{1,4}}?"
+    r"|(?:reception|church|school|work|college|headquarters|base|town hall|(?:platform|gate|room|pier|berth|table|door)"
+    r" (?:\d+|[a-z]+))"
     rf"|(?-i:[A-Z]){_WORD}(?: (?-i:[A-Z]){_WORD}){{0,3}}){_ENDS}"
 )
 _PLACES = tuple(re.compile(rf"(?i)\b{before} {_NAME}") for before in _BEFORE)

@@ -1,0 +1,101 @@
+"""How people reply to a proposal: they assent, refuse, take it back, or ask when or where. English only."""
+
+import re
+
+from tertulia.nodes.agreements.openings import any_of, opening
+
+_ASKED_WHEN = re.compile(
+    r"\b(?:when|what time|which day|where)\b.*\b(?:can|may|shall|should|could|do|will|would) (?:we|i|you)\b.*\?"
+    r"|\bare you free\b|\bhave you (?:got )?time\b|\bdo you have time\b|\bwhen (?:is|would be) (?:good|best|convenient)\b"
+    r"|(?:^|[.!?,] |\b(?:and|but|so) )(?:at )?(?:when|where(?:abouts)?|what time|which day|what day|how late|how early)"
+    r"(?: then| exactly| though| is it| does it start| suits(?: you)?)?\?",
+    re.IGNORECASE,
+)
+_ABOUT_PAST = re.compile(r"^\W*(?:\w+ )?(?:did|was|were|had|has|have|does|is|are)\b.*\?", re.IGNORECASE)
+#: What is no refusal, though it has such a word.
+FRIENDLY_NO = re.compile(
+    r"\b"
+    + any_of(
+        "can't wait|no problem|not a problem|no objections?|why not|don't worry|do not worry|no worries",
+        "(?:won't|will not|not|don't|do not|shan't) (?:be late|keep you|let you down|forget|miss (?:it|that)|be a minute)",
+        "wouldn't (?:miss|dream)(?: (?:it|that|this))?|no doubt|nothing better|don't mind|wouldn't mind|not at all",
+        "if you (?:like|want|wish|insist|must|don't mind)|no trouble|no (?:rush|hurry|bother|fuss|need to ask|excuses)",
+        "might as well|rather (?:like|enjoy|fancy)|nothing (?:on|planned|else)|not (?:bad|a minute later|doing anything)",
+        "would i ever|nothing i(?:'d| would) (?:like|love|enjoy)|not (?:a bit|in the least)|don't fret|why ever not|wild horses couldn't|never better|not before time|sorry (?:i asked|to ask)",
+        "but (?=bring|mind|don't be|be |you're |you owe|only because|let me pay|i'm paying|that suits|works|yes|ok)",
+        r"don't you (?:dare )?(?:be late|forget)|don't be late|no later|not later|no sooner said",
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(
+    r"\b"
+    + any_of(
+        r"no|not|never|nor|\w+n't|cannot|unfortunately|afraid|rather|(?:an|some) ?other (?:time|day|night|week)|busy",
+        r"impossible|forget it|too (?:early|late|far|busy|tired)|hardly|maybe|perhaps|might|let me (?:think|see|check|ask|do)",
+        r"but (?=i\b|my\b|not\b|only\b|it\b|we\b|the\b|there|what|where|who|how|isn|that|she|he|they|then|first)|depends",
+        r"i'll see\b(?! you)|we'll see\b|(?:have|need) to (?:see|ask|think|check)|(?:think|sleep) (?:about|on|over) it",
+        r"instead|sorry|if (?:i|my|we)|(?:i'm|we're) (?:away|in|on|at|off|working|out)\b(?= \w)(?! (?:in$|for it))|away on",
+        r"get back to you|(?:is|'s) (?:out|taken|tight|the funeral|no good|worse)|worse|rain check|next time|fat chance",
+        r"in your dreams|over my dead body|as if|ask me|pass$|i'll pass|who are you",
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+_ASSENTED = opening(
+    r"(?:yes|yeah|yep|yup|yea|ya|aye|sure|of course|certainly|absolutely|definitely|gladly|happily|with pleasure|indeed",
+    r"good(?! luck)|great|fine|okay|ok|all right|alright|right|righto|right-o|agreed|deal|done|perfect|lovely|wonderful",
+    r"excellent|brilliant|very well|thanks|thank you|cheers|ta|please do|please$|i (?:will|shall|can|am|do|would|accept)",
+    r"splendid|super|grand|smashing|terrific|fantastic|marvellous|fab|sweet|awesome|nice|cool|delightful|capital|ace|magic",
+    r"sold|booked|noted|settled|accepted|got it|you got it|you bet|will do|can do|sure thing|by all means|naturally|roger",
+    r"i'll (?!see\b(?! you))|we will|we'll|we shall|we'd|we would|my pleasure|i'm (?:in|game|there|up for|happy|glad|free|easy)",
+    r"count me in|count on (?:me|it|us)|you can|you may|works|sounds|let's|so be it|go on(?: then)?|twist my arm|all good",
+    r"i(?:'d| would) (?:love|(?:quite |really |rather )?(?:like|enjoy) (?:that|it|to\W*$)|be (?:glad|happy|delighted|honou?red))",
+    r"(?:love|happy|glad|delighted|honou?red|thrilled) to|it's a (?:pleasure|bargain|promise)|delighted|honou?red|gosh, yes",
+    r"that(?: works|(?: does)? suits?|'d be| sounds| would be| is (?:fine|kind|good)| will do|'ll do|'ll be| does)",
+    r"that's (?:fine|good|great|perfect|kind|very kind|all right|settled|a (?:deal|date|plan|promise)|agreed|lovely)",
+    r"it (?:does|is|will|would|'ll)|see you|you (?:are|will)|you're (?:on|a star|an angel|a lifesaver|too kind|very kind|welcome)",
+    r"suits (?:me|us)|no problem|not a problem|no objections?|no (?:rush|hurry|bother)|looking forward|i look forward",
+    r"you'd be (?:most |very )?welcome|be my guest|why not|i can't wait|i wouldn't miss|wouldn't miss|don't worry|not at all",
+    r"it's a (?:deal|date)|a deal|a date|any ?time|until (?:then|tomorrow|\w+day)|till (?:then|tomorrow|\w+day)|there,? then",
+    r"nothing i(?:'d| would) (?:like|love)|would i ever|bless you|you(?:'ve| have) got (?:yourself )?a deal|not a bit|then yes|consider (?:it|me|them)|leave it (?:to|with) me|fine (?:by|with) me|same here|me too|never better|as you say)\b",
+)
+_TAKES_BACK = re.compile(
+    r"\b"
+    + any_of(
+        "can't (?:make it|come|meet|do it|do (?=tomorrow|tonight|today|\\w+day))|cannot (?:make it|come|meet)|let's not",
+        "won't (?:make it|be able|come)|not (?:going to make it|able to (?:make it|come))|never mind(?! me)|scrap (?:that|it)",
+        "after all|on second thoughts?|forget (?:about|it|that)|(?:have to|must|need to) (?:cancel|call off)|changed my mind",
+        "no,? wait|call it off|not coming|something(?:'s| has) come up|cry off|back out|take (?:that|it) back",
+        "can't (?:on|at) (?:\\w+day|\\w+)(?: now)?",
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+
+
+def says_yes(sentence: str) -> bool:
+    """Return whether a sentence begins as an assent."""
+    return bool(_ASSENTED.search(sentence))
+
+
+def refuses(text: str) -> bool:
+    """Return whether a line refuses what was proposed, or puts it off."""
+    return bool(_REFUSED.search(FRIENDLY_NO.sub("", text)))
+
+
+def takes_back(text: str) -> bool:
+    """Return whether a line takes back what was agreed on."""
+    return bool(_TAKES_BACK.search(text))
+
+
+def asks_when(text: str) -> bool:
+    """Return whether a line asks when or where to meet."""
+    return bool(_ASKED_WHEN.search(text))
+
+
+def asks_for_facts(text: str) -> bool:
+    """Return whether a line asks what was, or is: a time that answers it proposes nothing."""
+    return bool(_ABOUT_PAST.search(text)) or bool(
+        re.search(r"\b(?:when|where) did\b|\bwhat time is\b", text, re.IGNORECASE)
+    )
