@@ -95,6 +95,9 @@ class _Talk:
                 self._pending = None
             elif assents(text, proposal, now):
                 refined = own is not None and _refines(own, proposal)
+                if own is not None and proposal.kind == "task" and own.kind == "meet":  # `Any time. Come on Friday.`
+                    self._pending = self._latest = at, own
+                    return
                 self._agree(at, speaker, turn, _refined(proposal, own) if own and refined else proposal)
                 if own is None or own.is_short or refined or _is_same(own, proposal):
                     return

@@ -12,12 +12,13 @@ def any_of(*lines: str) -> str:
 _WORD = any_of(
     "then|so|well|and|but|or|now|oh|ooh|ah|hm+|hey|hi|hello|aw|okay|ok|yes|yeah|no|good|great|fine|right|sure|all right",
     "very well|why|gosh|wow|listen|look|please|perhaps|maybe|actually|anyway|of course|by the way|in that case|i know",
-    "tell you what|i say|also|quick question|ha|course|hang on|wait|look here|mate|love|dear|my dear|darling|son|man",
+    "tell you what|you know what|don't worry|no problem|I promise|i say|also|quick question|ha|course|hang on|wait|look here|mate|love|dear|my dear|darling|son|man",
     "guys|lads|old man|friend|my friend|lad|lass|boss|sir|madam|mum|dad|gran|grandpa|honey|neighbour|doctor|professor",
 )
 #: What makes a question, or a wish, of a proposal.
 _POLITE = any_of(
     r"(?:i was |i'm |i am )?(?:wonder(?:ed|ing)?|hoping|thinking)(?: if| whether| that)? (?=we|you|i)",
+    r"i promise(?: you)?(?: that)? (?=i)",
     r"(?:i (?:wonder|wondered)) (?:if|whether) ",
     r"(?:i (?:thought|suggest|propose)|do you think|i'd say|what if|is there any chance|any chance|suppose) (?:that )?"
     r"(?=we|you|i)",

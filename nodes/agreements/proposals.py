@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tertulia.nodes.agreements.openings import LEAD, any_of, opening
-from tertulia.nodes.agreements.replies import FRIENDLY_NO, says_yes
+from tertulia.nodes.agreements.replies import FRIENDLY_NO, comes, orders, says_yes
 from tertulia.nodes.agreements.spoken_places import place_in, without_places
 from tertulia.nodes.agreements.spoken_times import SpokenTime, time_in, without_times
 from tertulia.state.agreements import AgreementKind
@@ -35,10 +35,18 @@ _TOGETHER = opening(
     r"i'd be (?:glad|happy|delighted|honoured|grateful) if you (?:came|come|could|would)\b|i'd like you to\b|i want you to\b",
     r"i(?:'d| would) (?:like|love) to (?:see|meet|show|take|invite|have|buy|cook|treat|talk to|walk|thank) (?:you|with you|it with you)",
     r"i want to (?:show|take|invite|talk to) you|you're (?:invited|expected|welcome)\b|i invite you|i(?:'ll| will) expect you\b",
-    r"you (?:must|should|can) come (?:to (?:see|visit) (?:me|us)|over|by|round|and|along)\b|you'll (?=.*\bwon't you\b)",
+    r"you (?:must|should|can|could|ought to|have to) (?:come|join us|be there|bring)\b|you'll (?=.*\bwon't you\b)",
     r"(?:remember|don't forget),?(?: that)? we meet\b|would \|.*\b(?:suit|work|do|be (?:all right|good|ok|okay|convenient|better))\b",
     r"(?:does|is|will|how's|how is|how does) \|.*\b(?:suit|work|do|all right|okay|ok|good|convenient|possible|sound|better|fit)\b",
+    r"(?:would|is) \|.*\btoo (?:early|late|soon)\b|(?:do|would) you mind if (?:i|we) (?:come|came|joined?|met|meet|brought)\b",
+    r"i(?:'ll)? (?:need|could use|want) (?:some ?one|some ?body|a hand|help|some help|your help)\b|i(?:'ll| will) wait for you\b",
     r"how (?:does|is|would) \||i(?:'ll)? (?:need|want) you (?:there|here|at|by|to (?:be|come))\b|there's (?:room|a place|a seat) for",
+)
+#: How somebody says when they are free, or where they are: another may come.
+_FREE = opening(
+    r"i(?:'m| am|'ll be| will be) (?:usually )?(?:free|available|around|about|in town|in my|at home|home|here|in the|at the|at my|off|back|open)\b",
+    r"(?:i have|i've got) (?:an hour|half an hour|time|some time|a free|a spare|nothing|a space|a slot|room)\b|i could do \||i can do \|",
+    r"you(?:'ll| will| can)? find me\b|my door(?:'s| is)\b|i'm free\b|we(?:'re| are) (?:open|at the|in the|free)\b|\|.* i'm free\b",
 )
 #: What may stand before what somebody does.
 _ADVERB = (
@@ -53,7 +61,7 @@ _OFFER = re.compile(
 )
 _REQUEST = re.compile(
     LEAD
-    + r"(?:(?:can|could|will|would) you(?: please)? (?:also )?(?P<verb>[\w'’-]+)"
+    + r"(?:(?:can|could|will|would) (?:you|some ?one|some ?body|any ?one|any ?body|one of you)(?: please)? (?:also )?(?P<verb>[\w'’-]+)"
     + r"|would you mind (?P<minded>\w+ing)\b|(?P<told>tell|ask) (?!me\b|us\b|yourself\b))",
     re.IGNORECASE,
 )
@@ -68,7 +76,7 @@ _IN_PERSON = re.compile(
 #: What somebody says that they take upon themselves.
 _LEFT = opening(r"(?:you can )?leave (?:the|it|that|this|my|your|those|them|all) ?[^.?!]*\b(?:to|with) me\b")
 _SEES_TO = re.compile(
-    r"(?:see to|see about|look (?:after|into|at)|take care of|keep an eye|(?:speak|talk) (?:to|with) (?!you\b)|find out|get (?:the|some|hold))\b",
+    r"(?:tell (?!you\b)|ask (?!you\b)|have (?:it|the|that|this|your|them)\b|let (?:him|her|them|the)|start (?:on|the)|see to|see about|look (?:after|into|at)|take care of|keep an eye|(?:speak|talk) (?:to|with) (?!you\b)|find out|get (?:the|it|them|some|hold|on it))\b",
     re.IGNORECASE,
 )
 _HAND = re.compile(r"\byou (?:please )?(?:(?:lend|give) (?:me |us )?a hand|help|spare)\b", re.IGNORECASE)
@@ -96,9 +104,9 @@ _NO_REQUEST = frozenset(
 _HEDGED = re.compile(
     any_of(
         r"\bif (?!you\b(?! (?:had|were|was|ever|asked|think|thought|knew|see)\b)|it\b|it's\b|that\b|that's\b|the (?:rain|weather"
-        r"|wind|snow|sun|sea|tide|fog|storm|ice)\b|we may\b|i may\b)\w+",
+        r"|wind|snow|sun|sea|tide|fog|storm|ice)\b|we may\b|i may\b)(?<!mind if )\w+",
         r"\bmight\b(?! (?:i|we|as well)\b)|\b(?:some ?day|sometime|one day|would have|wish|never|not|every \w+|all day)\b",
-        r"\bdon't (?!you\b|we\b|forget\b|worry\b|be\b)|\bwon't (?!you\b)|\balways\b|\busually\b",
+        r"\bdon't (?!you\b|we\b|forget\b|worry\b|be\b)|\bwon't (?!you\b)|\b(?:i|we|he|she|they) (?:always|usually)\b",
     ),
     re.IGNORECASE,
 )
@@ -111,8 +119,10 @@ _DEADLINE = re.compile(
     r"(?:tomorrow|tonight|noon|evening|\w+day)\b",
     re.IGNORECASE,
 )
+_TOO = re.compile(r"\btoo (?:early|late|soon)\b", re.IGNORECASE)
+_YES = re.compile(r"^\W*(?:yes|yeah|yep|it is|it would|a bit|rather|quite|much)\b", re.IGNORECASE)
 _TAKEN = re.compile(
-    r"\b(?:it is|is fine|is good|then|suits|works|yes|is perfect|is all right|it shall be|will do|it'll be)\b",
+    r"\b(?:is no (?:trouble|problem|bother)|is (?:okay|ok|great|lovely|perfect)|it is|is fine|is good|then|suits|works|yes|is perfect|is all right|it shall be|will do|it'll be)\b",
     re.IGNORECASE,
 )
 #: What may stand beside a time and a place in a proposal that has no verb.
@@ -146,6 +156,7 @@ _NO_PLACE = re.compile(
     re.IGNORECASE,
 )
 
+_OWN = {"my place": "mine", "your place": "yours"}
 #: What is said of something else, and is no place: `The ferry leaves at nine`, `The meeting is on Friday`.
 _ABOUT_ANOTHER = re.compile(
     r"^\W*(?:(?:the|our|my|your|his|her|their) (?:[\w'’-]+ ){1,3}?|(?:it|he|she|they|this|that|there) )(?:is|are|was|were|leaves?"
@@ -178,6 +189,7 @@ class Proposal:
     Attributes:
         when: The time that is meant; `None` where none is named.
         doer: Who does it, where it is a task; empty: whoever assents.
+        is_weak: Whether somebody only says when they are free, or where they are: it takes more than a yes to come.
         is_short: Whether it only names a time or a place, and the rest is what was proposed before.
     """
 
@@ -190,6 +202,7 @@ class Proposal:
     place: str | None = None
     doer: str | None = None
     is_short: bool = False
+    is_weak: bool = False
 
 
 @dataclass(frozen=True)
@@ -210,6 +223,11 @@ class Heard:
     is_asked: bool = False
     names: frozenset[str] = frozenset()
 
+    @property
+    def earlier(self) -> SpokenTime | None:
+        """The time whose day goes on to be meant."""
+        return (self.before.time if self.before else None) or self.stated
+
 
 def proposal_in(text: str, speaker: str, turn: int, heard: Heard) -> Proposal | None:
     """Return what a line proposes; `None` where it proposes nothing, or nothing that is still to come."""
@@ -222,10 +240,11 @@ def proposal_in(text: str, speaker: str, turn: int, heard: Heard) -> Proposal | 
         new = new or (None if full else _short(sentence.split(","), replace(heard, before=known)))
         if new is not None:
             is_short = found is None or found.is_short
-            new = replace(new, speaker=speaker, turn=turn, is_short=is_short, what=found.what if found else new.what)
+            new = replace(new, speaker=speaker, turn=turn, is_short=is_short)
         new = new or full
         if new is None and (said := _stated(sentence, speaker, turn, heard.now)) is not None:
             stated = stated or said
+            found = _at_its_hour(found, sentence, heard.now) if found is not None else None
         elif (
             new is not None
             and found is not None
@@ -233,6 +252,8 @@ def proposal_in(text: str, speaker: str, turn: int, heard: Heard) -> Proposal | 
             and None in (found.when, new.when)
         ):
             found = _joined(found, new)
+        elif new is not None and new.is_weak and found is not None:
+            continue
         elif found is None or (new is not None and new.is_short <= found.is_short):
             found = new or found
     if found is not None and stated is not None and _is_wanted(found):
@@ -246,6 +267,16 @@ def _joined(found: Proposal, new: Proposal) -> Proposal:
     """Return a proposal with the time and the place of another sentence of its line, where it has none."""
     timed = found if found.when is not None else new
     return replace(found, kind="meet", doer=None, time=timed.time, when=timed.when, place=found.place or new.place)
+
+
+def _at_its_hour(found: Proposal, sentence: str, now: datetime) -> Proposal:
+    """Return a meeting on a day at the hour that the next sentence states: `On Thursday? It's at three.`"""
+    time = time_in(sentence, now)
+    when = time.resolved(now, found.time) if time is not None else None
+    is_later = found.kind == "meet" and found.time is not None and not found.time.is_exact and time and time.is_exact
+    if not (is_later and when and found.when and when.date() == found.when.date()):
+        return found
+    return replace(found, time=_fixed(time, when), when=when)
 
 
 def _is_wanted(found: Proposal) -> bool:
@@ -280,8 +311,10 @@ def _fixed(time: SpokenTime | None, when: datetime | None) -> SpokenTime | None:
 
 def assents(text: str, proposal: Proposal, now: datetime) -> bool:
     """Return whether a line assents to a proposal: it says so, or says the same time or place again."""
+    if _TOO.search(proposal.what) and _YES.search(text):
+        return False
     for sentence in _sentences(text):
-        if says_yes(sentence) or _echoes(sentence, proposal):
+        if _echoes(sentence, proposal) or (comes if proposal.is_weak else says_yes)(sentence):
             return True
         same = _short([sentence, *sentence.split(",")], Heard(now, proposal))
         if same is not None and "?" not in sentence and (same.when, same.place) == (proposal.when, proposal.place):
@@ -289,7 +322,7 @@ def assents(text: str, proposal: Proposal, now: datetime) -> bool:
         time = time_in(sentence, now)
         if time and _TAKEN.search(without_times(sentence)) and time.resolved(now, proposal.time) == proposal.when:
             return True
-    return False
+    return bool(proposal.time and not proposal.is_weak) and orders(text)
 
 
 def _echoes(sentence: str, proposal: Proposal) -> bool:
@@ -311,10 +344,10 @@ def _full(sentence: str, speaker: str, turn: int, heard: Heard) -> Proposal | No
     now, before, timeless = heard.now, heard.before, without_times(sentence)
     offer, request = _OFFER.search(sentence), _REQUEST.search(sentence) or _PLEASE.search(sentence)
     together, left = _TOGETHER.search(timeless) or _INVITED.search(sentence), _LEFT.search(sentence)
-    if not (offer or request or together or left):
+    if not (offer or request or together or left or _FREE.search(timeless)):
         return None
     time, place = time_in(sentence, now), place_in(timeless)
-    when = time.resolved(now, before.time if before else heard.stated) if time else None
+    when = time.resolved(now, heard.earlier) if time else None
     known = Proposal(speaker, turn, "meet", sentence.strip(), _fixed(time, when), when, place)
     is_together = together or (offer and _IN_PERSON.match(offer["deed"]) and not _SEES_TO.match(offer["deed"]))
     if is_together and when is not None and not _DEADLINE.search(sentence):
@@ -328,6 +361,8 @@ def _full(sentence: str, speaker: str, turn: int, heard: Heard) -> Proposal | No
         return replace(known, kind="task", doer=speaker)
     if request and ((request["verb"] or "do it").lower() not in _NO_REQUEST):
         return replace(known, kind="task", doer="")
+    if _FREE.search(timeless) and when is not None:
+        return replace(known, is_weak=True)
     return known if together and time is None else None
 
 
@@ -340,21 +375,26 @@ def _short(clauses: Sequence[str], heard: Heard) -> Proposal | None:
         time, place = _time_and_place(clause, heard)
         if (time is None and place is None) or (before is None and not place and not (time and time.is_telling)):
             continue
-        when = time.resolved(now, before.time if before else heard.stated) if time else before.when if before else None
+        when = time.resolved(now, heard.earlier) if time else before.when if before else None
         if time is not None and when is None:
             return None
         return Proposal(
             speaker="",
             turn=0,
-            kind=before.kind if before else "meet",
-            what=before.what if before else clause.strip(),
+            kind=before.kind if before and not (time and time.is_exact and _asks_to_meet(clause, heard)) else "meet",
+            what=before.what if before and before.what else clause.strip(),
             time=_fixed(_merged(time, before.time if before else None), when),
             when=when,
             place=place or (before.place if before else None),
-            doer=before.doer if before else None,
+            doer=before.doer if before and before.kind == "task" else None,
             is_short=True,
         )
     return None
+
+
+def _asks_to_meet(clause: str, heard: Heard) -> bool:
+    """Whether an hour, asked or asked for, makes a meeting of what was only to be done: `I'll take both. At six?`"""
+    return heard.is_asked or clause.rstrip().endswith("?")
 
 
 def _time_and_place(clause: str, heard: Heard) -> tuple[SpokenTime | None, str | None]:
@@ -365,12 +405,16 @@ def _time_and_place(clause: str, heard: Heard) -> tuple[SpokenTime | None, str |
         return None, None
     if heard.is_asked and (time is not None or place is not None) and len(clause.split()) <= _ANSWER:
         return time, place or _bare_place(timeless, heard)
-    if not _without_fillers(without_places(timeless)) or _is_invitation(clause, time):
+    if not _without_fillers(without_places(timeless)):
         return time, place
+    if _is_invitation(clause, time):
+        return time, place or _bare_place(timeless, heard)
     if place is None and (time is not None or heard.is_asked):
         place = _bare_place(timeless, heard)
-        if place is not None and not _without_fillers(re.sub(re.escape(place), "", timeless, flags=re.IGNORECASE)):
-            return time, "my place" if place.lower() == "mine" else "your place" if place.lower() == "yours" else place
+        if place is not None and not _without_fillers(
+            re.sub(re.escape(_OWN.get(place, place)), "", timeless, flags=re.IGNORECASE)
+        ):
+            return time, place
     return None, None
 
 
@@ -393,7 +437,7 @@ def _bare_place(timeless: str, heard: Heard) -> str | None:
             or set(name.casefold().split()) & heard.names
             or not _without_fillers(name)
         ):
-            return name
+            return {own: place for place, own in _OWN.items()}.get(name.lower(), name)
     return None
 
 

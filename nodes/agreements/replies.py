@@ -21,7 +21,7 @@ FRIENDLY_NO = re.compile(
         "wouldn't (?:miss|dream)(?: (?:it|that|this))?|no doubt|nothing better|don't mind|wouldn't mind|not at all",
         "if you (?:like|want|wish|insist|must|don't mind)|no trouble|no (?:rush|hurry|bother|fuss|need to ask|excuses)",
         "might as well|rather (?:like|enjoy|fancy)|nothing (?:on|planned|else)|not (?:bad|a minute later|doing anything)",
-        "would i ever|nothing i(?:'d| would) (?:like|love|enjoy)|not (?:a bit|in the least)|don't fret|why ever not|wild horses couldn't|never better|not before time|sorry (?:i asked|to ask)",
+        "would i ever|(?:won't|can't|couldn't) (?:argue|complain|say no|resist|refuse)|don't (?:you )?(?:leave|go|start) without me|nothing i(?:'d| would) (?:like|love|enjoy)|not (?:a bit|in the least)|don't fret|why ever not|wild horses couldn't|never better|not before time|sorry (?:i asked|to ask)",
         "but (?=bring|mind|don't be|be |you're |you owe|only because|let me pay|i'm paying|that suits|works|yes|ok)",
         r"don't you (?:dare )?(?:be late|forget)|don't be late|no later|not later|no sooner said",
     )
@@ -58,8 +58,44 @@ _ASSENTED = opening(
     r"suits (?:me|us)|no problem|not a problem|no objections?|no (?:rush|hurry|bother)|looking forward|i look forward",
     r"you'd be (?:most |very )?welcome|be my guest|why not|i can't wait|i wouldn't miss|wouldn't miss|don't worry|not at all",
     r"it's a (?:deal|date)|a deal|a date|any ?time|until (?:then|tomorrow|\w+day)|till (?:then|tomorrow|\w+day)|there,? then",
-    r"nothing i(?:'d| would) (?:like|love)|would i ever|bless you|you(?:'ve| have) got (?:yourself )?a deal|not a bit|then yes|consider (?:it|me|them)|leave it (?:to|with) me|fine (?:by|with) me|same here|me too|never better|as you say)\b",
+    r"nothing i(?:'d| would) (?:like|love)|would i ever|bless you|it's a plan|good plan|i (?:won't|can't|couldn't) (?:argue|complain|say no|resist|refuse)|see (?:that|to it)|you(?:'ve| have) got (?:yourself )?a deal|not a bit|give it (?:to me|here)|then yes|consider (?:it|me|them)|leave it (?:to|with) me|fine (?:by|with) me|same here|me too|never better|as you say)\b",
 )
+#: A yes that what follows does not take back, unless it is one of `_HARD_NO`.
+_FIRM = opening(
+    r"(?:yes|yeah|yep|aye|sure|of course|certainly|absolutely|definitely|gladly|with pleasure|deal|agreed|perfect|done|great|lovely"
+    r"|brilliant|wonderful|splendid|excellent|i'd love|i'd be (?:glad|happy|delighted|honoured)|count me in|see you|i'll be there"
+    r"|works for me|you're on|fine|all right|okay|ok|good)\b"
+)
+_HARD_NO = re.compile(
+    r"\b"
+    + any_of(
+        r"can't|cannot|won't|but|sorry|unfortunately|afraid|rather|(?:an|some) ?other (?:time|day)|instead|if (?:i|my|we)|maybe"
+        r"|perhaps|might|depends|don't (?:think|want|like)|doubt|not (?:today|tomorrow|tonight|then|now|at|on|this|until|before|\w+day)"
+        r"|i'll see(?! you)|let me|have to|need to|forget it|busy|no|wouldn't|couldn't"
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+_COMES = re.compile(
+    r"\b"
+    + any_of(
+        "see you|i'll (?:come|be there|drop|stop|pop|call|visit|look in|bring|swing|walk|find you|meet|take|have)|a date|works"
+        r"|count me in|it is|then\W*$|i will come|suits|expect me|that'll do|let's (?:say|do|meet|make)|perfect"
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+#: What answers a proposal in a few words and is an assent all the same: `Bring a torch.`, `Try and stop me.`
+_NO_ORDER = re.compile(
+    r"^\W*(?:(?:i|i['’]\w+|my|our|his|her|their|the|there|it|it['’]s|he|she|they|we|we['’]\w+|you|you['’]\w+|that|this|what|who|why"
+    r"|where|when|how|an?|ask|pass|hm+|ha|nice try|dream on|get (?:lost|out|off)|leave|go|let|wait|says?|oh|really|good (?:grief|luck)"
+    r"|heavens|bye|goodbye|nobody|somebody|is|are|was|do|does|did|has|have|had|can|could|will|would|should|in|at|on|after|before|until"
+    r"|tomorrow|today|tonight|yesterday|think|stop|terrible|shame|pity|poor|funny|strange|odd|interesting|worse|typical|people|some"
+    r"|so|because|only|just|then|\w+day|\w+s)\b|[A-Z][a-z]+ (?:is|has|was|will|said|says|comes|goes)\b)",
+    re.IGNORECASE,
+)
+
+
 _TAKES_BACK = re.compile(
     r"\b"
     + any_of(
@@ -74,6 +110,16 @@ _TAKES_BACK = re.compile(
 )
 
 
+def orders(text: str) -> bool:
+    """Return whether a reply tells the other what to bring, or to do: who does so has assented."""
+    return len(text.split()) <= 7 and "?" not in text and not _NO_ORDER.search(text)
+
+
+def comes(sentence: str) -> bool:
+    """Return whether a sentence says that who says it comes, or that a time holds."""
+    return bool(_COMES.search(sentence))
+
+
 def says_yes(sentence: str) -> bool:
     """Return whether a sentence begins as an assent."""
     return bool(_ASSENTED.search(sentence))
@@ -81,7 +127,11 @@ def says_yes(sentence: str) -> bool:
 
 def refuses(text: str) -> bool:
     """Return whether a line refuses what was proposed, or puts it off."""
-    return bool(_REFUSED.search(FRIENDLY_NO.sub("", text)))
+    text = FRIENDLY_NO.sub("", text)
+    first, _, rest = text.partition(".")
+    if _FIRM.search(first) and not _REFUSED.search(first):
+        return bool(_HARD_NO.search(rest))
+    return bool(_REFUSED.search(text))
 
 
 def takes_back(text: str) -> bool:

@@ -117,7 +117,7 @@ _EARLY = re.compile(
     r"\b(?:early (?:train|bus|ferry|boat|tide|shift|start)|breakfast|brunch|sunrise|bright and early)\b", re.IGNORECASE
 )
 _LATE = re.compile(
-    r"\b(?:dinner|supper|film|movie|cinema|quiz|pub|pints?|beers?|drinks|party|concert|cocktails?|stars)\b",
+    r"\b(?:dinner|supper|film|movie|cinema|quiz|pub|pints?|table for|beers?|drinks|party|concert|cocktails?|stars)\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(r"\b(?:yesterday|ago|last (?:night|week|time|\w+day))\b", re.IGNORECASE)
