@@ -67,7 +67,8 @@ class _Talk:
         if not (takes_back(text) and self._take_back(at, speaker)):
             self._read(at, speaker, turn, now)
         self._answers_facts = asks_for_facts(text) and not asks_when(text)
-        if (stated := stated_time(text, now)) is not None:
+        earlier = self._stated[1] if self._stated is not None and at - self._stated[0] < _ANSWERED_WITHIN else None
+        if (stated := stated_time(text, now, earlier)) is not None:
             self._stated = at, stated
         self._asked = ""
         if asks_when(text):
@@ -89,9 +90,7 @@ class _Talk:
             own = None
         if self._pending is not None and self._pending[1].speaker != speaker:
             proposal = self._pending[1]
-            if own is not None and _counters(own, proposal):
-                self._pending = None
-            elif refuses(text):
+            if (own is not None and _counters(own, proposal)) or refuses(text):
                 self._pending = None
             elif assents(text, proposal, now):
                 refined = own is not None and _refines(own, proposal)
@@ -160,6 +159,8 @@ def _refines(own: Proposal, proposal: Proposal) -> bool:
     """Whether a line that assents also names the place, or the hour of the day, that was left open."""
     if own.is_short:
         return (own.when, own.place) != (proposal.when, proposal.place)
+    if own.when == proposal.when and own.kind == "meet" and proposal.place is None and own.place is not None:
+        return True
     is_loose = own.kind == proposal.kind == "meet" and not (proposal.time and proposal.time.is_exact)
     is_same_day = bool(own.when and proposal.when and own.when.date() == proposal.when.date())
     return is_loose and is_same_day and bool(own.time and own.time.is_exact)

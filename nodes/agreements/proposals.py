@@ -14,39 +14,61 @@ from tertulia.nodes.agreements.spoken_places import place_in, without_places
 from tertulia.nodes.agreements.spoken_times import SpokenTime, time_in, without_times
 from tertulia.state.agreements import AgreementKind
 
-
 #: How a proposal to be somewhere together begins; times are `|` (`without_times`).
 _TOGETHER = opening(
     r"let's\b|let us\b|shall we\b|(?:can|could|should|may|might) we\b|we (?:could|can|shall|will|should)\b|we'll\b",
     r"why don't (?:we|you)\b|why not (?:come|meet|join|drop|pop|stop|have|make)|how about\b|what about\b",
-    r"what do you say (?:to|we)\b|what say (?:you|we)\b|do you (?:want|care|feel like|fancy)\b|want to\b|fancy\b|wanna\b",
-    r"would you (?:like|care|fancy|be up for|mind (?:coming|meeting|joining))\b|care (?:to|for)\b|feel like\b|up for\b",
-    r"(?:are )?you (?:guys )?(?:up for|game for|game to|still on|still up for)\b(?= .*\|)|(?:will|shall|can) i see you\b|see you\b",
-    r"i(?:'ll| will) see you (?!through)|(?:i'll |i could |i can |i will |shall i )?(?:pick you up|meet you|catch you|fetch you)\b",
-    r"meet (?:me|us|up|at|by|in|outside|under|\||here|there)\b|join (?:me|us)\b|(?:sit|walk|ride|eat|dine|sing|dance) with (?:me|us)\b",
+    r"what do you say (?:to|we)\b|what say (?:you|we)\b|do you (?:want|care|feel like|fancy)\b|want to\b"
+    r"|fancy\b|wanna\b",
+    r"would you (?:like|care|fancy|be up for|mind (?:coming|meeting|joining))\b|care (?:to|for)\b"
+    r"|feel like\b|up for\b",
+    r"(?:are )?you (?:guys )?(?:up for|game for|game to|still on|still up for)\b(?= .*\|)|(?:will|shall"
+    r"|can) i see you\b|see you\b",
+    r"i(?:'ll| will) see you (?!through)|(?:i'll |i could |i can |i will |shall i )?(?:pick you up|meet you"
+    r"|catch you|fetch you)\b",
+    r"meet (?:me|us|up|at|by|in|outside|under|\||here|there)\b|join (?:me|us)\b|(?:sit|walk|ride|eat|dine"
+    r"|sing|dance) with (?:me|us)\b",
     r"come (?:to|by|over|and|with|along|here|at|in|round|up|down|see|find|join|have|for|before|after|early|late|\|)",
-    r"(?:drop|pop|stop|swing|call|nip|look) (?:in|by|round|over|into|down|up)\b|call (?:on|for) me\b|pay (?:me|us) a visit",
-    r"(?:grab|get|take|have|share) (?:an?|some|your|supper|dinner|lunch|breakfast|coffee|tea) .*\bwith (?:me|us)\b|find me\b|wait for me\b",
-    r"be (?:at|in|on|here|there|ready|by|outside|my guest|down|up)\b|lend (?:me|us) a hand|give (?:me|us) a hand|help me\b",
-    r"(?:can|could|may|might|shall|should) i (?:come|visit|join|bring|show|call|help|see|walk|pick|drop|stop|take you|meet|pop)\b",
-    r"(?:can|could|may|might) i (?:have a word|borrow you|look in|treat you|buy you|invite you|tempt you|interest you|count on you)",
-    r"(?:can|could|will|would) you (?:please |possibly )?(?:come|arrive|be|meet|join|bring|visit|help|show me|call|sit|manage|make)\b",
-    r"(?:can|could|will|would) you (?:please |possibly )?(?:stop|drop|pop|swing|walk|spare|lend|give|do \||look in|stay)\b",
-    r"i'd be (?:glad|happy|delighted|honoured|grateful) if you (?:came|come|could|would)\b|i'd like you to\b|i want you to\b",
-    r"i(?:'d| would) (?:like|love) to (?:see|meet|show|take|invite|have|buy|cook|treat|talk to|walk|thank) (?:you|with you|it with you)",
-    r"i want to (?:show|take|invite|talk to) you|you're (?:invited|expected|welcome)\b|i invite you|i(?:'ll| will) expect you\b",
+    r"(?:drop|pop|stop|swing|call|nip|look) (?:in|by|round|over|into|down|up)\b|call (?:on|for) me\b"
+    r"|pay (?:me|us) a visit",
+    r"(?:grab|get|take|have|share) (?:an?|some|your|supper|dinner|lunch|breakfast|coffee|tea) .*\bwith (?:me"
+    r"|us)\b|find me\b|wait for me\b",
+    r"bring .*(?:\||\bhere|\bround|\bover\b)|be (?:at|in|on|here|there|ready|by|outside|my guest|down|up)\b"
+    r"|lend (?:me|us) a hand|give (?:me|us) a hand|help me\b",
+    r"(?:can|could|may|might|shall|should) i (?:come|visit|join|bring|show|call|help|see|walk|pick|drop|stop"
+    r"|take you|meet|pop)\b",
+    r"(?:can|could|may|might) i (?:have a word|borrow you|look in|treat you|buy you|invite you|tempt you"
+    r"|interest you|count on you)",
+    r"(?:can|could|will|would) you (?:please |possibly )?(?:come|arrive|be|meet|join|bring|visit|help"
+    r"|show me|call|sit|manage|make)\b",
+    r"(?:can|could|will|would) you (?:please |possibly )?(?:stop|drop|pop|swing|walk|spare|lend|give|do \|"
+    r"|look in|stay)\b",
+    r"i'd be (?:glad|happy|delighted|honoured|grateful) if you (?:came|come|could|would)\b|i'd like you to\b"
+    r"|i want you to\b",
+    r"i(?:'d| would) (?:like|love) to (?:see|meet|show|take|invite|have|buy|cook|treat|talk to|walk"
+    r"|thank) (?:you|with you|it with you)",
+    r"i want to (?:show|take|invite|talk to) you|you're (?:invited|expected|welcome)\b|i invite you|i(?:'ll"
+    r"| will) expect you\b",
     r"you (?:must|should|can|could|ought to|have to) (?:come|join us|be there|bring)\b|you'll (?=.*\bwon't you\b)",
-    r"(?:remember|don't forget),?(?: that)? we meet\b|would \|.*\b(?:suit|work|do|be (?:all right|good|ok|okay|convenient|better))\b",
-    r"(?:does|is|will|how's|how is|how does) \|.*\b(?:suit|work|do|all right|okay|ok|good|convenient|possible|sound|better|fit)\b",
-    r"(?:would|is) \|.*\btoo (?:early|late|soon)\b|(?:do|would) you mind if (?:i|we) (?:come|came|joined?|met|meet|brought)\b",
-    r"i(?:'ll)? (?:need|could use|want) (?:some ?one|some ?body|a hand|help|some help|your help)\b|i(?:'ll| will) wait for you\b",
-    r"how (?:does|is|would) \||i(?:'ll)? (?:need|want) you (?:there|here|at|by|to (?:be|come))\b|there's (?:room|a place|a seat) for",
+    r"(?:remember|don't forget),?(?: that)? we meet\b|would \|.*\b(?:suit|work|do|be (?:all right|good|ok"
+    r"|okay|convenient|better))\b",
+    r"(?:does|is|will|how's|how is|how does) \|.*\b(?:suit|work|do|all right|okay|ok|good|convenient"
+    r"|possible|sound|better|fit)\b",
+    r"(?:would|is) \|.*\btoo (?:early|late|soon)\b|(?:do|would) you mind if (?:i|we) (?:come|came|joined?"
+    r"|met|meet|brought)\b",
+    r"i(?:'ll)? (?:need|could use|want) (?:some ?one|some ?body|a hand|help|some help|your help)\b|i(?:'ll"
+    r"| will) wait for you\b",
+    r"how (?:does|is|would) \||i(?:'ll)? (?:need|want) you (?:there|here|at|by|to (?:be|come))\b"
+    r"|there's (?:room|a place|a seat) for",
 )
 #: How somebody says when they are free, or where they are: another may come.
 _FREE = opening(
-    r"i(?:'m| am|'ll be| will be) (?:usually )?(?:free|available|around|about|in town|in my|at home|home|here|in the|at the|at my|off|back|open)\b",
-    r"(?:i have|i've got) (?:an hour|half an hour|time|some time|a free|a spare|nothing|a space|a slot|room)\b|i could do \||i can do \|",
-    r"you(?:'ll| will| can)? find me\b|my door(?:'s| is)\b|i'm free\b|we(?:'re| are) (?:open|at the|in the|free)\b|\|.* i'm free\b",
+    r"i(?:'m| am|'ll be| will be) (?:usually )?(?:free|available|around|about|in town|in my|at home|home"
+    r"|here|in the|at the|at my|off|back|open)\b",
+    r"(?:i have|i've got) (?:an hour|half an hour|time|some time|a free|a spare|nothing|a space|a slot"
+    r"|room)\b|i could do \||i can do \|",
+    r"you(?:'ll| will| can)? find me\b|my door(?:'s| is)\b|i'm free\b|we(?:'re| are) (?:open|at the|in the"
+    r"|free)\b|\|.* i'm free\b",
 )
 #: What may stand before what somebody does.
 _ADVERB = (
@@ -60,25 +82,31 @@ _OFFER = re.compile(
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
-    LEAD
-    + r"(?:(?:can|could|will|would) (?:you|some ?one|some ?body|any ?one|any ?body|one of you)(?: please)? (?:also )?(?P<verb>[\w'’-]+)"
+    LEAD + r"(?:(?:can|could|will|would) (?:you|some ?one|some ?body|any ?one|any ?body"
+    r"|one of you)(?: please)?(?: be (?:willing|able|prepared|so kind as) to)? (?:also )?(?P<verb>[\w'’-]+)"
     + r"|would you mind (?P<minded>\w+ing)\b|(?P<told>tell|ask) (?!me\b|us\b|yourself\b))",
     re.IGNORECASE,
 )
 _PLEASE = re.compile(r"(?:^|, )please (?P<verb>[\w'’-]+)(?P<told>)", re.IGNORECASE)
 #: What is done where the other is.
 _IN_PERSON = re.compile(
-    r"(?:bring|come|arrive|meet|show|visit|call|stop|drop|return|help|join|wait|walk|pick|collect|fetch|see|give|hand|pop|swing"
+    r"(?:bring|come|arrive|meet|show|visit|call (?:on|for|by|in|round|at|back)|stop|drop|return|help|join"
+    r"|wait|walk|pick|collect|fetch|see|give|hand|pop|swing"
     r"|look in|turn up|sit|treat|take you|drive you|pay you)\b"
-    r"|be (?:at|in|on|by the|here|there|outside|behind|near|waiting|with you|round|over|along)\b(?! (?:bed|trouble|time|my way))",
+    r"|be (?:at|in|on|by the|here|there|outside|behind|near|waiting|with you|round|over|along)\b(?! (?:bed"
+    r"|trouble|time|my way))",
     re.IGNORECASE,
 )
 #: What somebody says that they take upon themselves.
 _LEFT = opening(r"(?:you can )?leave (?:the|it|that|this|my|your|those|them|all) ?[^.?!]*\b(?:to|with) me\b")
 _SEES_TO = re.compile(
-    r"(?:tell (?!you\b)|ask (?!you\b)|have (?:it|the|that|this|your|them)\b|let (?:him|her|them|the)|start (?:on|the)|see to|see about|look (?:after|into|at)|take care of|keep an eye|(?:speak|talk) (?:to|with) (?!you\b)|find out|get (?:the|it|them|some|hold|on it))\b",
+    r"(?:tell (?!you\b)|ask (?!you\b)|have (?:it|the|that|this|your|them)\b|let (?:him|her|them|the)"
+    r"|start (?:on|the)|see to|see about|look (?:after|into|at)|take care of|keep an eye|(?:speak"
+    r"|talk) (?:to|with) (?!you\b)|find out|get (?:the|it|them|some|hold|on it)|go (?:up|down|round|over|out"
+    r"|back|and) .*\band)\b",
     re.IGNORECASE,
 )
+_ALONG = re.compile(r"\b(?:with you|then|there|along|too)\b", re.IGNORECASE)
 _HAND = re.compile(r"\byou (?:please )?(?:(?:lend|give) (?:me |us )?a hand|help|spare)\b", re.IGNORECASE)
 #: What begins like an offer, or like a request, and is one for words and thoughts alone.
 _NO_DEED = frozenset(
@@ -103,9 +131,11 @@ _NO_REQUEST = frozenset(
 )
 _HEDGED = re.compile(
     any_of(
-        r"\bif (?!you\b(?! (?:had|were|was|ever|asked|think|thought|knew|see)\b)|it\b|it's\b|that\b|that's\b|the (?:rain|weather"
+        r"\bif (?!you\b(?! (?:had|were|was|ever|asked|think|thought|knew|see)\b)|it\b|it's\b|that\b|that's\b"
+        r"|the (?:rain|weather"
         r"|wind|snow|sun|sea|tide|fog|storm|ice)\b|we may\b|i may\b)(?<!mind if )\w+",
-        r"\bmight\b(?! (?:i|we|as well)\b)|\b(?:some ?day|sometime|one day|would have|wish|never|not|every \w+|all day)\b",
+        r"\bmight\b(?! (?:i|we|as well)\b)|\b(?:some ?day|sometime|one day|would have|wish|never|not"
+        r"|every \w+|all day)\b",
         r"\bdon't (?!you\b|we\b|forget\b|worry\b|be\b)|\bwon't (?!you\b)|\b(?:i|we|he|she|they) (?:always|usually)\b",
     ),
     re.IGNORECASE,
@@ -122,7 +152,8 @@ _DEADLINE = re.compile(
 _TOO = re.compile(r"\btoo (?:early|late|soon)\b", re.IGNORECASE)
 _YES = re.compile(r"^\W*(?:yes|yeah|yep|it is|it would|a bit|rather|quite|much)\b", re.IGNORECASE)
 _TAKEN = re.compile(
-    r"\b(?:is no (?:trouble|problem|bother)|is (?:okay|ok|great|lovely|perfect)|it is|is fine|is good|then|suits|works|yes|is perfect|is all right|it shall be|will do|it'll be)\b",
+    r"\b(?:is no (?:trouble|problem|bother)|is (?:okay|ok|great|lovely|perfect)|it is|is fine|is good|then"
+    r"|suits|works|yes|is perfect|is all right|it shall be|will do|it'll be)\b",
     re.IGNORECASE,
 )
 #: What may stand beside a time and a place in a proposal that has no verb.
@@ -139,39 +170,48 @@ _FILLERS = frozenset(
         party quiz darts swimming fishing skating sailing riding running bowling shopping painting singing
         with you your my our us together from outside early half past ish around great perfect lovely grand
         can do does work still sure right quick little let's let’s of course pick up there here though just only
-        shall until till after before out over into down next this now actually us two both fancy
+        shall after before out over into down next this now actually us two both fancy
         """,
     )
 )
 #: What a place is called without `at`: `The clubhouse, seven thirty`, `Platform two?`, `Mine?`
 _BARE_PLACE = re.compile(
     r"(?:the|our) (?P<the>[\w'’-]+(?: [\w'’-]+){0,2})|(?P<my>(?:my|your) [\w'’-]+(?: [\w'’-]+)?)|(?P<mine>mine|yours)"
-    r"|(?P<numbered>(?:platform|gate|room|pier|berth|table|door|stall|number) [\w-]+)|(?P<name>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+){0,2})",
+    r"|(?P<numbered>(?:platform|gate|room|pier|berth|table|door|stall|number) [\w-]+)"
+    r"|(?P<name>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+){0,2})",
     re.IGNORECASE,
 )
 _NO_PLACE = re.compile(
-    r"^(?:usual (?:time|place|spot)|same|others?|two|three|kids|children|boys|girls|latter|former|earlier|later|first|second|best|last|next)\b"
-    r"|^(?:Yes|No|Yeah|Yep|Sure|Fine|Good|Great|Perfect|Ok|Okay|Right|Then|So|And|Or|But|Oh|Ah|Well|I|We|You|It|That|This"
-    r"|Say|Maybe|Perhaps|Sorry|Dear|Mum|Dad|Mr|Mrs|Miss|Sir|Deal|Done|Agreed|Lovely|Brilliant|Cool|Thanks|Make|How|What)\b",
+    r"^(?:usual (?:time|place|spot)|same|others?|two|three|kids|children|boys|girls|latter|former|earlier"
+    r"|later|first|second|best|last|next)\b"
+    r"|^(?:Yes|No|Yeah|Yep|Sure|Fine|Good|Great|Perfect|Ok|Okay|Right|Then|So|And|Or|But|Oh|Ah|Well|I|We|You"
+    r"|It|That|This"
+    r"|Say|Maybe|Perhaps|Sorry|Dear|Mum|Dad|Mr|Mrs|Miss|Sir|Deal|Done|Agreed|Lovely|Brilliant|Cool|Thanks"
+    r"|Make|How|What)\b",
     re.IGNORECASE,
 )
 
 _OWN = {"my place": "mine", "your place": "yours"}
 #: What is said of something else, and is no place: `The ferry leaves at nine`, `The meeting is on Friday`.
 _ABOUT_ANOTHER = re.compile(
-    r"^\W*(?:(?:the|our|my|your|his|her|their) (?:[\w'’-]+ ){1,3}?|(?:it|he|she|they|this|that|there) )(?:is|are|was|were|leaves?"
+    r"^\W*(?:(?:the|our|my|your|his|her|their) (?:[\w'’-]+ ){1,3}?|(?:it|he|she|they|this|that|there) )(?:is"
+    r"|are|was|were|leaves?"
     r"|starts?|begins?|ends?|opens?|closes?|goes|go|comes?|sails?|departs?|arrives?)\b.*\|?",
     re.IGNORECASE,
 )
 #: What asks for a fact, not whether to come.
 _VERBAL = re.compile(
-    r"\b(?:he|she|they|it|his|her|their|who|what|why|when|where|how|which|is|are|am|was|were|be|been|do|does|did|has|have|had"
-    r"|can|could|will|would|should|free|busy|working|awake|home|back|open|closed|sure|only|already|until|till|since|still|not"
-    r"|trains?|bus|buses|boat|ferry|leaves?|starts?|begins?|opens?|closes?|really|exactly|said|asked|mean|meant)\b|n['’]t\b",
+    r"\b(?:he|she|they|it|his|her|their|who|what|why|when|where|how|which|is|are|am|was|were|be|been|do|does"
+    r"|did|has|have|had"
+    r"|can|could|will|would|should|free|busy|working|awake|home|back|open|closed|sure|only|already|until"
+    r"|till|since|still|not"
+    r"|trains?|bus|buses|boat|ferry|leaves?|starts?|begins?|opens?|closes?|really|exactly|said|asked|mean"
+    r"|meant)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _INVITED = opening(
-    r"(?:an? |some |for (?:an? )?)?(?:coffee|tea|lunch|dinner|supper|breakfast|brunch|drinks?|beers?|pint|film|movie|game|match|walk|swim"
+    r"(?:an? |some |for (?:an? )?)?(?:coffee|tea|lunch|dinner|supper|breakfast|brunch|drinks?|beers?|pint"
+    r"|film|movie|game|match|walk|swim"
     r"|run|ride|stroll|picnic|chat|quick word|dance|meal|pizza|chess|cards|barbecue)"
     r"(?: with (?:me|us)| together| then| at mine| on me)?\?$"
 )
@@ -284,19 +324,25 @@ def _is_wanted(found: Proposal) -> bool:
     return found.when is None and (found.kind == "meet" or bool(_HAND.search(found.what)))
 
 
-def _stated(sentence: str, speaker: str, turn: int, now: datetime) -> Proposal | None:
+def _stated(
+    sentence: str, speaker: str, turn: int, now: datetime, earlier: SpokenTime | None = None
+) -> Proposal | None:
     """Return the time, and the place, that a sentence states, as what may be proposed beside it."""
     time = None if _BARRED.search(sentence) or _HEDGED.search(sentence) else time_in(sentence, now)
-    when = time.resolved(now) if time is not None and time.is_telling else None
+    when = time.resolved(now, earlier) if time is not None and time.is_telling else None
     if time is None or when is None:
         return None
     return Proposal(speaker, turn, "meet", sentence, _fixed(time, when), when, place_in(without_times(sentence)))
 
 
-def stated_time(text: str, now: datetime) -> SpokenTime | None:
-    """Return the time that the last sentence of a line that has one only states, or proposes; `None` without one."""
+def stated_time(text: str, now: datetime, earlier: SpokenTime | None) -> SpokenTime | None:
+    """Return the time that the last sentence of a line that has one only states, or proposes; `None` without one.
+
+    Args:
+        earlier: What was stated before, whose day goes on to be meant.
+    """
     for sentence in reversed([*_sentences(text)]):
-        if (stated := _stated(sentence, "", 0, now)) is not None:
+        if (stated := _stated(sentence, "", 0, now, earlier)) is not None:
             return stated.time
     return None
 
@@ -322,7 +368,8 @@ def assents(text: str, proposal: Proposal, now: datetime) -> bool:
         time = time_in(sentence, now)
         if time and _TAKEN.search(without_times(sentence)) and time.resolved(now, proposal.time) == proposal.when:
             return True
-    return bool(proposal.time and not proposal.is_weak) and orders(text)
+    is_offer = proposal.kind == "task" and proposal.doer == proposal.speaker
+    return (is_offer or bool(proposal.time and not proposal.is_weak)) and orders(text)
 
 
 def _echoes(sentence: str, proposal: Proposal) -> bool:
@@ -352,6 +399,8 @@ def _full(sentence: str, speaker: str, turn: int, heard: Heard) -> Proposal | No
     is_together = together or (offer and _IN_PERSON.match(offer["deed"]) and not _SEES_TO.match(offer["deed"]))
     if is_together and when is not None and not _DEADLINE.search(sentence):
         return known
+    if is_together and time is None and heard.stated is not None and _ALONG.search(sentence):
+        return replace(known, time=heard.stated, when=heard.stated.resolved(now))
     if is_together and re.search(r"\bmeet\b", sentence) and before is not None and place and time is None:
         return replace(known, time=before.time, when=before.when)
     if time is not None and when is None:  # it is past

@@ -59,7 +59,8 @@ _DAY = re.compile(
 )
 #: Not counted from an hour: `in two days`, `in a week`, `in a fortnight`.
 _LATER = re.compile(
-    r"\b(?:in|within) (?P<n>an?|two|three|four|five|six|\d\d?)(?: (?P<unit>day|week|fortnight)s?)\b|\b(?P<two>a fortnight)"
+    r"\b(?:in|within) (?P<n>an?|two|three|four|five|six|\d\d?)(?: (?P<unit>day|week|fortnight)s?)\b"
+    r"|\b(?P<two>a fortnight)"
     r" today\b",
     re.IGNORECASE,
 )

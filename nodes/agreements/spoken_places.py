@@ -24,13 +24,16 @@ _BEFORE = (
 )
 #: Where the name of a place is over.
 _ENDS = (
-    r"(?=\s*(?:[,.;:!?|]|$|\b(?:at|by|in|on|to|and|or|with|for|from|when|while|where|then|before|after|if|so|that|this|"
-    r"about|as|because|but|again|together|please|tomorrow|today|tonight|is|are|will|would|around|after|suits?|works?|should|can)\b))"
+    r"(?=\s*(?:[,.;:!?|]|$|\b(?:at|by|in|on|to|and|or|with|for|from|when|while|where|then|before|after|if|so"
+    r"|that|this|"
+    r"about|as|because|but|again|together|please|tomorrow|today|tonight|is|are|will|would|around|after"
+    r"|suits?|works?|should|can)\b))"
 )
 _WORD = r"[\w'’-]+"
 _NAME = (
     rf"(?P<name>(?:the|my|your|our|his|her|their|an?)(?: {_WORD}){{1,4}}?"
-    r"|(?:reception|church|school|work|college|headquarters|base|town hall|(?:platform|gate|room|pier|berth|table|door)"
+    r"|(?:reception|church|school|work|college|headquarters|base|town hall|(?:platform|gate|room|pier|berth"
+    r"|table|door)"
     r" (?:\d+|[a-z]+))"
     rf"|(?-i:[A-Z]){_WORD}(?: (?-i:[A-Z]){_WORD}){{0,3}}){_ENDS}"
 )
@@ -39,7 +42,8 @@ _HERE = re.compile(r"\b(?:here|same place)\b", re.IGNORECASE)
 _PERSON_AT = re.compile(r"\b(?:my|your) (?:place|house|home|flat|cottage)\b|\bcome over\b", re.IGNORECASE)
 #: What stands where a place does, and is none.
 _NOT_PLACES = re.compile(
-    r"^(?:(?:the|my|your|our|a|an) )?(?:moment|time|hour|day|way|end|beginning|meantime|evening|morning|afternoon|week|"
+    r"^(?:(?:the|my|your|our|a|an) )?(?:moment|time|hour|day|way|end|beginning|meantime|evening|morning"
+    r"|afternoon|week|"
     r"weekend|rain|dark|sun|hurry|mood|idea|first|last|best|least|paper|phone|(?:\w+ )?e-?mail|"
     r"telephone|list|doctor|dentist|contrary|"
     r"other hand|mind|head|heart|life|opinion|council|mayor|others|two of us|same|sister|brother|mother|father|wall|"

@@ -45,8 +45,10 @@ PARTS = {
 #: When what is only said with `after`, or with `before`, is over, or begins.
 _AFTER = {"school": 16 * 60, "work": 18 * 60, "hours": 18 * 60, "dark": 21 * 60}
 _EVENTS = (
-    "lecture|lesson|class|seminar|course|practice|rehearsal|training|service|mass|church|chapel|meeting|shift|market|fair|"
-    "match|game|show|play|film|concert|ceremony|funeral|wedding|round|run|walk|storm|tide|bell|break|exam|appointment|"
+    "lecture|lesson|class|seminar|course|practice|rehearsal|training|service|mass|church|chapel|meeting"
+    "|shift|market|fair|"
+    "match|game|show|play|film|concert|ceremony|funeral|wedding|round|run|walk|storm|tide|bell|break|exam"
+    "|appointment|"
     "surgery|session|auction|race|swim|ferry|train|bus|boat|closing(?: time)?|milking|school run|assembly|council"
 )
 #: Behind breakfast, or lunch, it is later; before it, earlier.
@@ -78,16 +80,19 @@ _CLOCK = re.compile(
 )
 #: An hour without `at`, where the line has no other: `One o'clock?`, `Nine tomorrow?`, `Ten is fine.`
 _BARE = re.compile(
-    rf"(?:^|[,;–—] |\b(?:tomorrow|today|tonight|or|rather|perhaps|maybe|prefer|then|does|is|how['’]s|how is|yes"
+    rf"(?:^|[,;–—] |\b(?:tomorrow|today|tonight|or|rather|perhaps|maybe|prefer|then|does|would|will|is"
+    rf"|how['’]s|how is|yes"
     rf"|no|sure|ok|okay|right|so|{'|'.join(WEEKDAYS)}) )(?P<h>{_HOUR})\b"
     r"(?=\s*(?:$|[?!.,;–—|]|['’]s\b|is\b|it is\b|then\b|suits?\b|works?\b|would\b|will\b|tomorrow\b|today\b|tonight\b"
     r"|on\b|at\b|in the\b|by\b|outside\b|sounds\b|okay\b|ok\b|fine\b|good\b|all right\b|better\b|instead\b))",
     re.IGNORECASE,
 )
 _IN = re.compile(
-    r"\b(?:in|within|give me)(?: about| around| just)? (?:(?P<half>half an hour)\b|(?P<quarter>(?:a )?quarter of an hour)\b"
+    r"\b(?:in|within|give me)(?: about| around| just)? (?:(?P<half>half an hour)\b"
+    r"|(?P<quarter>(?:a )?quarter of an hour)\b"
     r"|(?P<three>three[ -]quarters of an hour)\b"
-    rf"|(?P<n>{'|'.join(sorted(_COUNTS, key=len)[::-1])}|\d+)(?P<and_half> and a half)? (?P<unit>min(?:ute)?|hour|hr)s?\b"
+    rf"|(?P<n>{'|'.join(sorted(_COUNTS, key=len)[::-1])}|\d+)(?P<and_half> and a half)? (?P<unit>min(?:ute)?"
+    rf"|hour|hr)s?\b"
     rf"(?:['’] time|['’]s time)?(?P<more> and a half)?"
     r"|(?P<alone>five|ten|fifteen|twenty|thirty|5|10|15|20|30)(?=\s*(?:$|[.?!,;]|then\b|at\b|by\b)))"
     rf"|\b(?:(?P<half_from>half an hour)|(?P<n_from>{'|'.join(sorted(_COUNTS, key=len)[::-1])}|\d+)"
@@ -95,7 +100,8 @@ _IN = re.compile(
     re.IGNORECASE,
 )
 _PART = re.compile(
-    r"\b(?:(?P<tonight>tonight)|(?:in the |this |at |by |for |(?:right |just |straight |soon )?(?P<side>before|after) (?:the )?"
+    r"\b(?:(?P<tonight>tonight)|(?:in the |this |at |by |for |(?:right |just |straight "
+    r"|soon )?(?P<side>before|after) (?:the )?"
     r"|over |during |(?<=tomorrow )|(?<=day )|(?<=today ))(?:early |late )?"
     rf"(?P<part>{'|'.join(sorted(PARTS, key=len, reverse=True))})\b|after (?P<after>{'|'.join(_AFTER)})\b)"
     r"|\b(?P<alone>noon|midday|midnight|first thing)\b",
@@ -105,9 +111,12 @@ _PART = re.compile(
 _ABOUT_EVENT = re.compile(
     r"\b(?:(?:right|just|straight|soon|shortly) )?(?P<side>before|after|when|once|as soon as) (?:"
     rf"(?:the |my |your |our |his |her |this |today['’]s |evening |morning |choir |football |band )*(?:{_EVENTS})"
-    r"(?: (?:is |has )?(?:over|ends?|finish(?:es|ed)?|lets out|starts|begins|leaves|sails|closes|opens|goes|comes in))?\b"
-    r"|(?:you|we|i|they|the (?:shop|bakery|inn|pub|office|library|school|bar|doors?|place|cafe|café))(?:['’]ve|['’]re|['’]m)?"
-    r"(?: have| are| am)? (?P<does>opens?|close[sd]?|shut|lock up|leave|finish(?:ed)?|sail|start|begin|go home|knock off|done|"
+    r"(?: (?:is |has )?(?:over|ends?|finish(?:es|ed)?|lets out|starts|begins|leaves|sails|closes|opens|goes"
+    r"|comes in))?\b"
+    r"|(?:you|we|i|they|the (?:shop|bakery|inn|pub|office|library|school|bar|doors?|place|cafe"
+    r"|café))(?:['’]ve|['’]re|['’]m)?"
+    r"(?: have| are| am)? (?P<does>opens?|close[sd]?|shut|lock up|leave|finish(?:ed)?|sail|start|begin"
+    r"|go home|knock off|done|"
     r"set off|go off)\b)",
     re.IGNORECASE,
 )
@@ -197,7 +206,7 @@ def time_in(text: str, now: datetime) -> SpokenTime | None:
     if clock is not None:
         return SpokenTime(day, *clock)
     if part is not None:
-        return SpokenTime(day, _minute_of(part), _word(part) in ("noon", "midday", "midnight"))
+        return SpokenTime(day, _minute_of(part), _word(part) in ("noon", "midday", "midnight") and not part["side"])
     if found := _ABOUT_EVENT.search(text):
         return SpokenTime(day, _minute_about(found), is_loose=True)
     return SpokenTime(day, is_today=day == now.date()) if day is not None else None
