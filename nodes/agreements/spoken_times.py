@@ -1,8 +1,8 @@
 """Times as people say them in English: `tomorrow at nine`, `half seven`, `in half an hour`, relative to a clock.
 
 * Days are those of `spoken_days.py`; a day alone is its noon.
-* An hour without half of the day (`at nine`) is one from 7 in the morning to 6 in the evening; with `tonight`, `evening`
-  or what is done in the evening (a film, the pub) it is behind noon; without a day it is the next such hour.
+* An hour without half of the day (`at nine`) is one from 7 in the morning to 6 in the evening; with `tonight` or what
+  is done in the evening (a film, the pub) it is behind noon; without a day it is the next such hour.
 * A part of a day (`this evening`, `at noon`) is at its usual hour (`PARTS`), and so is what lies before or behind
   something (`after the lecture`, `before you open`): no exact time.
 * `in an hour`, `in twenty minutes`: from now.

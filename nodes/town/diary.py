@@ -8,10 +8,11 @@ What is agreed on depends on what is said, so it never changes who is drawn: tha
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from tertulia.nodes.town.draw_encounters import habit_at, where_and_doing
+from tertulia.nodes.town.goals import sought_at
 from tertulia.prompts.town import keeping
 from tertulia.state.agreements import Agreement, Entry, Hindrance
 from tertulia.state.parameters import Parameters
@@ -141,12 +142,25 @@ def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
         if name in encounter.pair and _time(entry) <= encounter.time < _time(entry) + STAY
     }
     if encounter.appointment is not None or not engaged:
-        return encounter
+        return encounter if encounter.errand is None else _still_sought(town, encounter, {})
+    if encounter.errand is not None:
+        return _still_sought(town, encounter, engaged)
     first, second = (
         _habit_of(town, engaged[name], name) if name in engaged else habit_at(town.town, name, encounter.time)
         for name in encounter.pair
     )
     return encounter.model_copy(update=where_and_doing(encounter.initiator, first, second, _language(town)))
+
+
+def _still_sought(town: TownContext, encounter: Encounter, engaged: Mapping[str, Entry]) -> Encounter:
+    """Return an encounter in which one seeks another where that one is at its time."""
+    assert encounter.errand is not None
+    first, second = (
+        _habit_of(town, engaged[name], name) if name in engaged else habit_at(town.town, name, encounter.time)
+        for name in encounter.pair
+    )
+    sought = sought_at(encounter.errand, encounter.partner, first, second, _language(town))
+    return encounter.model_copy(update=sought)
 
 
 def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:

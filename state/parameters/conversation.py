@@ -21,6 +21,11 @@ class TownParameters(ParameterGroup):
         description="what people do, where encounters are drawn; varied: the log's days in turn, with minor things in "
         "another order, earlier or later; log: its days as they are",
     )
+    goals: bool = Field(
+        True,
+        description="whether people seek whom they mean to ask, tell or see by what they remember, where encounters "
+        "are drawn: once a day at most each, beside the drawn ones and half as many at most",
+    )
     importance: Literal["content", "model"] = Field(
         "content",
         description="how memories are rated; content: by their words, where prompts are English; model: the model is "

@@ -75,6 +75,7 @@ BEFORE: Mapping[str, Any] = {
     "importance": "model",
     "agreements": False,
     "day_plans": "log",
+    "goals": False,
     "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 

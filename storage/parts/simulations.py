@@ -10,7 +10,7 @@ from typing_extensions import override
 from tertulia.state.agreements import Entries, Entry
 from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
 from tertulia.state.records import Appointment, Record, Remembered, RunStatus, Stream
-from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, Encounter, Simulation, Town, TownStore
+from tertulia.state.town import AGREED, FORMED, KEPT, SEEN, SOUGHT, Encounter, Errand, Simulation, Town, TownStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.ids import LISTED, resolve_id
 from tertulia.storage.parts.cognition import check_turns
@@ -113,13 +113,16 @@ class Simulations(Streams, TownStore):
     def save_encounter(self, simulation: str, encounter: Encounter) -> None:
         row = {
             "simulation": simulation,
-            **encounter.model_dump(exclude={"time", "activities", "appointment"}),
+            **encounter.model_dump(exclude={"time", "activities", "appointment", "errand"}),
             "time": encounter.time.isoformat(),
             "activities": json_text(encounter.activities),
         }
         with self.file.transaction():
-            if Table(self.file, "encounters").insert(row) and (made := encounter.appointment) is not None:
-                self._save_step(encounter.run, 0, KEPT, made)
+            if Table(self.file, "encounters").insert(row):
+                if encounter.appointment is not None:
+                    self._save_step(encounter.run, 0, KEPT, encounter.appointment)
+                if encounter.errand is not None:
+                    self._save_step(encounter.run, 0, SOUGHT, encounter.errand)
 
     @override
     def save_agreed(self, run: str, round: int, entries: Entries) -> None:
@@ -179,23 +182,31 @@ class Simulations(Streams, TownStore):
     def _read_encounters(self, which: str, *values: Value) -> list[Encounter]:
         rows = Table(self.file, "encounters").select(which, *values)
         with record_faults(self.path):
-            made = self._appointments(rows)
+            kept, sought = self._steps_before(rows, KEPT), self._steps_before(rows, SOUGHT)
+            made = {run: Appointment.model_validate(record) for run, record in kept.items()}
+            errands = {run: Errand.model_validate(record) for run, record in sought.items()}
             return [
-                record_of(Encounter, row, activities=tuple(parsed(row["activities"])), appointment=made.get(row["run"]))
+                record_of(
+                    Encounter,
+                    row,
+                    activities=tuple(parsed(row["activities"])),
+                    appointment=made.get(row["run"]),
+                    errand=errands.get(row["run"]),
+                )
                 for row in rows
             ]
 
-    def _appointments(self, encounters: Sequence[Mapping[str, Any]]) -> dict[str, Appointment]:
-        """Return by run what the two of an encounter had agreed on who meet for it."""
+    def _steps_before(self, encounters: Sequence[Mapping[str, Any]], node: str) -> dict[str, Any]:
+        """Return by run what is stored before the first turn of why the two of an encounter meet."""
         if not encounters:
             return {}
         before_the_first = "steps.round = 0 AND steps.agent = '' AND steps.node = ?"
         if len(encounters) == 1:
-            rows = Table(self.file, "steps").select(f"WHERE run = ? AND {before_the_first}", encounters[0]["run"], KEPT)
+            rows = Table(self.file, "steps").select(f"WHERE run = ? AND {before_the_first}", encounters[0]["run"], node)
         else:
             join = f"JOIN encounters ON encounters.run = steps.run WHERE simulation = ? AND {before_the_first}"
-            rows = Table(self.file, "steps").select(join, encounters[0]["simulation"], KEPT)
-        return {row["run"]: Appointment.model_validate(parsed(row["record"])) for row in rows}
+            rows = Table(self.file, "steps").select(join, encounters[0]["simulation"], node)
+        return {row["run"]: parsed(row["record"]) for row in rows}
 
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
         """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
@@ -297,7 +308,7 @@ def _ranked(found: Sequence[Encounter]) -> tuple[list[tuple[int, int]], list[tup
     drawn, agreed = [], []
     before: Counter[int] = Counter()  # by day
     for encounter in found:
-        if encounter.appointment is not None:
+        if not encounter.is_drawn:
             agreed.append((encounter.day, encounter.number))
             before[encounter.day] += 1
         else:

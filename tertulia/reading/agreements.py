@@ -116,5 +116,7 @@ def counts_in_words(agreements: Iterable[TownAgreement]) -> str:
 
 
 def mark_of(encounter: Encounter) -> str:
-    """Return what is said behind an encounter whose people had agreed on it."""
+    """Return what is said behind an encounter whose people had agreed on it, or of whom one sought the other."""
+    if encounter.errand is not None:
+        return f", sought by {encounter.errand.seeker} ({encounter.errand.what})"
     return ", as agreed" if encounter.appointment is not None else ""

@@ -166,7 +166,7 @@ def _shared_encounters(
     """Return by day, number and pair the dialogues of the encounters that all simulations have, each with its run."""
     trials: dict[tuple[int, int, str, str], list[tuple[Dialogue, str]]] = {}
     for simulation in simulations:
-        drawn = (met for met in store.simulations.encounters(simulation.simulation) if met.appointment is None)
+        drawn = (met for met in store.simulations.encounters(simulation.simulation) if met.is_drawn)
         numbers: Counter[int] = Counter()  # without those that were agreed on, which differ with what is said
         for encounter in drawn:
             numbers[encounter.day] += 1
