@@ -3,7 +3,8 @@
 `agreement_lines.jsonl` has an exchange a line: when it begins (`now`), its lines, and what is agreed in them, with the
 time (a date where no time of day was said) and the place, if there is one. They were written for this, before the rules
 and by the same writer; of the half that is held out, only counts were seen while the rules were made.
-A second writer, who had seen three exchanges and no rule, wrote and labelled the last hundred afterwards.
+A second writer, who had seen three exchanges and no rule, wrote and labelled a hundred afterwards; then 196 of varied
+registers (`varied`) were written, by which the rules were made that there are now.
 
 Then it lets weeks of Tidewell pass in which people say what `PROPOSED` and `REPLIED` have, drawn, and counts how many
 of the agreements to meet are kept, and why the others are not. All else is rehearsed: this measures the town, no model.
@@ -123,7 +124,7 @@ def outcomes(seed: int, days: int = 7) -> Counter[str]:
 
 def main() -> None:
     """Print precision and recall on each part, and what becomes of agreements in three weeks."""
-    for name in ("seen", "held out", "second writer"):
+    for name in ("seen", "varied", "held out", "second writer"):
         of = counts(name)
         print(
             f"{name}: {of['exchanges']} exchanges, {of['labelled']} agreements; an agreement is there: precision"
