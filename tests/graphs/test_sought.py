@@ -21,7 +21,7 @@ SETTINGS = {"max_turns": 2, "ending": "off", "redraws": 0, "drafts": 1, "agreeme
 
 
 def begun(store: SqlStore, days: int = 2, **settings: object) -> Simulation:
-    plan = plan_simulation("tidewell", {**SETTINGS, **settings}, days=days, encounters_per_day=2, model="rehearsal")
+    plan = plan_simulation("tidewell", {**SETTINGS, "goals": True, **settings}, days=days, encounters_per_day=2, model="rehearsal")
     return begin_simulation(store, plan, ModelAccess())[0]
 
 
@@ -122,3 +122,11 @@ def test_a_town_that_stops_on_a_day_with_goals_goes_on_the_same(tmp_path: Path) 
     assert any(errand for *_, errand in pairs[0])
     whole.close()
     store.close()
+
+
+def test_who_names_the_number_of_encounters_gets_as_many_unless_goals_are_set() -> None:
+    plans = [
+        plan_simulation("tidewell", settings, encounters_per_day=number, model="rehearsal").parameters.goals
+        for settings, number in (({}, None), ({}, 2), ({"goals": True}, 2), ({"goals": False}, None))
+    ]
+    assert plans == [True, False, True, False]
