@@ -24,8 +24,8 @@ class TownParameters(ParameterGroup):
     goals: bool = Field(
         True,
         description="whether people seek whom they mean to ask, tell or see by what they remember, where encounters "
-        "are drawn: once a day at most each, beside the drawn ones and half as many at most; false where their number is "
-        "given",
+        "are drawn: once a day at most each, beside the drawn ones and half as many at most; false where their number "
+        "is given",
     )
     importance: Literal["content", "model"] = Field(
         "content",

@@ -60,7 +60,7 @@ def plan_simulation(
     Args:
         town: A shipped town, or `ga:FOLDER`.
         settings: Parameters of every conversation, by name.
-        encounters_per_day: How many encounters are drawn for a day, and, unless `goals` is set, no more by people's goals;
+        encounters_per_day: How many encounters are drawn for a day, with none by people's goals unless that is set;
             `None` for the default.
         from_log: Whether people meet when the town's log says so.
 

@@ -21,7 +21,9 @@ SETTINGS = {"max_turns": 2, "ending": "off", "redraws": 0, "drafts": 1, "agreeme
 
 
 def begun(store: SqlStore, days: int = 2, **settings: object) -> Simulation:
-    plan = plan_simulation("tidewell", {**SETTINGS, "goals": True, **settings}, days=days, encounters_per_day=2, model="rehearsal")
+    plan = plan_simulation(
+        "tidewell", {**SETTINGS, "goals": True, **settings}, days=days, encounters_per_day=2, model="rehearsal"
+    )
     return begin_simulation(store, plan, ModelAccess())[0]
 
 
