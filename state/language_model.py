@@ -216,6 +216,7 @@ class ModelTraits:
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the best should be taken.
         drafts_by: What makes one the best: how it answers, or how much it has to do with the context.
+        opening_temperature: The temperature of a line that opens a conversation; `None` for that of others.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
@@ -237,6 +238,7 @@ class ModelTraits:
     memory_items: tuple[int, int] = MEMORY_ITEMS
     drafts: int = 1
     drafts_by: DraftsBy = "answer"
+    opening_temperature: float | None = None
     scoring_tokens: int = 0
     lengths: Lengths = MEDIUM
     choices: Choices = "reply"
@@ -301,7 +303,8 @@ class ModelTraits:
             for what, length in asdict(self.lengths).items()
             if getattr(parameters, f"max_{what}_tokens") == "auto"
         }
-        decoding = {name: getattr(self, name) for name in DECODING if getattr(parameters, name) is None}
+        unset = DECODING if parameters.drafts or parameters.temperature else (*DECODING, "opening_temperature")
+        decoding = {name: getattr(self, name) for name in unset if getattr(parameters, name) is None}
         least, most = parameters.memory_items_within(self.memory_items)
         return parameters.model_copy(
             update={

@@ -22,6 +22,9 @@ from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Candidate, Origin, Prompt, Reply
 from tertulia.state.text import folded, one_line
 
+#: The blocks of a prompt that have pictures.
+_PICTURES = frozenset({"picture", "album"})
+
 #: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
 _RECENT_LINES = 4
 
@@ -162,6 +165,11 @@ def prompt_without(prompt: Prompt, weighed: DraftsBy) -> Prompt | None:
     return remove_units(prompt, items) if items else None
 
 
+def opens(prompt: Prompt) -> bool:
+    """Return whether a line opens a conversation: nothing was said before it, and no picture is there to speak of."""
+    return prompt_without(prompt, "answer") is None and _PICTURES.isdisjoint(unit.block for unit in prompt.units)
+
+
 def sequence_request(
     prompt: Prompt, generator: random.Random, tokenizer: Tokenizer, parameters: Parameters
 ) -> GenerationRequest:
@@ -191,7 +199,7 @@ def _request(
         prompt=shown,
         fields=tuple(fields),
         generators=generators,
-        temperature=parameters.sampling_temperature,
+        temperature=(parameters.opening_temperature if opens(prompt) else None) or parameters.sampling_temperature,
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(prompt, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,

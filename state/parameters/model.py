@@ -83,6 +83,13 @@ class SamplingParameters(ParameterGroup):
         description="drafts of a line before which nothing was said, of which drafts_by=answer takes the likeliest; "
         "unset: as many as of others",
     )
+    opening_temperature: float | None = Field(
+        None,
+        gt=0,
+        le=5,
+        description="temperature of a line that opens a conversation, and speaks of no picture; unset: the model's, or "
+        "that of others where temperature or drafts are set",
+    )
     redraws: int = Field(
         2,
         ge=0,

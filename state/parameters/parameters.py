@@ -64,6 +64,7 @@ BEFORE: Mapping[str, Any] = {
     "drafts": 1,
     "drafts_by": "context",
     "opening_drafts": 1,
+    "opening_temperature": None,
     "redraws": 0,
     "sense_knows": "scene",
     "willingness": "computed",

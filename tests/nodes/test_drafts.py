@@ -12,12 +12,12 @@ from support.scripted import ScriptedModel
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.shared.situation import Situation
-from tertulia.nodes.utterance.generate import best_first
+from tertulia.nodes.utterance.generate import best_first, opens
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Reply, TurnRecord
+from tertulia.state.records import Prompt, Reply, TurnRecord, Unit
 
 
 def a_reply(text: str, information: float | None) -> Reply:
@@ -75,8 +75,23 @@ async def test_without_a_context_no_draft_could_be_better_and_none_is_drawn() ->
     assert (len(request.generators), request.without_context) == (1, None)
 
 
-def test_a_run_of_before_has_one_draft_of_an_opening() -> None:
-    assert Parameters.of_record({"drafts": 6, "drafts_by": "answer"}).opening_drafts == 1
+async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -> None:
+    set_both = {"temperature": 0.4, "opening_temperature": 0.7}
+    assert (await asked(removal_factor=0, **set_both)).temperature == 0.7
+    assert (await asked(removal_factor=0, temperature=0.4)).temperature == 0.4
+    prompt = Prompt(units=(), speaker="Mara", layout="single_message")
+    picture = Unit(id="picture.1", block="picture", kind="item", text="A boat.", removable=True)
+    assert opens(prompt)
+    assert not opens(prompt.model_copy(update={"units": (picture,)}))
+
+
+def test_an_opening_is_drawn_as_the_model_likes_it_or_as_all_lines_are_that_somebody_set() -> None:
+    traits = replace(REMOTE, drafts=6, temperature=0.35, opening_temperature=0.8)
+    assert traits.resolve(Parameters(judge="off")).opening_temperature == 0.8
+    for given in ({"drafts": 1}, {"temperature": 0.6}):
+        assert traits.resolve(Parameters(judge="off", **given)).opening_temperature is None  # type: ignore[arg-type]
+    older = Parameters.of_record({"drafts": 6, "drafts_by": "answer", "temperature": 0.35})
+    assert (older.opening_drafts, older.opening_temperature) == (1, None)
 
 
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:
