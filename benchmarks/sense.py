@@ -6,7 +6,8 @@ each with what two readers found wrong with it, `null` for nothing. They are ele
 models. Each judged a line after those before it without seeing the other's labels or any rule.
 
 `draft_lines.jsonl` has 536 drafts of it for turns of written scenes, with the labels of two more readers
-(`benchmarks/drafts.py`).
+(`benchmarks/drafts.py`). `spoken_lines.jsonl` has lines of the voice's own conversations, by how their openings were
+drawn (docs/results/embedded_model.md), two readers each.
 
 Example: python -m benchmarks.sense
 """
@@ -21,6 +22,7 @@ from tertulia.nodes.shared.sense import faults_of
 from tertulia.nodes.shared.situation import Situation
 
 LINES = Path(__file__).with_name("sense_lines.jsonl")
+SPOKEN = Path(__file__).with_name("spoken_lines.jsonl")
 
 
 def labelled() -> Iterator[tuple[bool, tuple[str | None, ...]]]:
@@ -48,9 +50,15 @@ def labelled_drafts() -> Iterator[tuple[bool, tuple[str | None, ...]]]:
 
 
 def main() -> None:
-    """Print precision and recall by reader, and recall of each kind of nonsense, on both files."""
+    """Print precision and recall by reader and kind of nonsense, and how much makes sense of what is spoken."""
     report("lines of dialogues", list(labelled()))
     report("drafts in scenes", list(labelled_drafts()))
+    spoken: dict[str, list[list[str | None]]] = {}
+    for line in map(json.loads, SPOKEN.read_text(encoding="utf-8").splitlines()):
+        spoken.setdefault(line["of"], []).append(line["labels"])
+    for kind, labels in spoken.items():
+        sensible = [sum(of_reader is None for of_reader in readers) for readers in zip(*labels, strict=True)]
+        print(f"{kind}: of {len(labels)} lines {' and '.join(map(str, sensible))} make sense")
 
 
 def report(name: str, rows: Sequence[tuple[bool, tuple[str | None, ...]]]) -> None:

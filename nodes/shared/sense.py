@@ -242,12 +242,20 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
             speaks_as = _AS_BEFORE.search(before) and _AS_BEHIND.match(behind)
             if name == speaker and (speaks_as or not (_SAYS_WHO.search(before) or sense_words.SAYS_WHO.search(before))):
                 return True
-            says_i = speaks_as or _SAYS_I.search(before) or sense_words.says_to_be(before, behind)
-            says_i = says_i or (_HERE_BEHIND.match(behind) and _STARTS.search(before))
-            says_i = says_i or (_I_BEFORE.search(before) and _I_BEHIND.match(behind))
-            if name != speaker and (says_i or _tells(before, behind, people)):
+            is_said = speaks_as or _says_to_be(before, behind)
+            if name != speaker and (is_said or _tells(before, behind, people)):
                 return True
     return False
+
+
+def _says_to_be(before: str, behind: str) -> bool:
+    """Whether what stands around a name says that whoever speaks bears it."""
+    return bool(
+        _SAYS_I.search(before)
+        or sense_words.says_to_be(before, behind)
+        or (_HERE_BEHIND.match(behind) and _STARTS.search(before))
+        or (_I_BEFORE.search(before) and _I_BEHIND.match(behind))
+    )
 
 
 def _tells(before: str, behind: str, people: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """Whether a line leaves the question before it, by its words: a logistic regression over what they have in common.
 
 It was fitted on lines of `worlds/scenes/` and of a public set, as they are and with lines of other conversations in
-their places (`benchmarks/replies.py`), and knows English alone.
+their places (`benchmarks/reply_weights.py`), and knows English alone.
 """
 
 import re
@@ -203,7 +203,7 @@ _ANSWER_OF: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "whose": (_SOMEBODY,),
 }
 
-#: The weights of a logistic regression, from `python -m benchmarks.replies`.
+#: The weights of a logistic regression, from `python -m benchmarks.reply_weights`.
 _WEIGHTS: Mapping[str, float] = {
     "one": -0.40,
     "nothing known": -0.83,
