@@ -22,7 +22,7 @@ _COMMON = 2
 _OF_DAY = 2
 #: Hours, on which anything happens.
 _HOUR = re.compile(
-    r"\b(?:at|until|till|since|by|past|before|after|from|quarter to|between) \w+(?: and \w+)?|\w+ o['’]clock",
+    r"\b(?:at|until|till|since|by|past|before|after|from|quarter to|between) \w+(?: and \w+)?|\b\w+ o['’]clock",
     re.IGNORECASE,
 )
 _NO_THINGS = MEASURES | frozenset(map(stem, (*NUMBER, *DAYS)))

@@ -1,7 +1,8 @@
 """Whether a line leaves the question before it, by its words: a logistic regression over what they have in common.
 
-It was fitted on lines of `worlds/scenes/` and of a public set, as they are and with lines of other conversations in
-their places (`benchmarks/reply_weights.py`), and knows English alone.
+What has not the form of an answer to *where*, *when*, *who* or *how many*, and no word of the question, leaves it
+anyway. The regression was fitted on lines of `worlds/scenes/` and of a public set, as they are and with lines of other
+conversations in their places (`benchmarks/reply_weights.py`), and knows English alone.
 """
 
 import re
@@ -26,8 +27,18 @@ def leaves_question(text: str, situation: Situation) -> bool:
     found = evidence(text, situation)
     if found is None or _asks_back(text, situation.before[-1][1]):
         return False
+    is_taken_up = found["of the question"] or found["of its line"] or _ANSWERS.match(text)
+    if not is_taken_up and _has_not_its_form(text, situation.before[-1][1]):
+        return True
     score = sum(_WEIGHTS[name] * value for name, value in found.items())
     return 1 / (1 + exp(-score)) > _sureness(situation)
+
+
+def _has_not_its_form(text: str, asked: str) -> bool:
+    """Whether a question begins with *where*, *when*, *who* or *how many*, and a line has not the form of an answer."""
+    kind = _WH.search(sentences(asked)[-1].casefold())
+    answers = () if kind is None or len(kind.string[: kind.start()].split()) > 1 else _ANSWER_OF.get(kind[1], ())
+    return bool(answers) and not any(answer.search(text) for answer in answers)
 
 
 def _asks_back(text: str, asked: str) -> bool:
