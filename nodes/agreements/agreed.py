@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 
 from tertulia.nodes.agreements.proposals import Heard, Proposal, assents, proposal_in, stated_time
 from tertulia.nodes.agreements.replies import asks_for_facts, asks_when, refuses, takes_back
+from tertulia.nodes.agreements.spoken_days import LAST_YEAR
 from tertulia.nodes.agreements.spoken_times import SpokenTime, time_in
 from tertulia.state.agreements import Agreement
 from tertulia.state.records import Turn
@@ -23,9 +24,6 @@ from tertulia.state.records import Turn
 LANGUAGES = ("en",)
 #: The lines after a proposal in which it may be assented to, and in which an agreement may be put off or completed.
 _ANSWERED_WITHIN = 4
-
-#: The year before the last of the calendar, behind which nothing can be agreed on.
-_LAST_YEAR = 9998
 
 
 def agreements_in(turns: Iterable[Turn], now: datetime, language: str = "en") -> tuple[Agreement, ...]:
@@ -37,7 +35,7 @@ def agreements_in(turns: Iterable[Turn], now: datetime, language: str = "en") ->
             has one, and one before it is none.
         language: Of the talk; of a language that is not read, nothing is found.
     """
-    if language not in LANGUAGES or now.year >= _LAST_YEAR:
+    if language not in LANGUAGES or now.year >= LAST_YEAR:
         return ()
     spoken = [turn for turn in turns if turn.speaker is not None]
     names = frozenset(word for turn in spoken for word in (turn.speaker or "").casefold().split())

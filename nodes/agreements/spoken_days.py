@@ -10,6 +10,8 @@ Years, and dates in numbers alone (`16/11`), are not read, nor is what names no 
 import re
 from datetime import date, timedelta
 
+#: The year before the last of the calendar, behind which no day is read.
+LAST_YEAR = 9998
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
     "jan(?:uary)?",
@@ -69,7 +71,9 @@ _LENGTHS = {"day": 1, "week": 7, "fortnight": 14}
 
 
 def day_in(text: str, today: date) -> date | None:
-    """Return the day that a line names, from today on; `None` where it names none."""
+    """Return the day that a line names, from today on; `None` if it names none, or today is near the calendar's end."""
+    if today.year >= LAST_YEAR:
+        return None
     if found := _WITH_MONTH.search(text):
         return _of_year(found, today)
     if found := _OF_MONTH.search(text):

@@ -7,7 +7,7 @@
 | `misnames` | who speaks names themselves, says that they are another, or talks to one of two about the same one |
 | `broken` | half a word, a word in three pieces, signs of a form |
 | `memory`, `echo` | what only another one remembers; what the prompt says (`sense_facts`) |
-| `facts` | against a number, a time or a place that is known (`sense_details`) |
+| `facts` | against a number, time or place that is known (`sense_details`), or one of another thing (`sense_mixed`) |
 | `reply` | leaves the question before it (`sense_reply`) |
 
 A line has a fault only where a reader would call it one whatever else is true. `docs/measuring.md` has how often real
@@ -46,28 +46,10 @@ _SAME_LONG, _SAME_SHORT, _LONG = 0.4, 0.9, 12
 _SAME_BUT_ONE = 8
 #: Words by which a line begins whatever it says.
 _OPENINGS = frozenset(
-    [
-        "well",
-        "oh",
-        "yes",
-        "look",
-        "ah",
-        "so",
-        "right",
-        "listen",
-        "and",
-        "but",
-        "no",
-        "okay",
-        "ok",
-        "hm",
-        "hmm",
-        "yeah",
-        "now",
-        "then",
-        "again",
-        "really",
-    ]
+    re.findall(
+        r"\w+",
+        "well oh yes look ah so right listen and but no okay ok hm hmm yeah now then again really",
+    )
 )
 #: Lines of at most so many words are said again by anybody, and repeat only what was said just before.
 _SHORT = 3
@@ -209,10 +191,6 @@ def _content(line: Sequence[str]) -> list[str]:
 @lru_cache(maxsize=512)
 def _triples(line: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(line, line[1:], line[2:], strict=False))
-
-
-def _are_empty(lines: Sequence[Sequence[str]], names: frozenset[str]) -> bool:
-    return len(lines) == _LOOP and all(_is_empty(line, names) for line in lines)
 
 
 def _is_empty(line: Sequence[str], names: frozenset[str]) -> bool:

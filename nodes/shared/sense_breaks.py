@@ -32,29 +32,10 @@ _PARTED = re.compile(
 #: The same word, or the same two or three, three times in a row; but what people say so.
 _TRIPLE = re.compile(r"(?<![\w'’])([\w'’]+(?:\s+[\w'’]+){0,2})(?:\s+\1(?![\w'’])){2}", re.IGNORECASE)
 _SAID_SO = frozenset(
-    [
-        "no",
-        "yes",
-        "very",
-        "ha",
-        "he",
-        "hi",
-        "bye",
-        "so",
-        "really",
-        "oh",
-        "ah",
-        "la",
-        "go",
-        "well",
-        "knock",
-        "never",
-        "many",
-        "far",
-        "long",
-        "please",
-        "more",
-    ]
+    re.findall(
+        r"\w+",
+        "no yes very ha he hi bye so really oh ah la go well knock never many far long please more",
+    )
 )
 _DOUBLED = re.compile(r"\b(the|a|an|of|to|in|on|and|for|with|at|is|was|i|my|your)\s+\1\b", re.IGNORECASE)
 

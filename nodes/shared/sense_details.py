@@ -23,31 +23,11 @@ _SHARED, _OF_TOLD, _OF_FACT = 2, 0.75, 0.5
 MEASURES = frozenset(
     map(
         stem,
-        [
-            "minutes",
-            "minute",
-            "hours",
-            "hour",
-            "days",
-            "day",
-            "weeks",
-            "week",
-            "months",
-            "month",
-            "years",
-            "year",
-            "times",
-            "miles",
-            "kilos",
-            "metres",
-            "kilometres",
-            "grams",
-            "litres",
-            "percent",
-            "euros",
-            "dollars",
-            "pounds",
-        ],
+        re.findall(
+            r"\w+",
+            "minutes minute hours hour days day weeks week months month years year times miles kilos metres "
+            "kilometres grams litres percent euros dollars pounds",
+        ),
     )
 )
 #: What is counted where somebody says how old they are.
@@ -70,25 +50,11 @@ _PARTS = {
     "tonight": "evening",
 }
 _RELATIVES = frozenset(
-    [
-        "mother",
-        "father",
-        "sister",
-        "brother",
-        "daughter",
-        "son",
-        "uncle",
-        "aunt",
-        "grandmother",
-        "grandfather",
-        "wife",
-        "husband",
-        "nephew",
-        "niece",
-        "cousin",
-        "grandson",
-        "granddaughter",
-    ]
+    re.findall(
+        r"\w+",
+        "mother father sister brother daughter son uncle aunt grandmother grandfather wife husband "
+        "nephew niece cousin grandson granddaughter",
+    )
 )
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|[Mm]ine|[Mm]e)\b")
 _NAMED_PLACE = re.compile(r"\b(?:in|from|to|near|at|of) ((?:[A-Z]\w+)(?: [A-Z]\w+)*)")

@@ -64,41 +64,18 @@ _HERE = re.compile(
 )
 #: Where there may be any of these places.
 _ANYWHERE = frozenset(
-    [
-        "town",
-        "village",
-        "city",
-        "island",
-        "square",
-        "street",
-        "world",
-        "centre",
-        "center",
-        "estate",
-        "campus",
-        "port",
-        "valley",
-    ]
+    re.findall(
+        r"\w+",
+        "town village city island square street world centre center estate campus port valley",
+    )
 )
 #: What a house may have.
 _AT_HOME = frozenset(re.findall(r"\w+", "kitchen garden cellar attic garage workshop studio office barn stable field"))
 _HOMES = frozenset(
-    [
-        "flat",
-        "house",
-        "home",
-        "cottage",
-        "farm",
-        "farmhouse",
-        "villa",
-        "apartment",
-        "room",
-        "hut",
-        "cabin",
-        "caravan",
-        "mansion",
-        "castle",
-    ]
+    re.findall(
+        r"\w+",
+        "flat house home cottage farm farmhouse villa apartment room hut cabin caravan mansion castle",
+    )
 )
 
 

@@ -1,11 +1,12 @@
 """What is agreed on in talk: times and places as they are said, who assents, and what is none."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 import pytest
 
 from benchmarks.agreements import counts
 from tertulia.nodes.agreements.agreed import agreements_in
+from tertulia.nodes.agreements.spoken_days import day_in
 from tertulia.nodes.agreements.spoken_times import time_in
 from tertulia.state.agreements import Agreement
 from tertulia.state.records import Turn
@@ -158,3 +159,9 @@ def test_times_proposals_and_assent_in_other_words(lines: tuple[str, ...], time:
 )
 def test_what_is_repeated_takes_no_long_time(repeated: str) -> None:
     agreed(repeated * 400, repeated * 400)
+
+
+@pytest.mark.parametrize("said", ["the day after tomorrow", "in a fortnight", "next Monday", "on the 16th"])
+def test_behind_the_calendar_no_day_is_named(said: str) -> None:
+    assert day_in(said, date(9999, 12, 31)) is None
+    assert day_in(said, date(2026, 11, 25)) is not None
