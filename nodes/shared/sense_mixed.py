@@ -40,9 +40,9 @@ def mixes_facts(text: str, situation: Situation) -> bool:
         things = {thing for thing in stems(clause) - _NO_THINGS - name_stems(situation) if not thing.isdecimal()}
         things &= frozenset().union(*map(stems, known))
         for detail in details:
-            having = [stems(told) for told in known if detail in _details_in(told)]
+            having = [stems(fact) for fact in known if detail in _details_in(fact)]
             enough = 1 if isinstance(detail, int) else _OF_DAY
-            if having and len(things) >= enough and not any(things & told for told in having):
+            if having and len(things) >= enough and not any(things & known_things for known_things in having):
                 return True
     return False
 
