@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tertulia.metrics.diversity import words
-from tertulia.metrics.statistics import ROUNDING, t_quantile
+from tertulia.metrics.inference import ROUNDING
+from tertulia.metrics.statistics import t_quantile
 from tertulia.metrics.variety import expected_distinct
 from tertulia.state.album import CALLS, Found
 from tertulia.state.language_model import Embedder

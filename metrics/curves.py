@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tertulia.metrics.statistics import CONFIDENCE, ROUNDING, CaseMean, Contrast, Sample, contrast, statistic
+from tertulia.metrics.inference import CONFIDENCE, ROUNDING
+from tertulia.metrics.statistics import CaseMean, Contrast, Sample, contrast, statistic
 from tertulia.state.records import Record
 
 
@@ -47,25 +48,28 @@ def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
 def trend_over_time(times: Mapping[str, float], values: Mapping[str, float]) -> Contrast:
     """Return the slope of a figure per unit of time over its cases, with its 95 % interval (Theil and Sen).
 
-    Each case is one point, so that nothing is averaged: the interval follows from the order of the points alone, and
-    needs five of them, as fewer are in one order by chance more than once in twenty times. `by_case` has the figures.
+    Each case is one point, so that nothing is averaged: interval and p (Kendall's) follow from the order of the points
+    alone, and need five of them, as fewer are in one order by chance more than once in twenty times. `by_case` has the
+    figures.
     """
-    from scipy.stats import theilslopes
+    from scipy.stats import kendalltau, theilslopes
 
     cases = [case for case in values if case in times]
     x, y = [times[case] for case in cases], [values[case] for case in cases]
-    value = low = high = None
+    value = low = high = p = None
     if len(set(x)) > 1:
         found = theilslopes(y, x, CONFIDENCE)
         value = float(found.slope)
         if len(cases) >= 5:
             low, high = float(found.low_slope), float(found.high_slope)
+            p = float(kendalltau(x, y).pvalue)
     return Contrast(
         value=value,
         ci_low=low,
         ci_high=high,
         method=None if low is None else "theil_sen",
         cases=len(cases),
+        p=p,
         by_case=dict(zip(cases, y, strict=True)),
         above=sum(figure > ROUNDING for figure in y),
     )

@@ -1,19 +1,17 @@
-"""Statistics of experiments: means over cases with their intervals, paired differences, and what would decide.
+"""Statistics of experiments: means over cases with their intervals, paired differences, tests, and what would decide.
 
 A case is a starting point, and the unit that is sampled: every interval is over cases, as the trials of a case share
-its people, its memories and its place. Settings are compared on the same cases, and on the same trials of each. What a
-trial contributes is found by the jackknife: a figure of a case is taken again without each of its trials.
+its people, its memories and its place. Cases of one source, such as a town, share more; where there are several
+sources, these are the units. Settings are compared on the same cases, and on the same trials of each. What a trial
+contributes is found by the jackknife: a figure of a case is taken again without each of its trials.
 
-Intervals are bootstrap intervals (BCa) with a fixed generator, so that the same figures have the same interval. The
-bootstrap's are too narrow for few cases, so their level is raised by as much as Student's t is wider than the normal
-distribution (Hesterberg's expanded interval); below `BOOTSTRAP_CASES` cases, where not even the range of the cases is a
-95 % interval, they are Student's. In simulations (tests/metrics/test_statistics.py) they hold the true mean about as
-often as they claim.
+Intervals and tests are one thing, and nothing in them is drawn: Student's t of the cases, or, of several sources, of a
+cluster-robust standard error with the degrees of freedom that it has (CR2). `lab check` simulates how often they err.
 
 What is not known here: whether these cases are like any that were not run.
 
-Source: APP §2 (figures of a case over its trials, their mean over cases); Efron 1987 (BCa); Efron and Stein 1981
-(jackknife); Hesterberg 2015, "What Teachers Should Know About the Bootstrap"; Hedges 1981 (effect size).
+Source: APP §2 (figures of a case over its trials, their mean over cases); Efron and Stein 1981 (jackknife); Bell and
+McCaffrey 2002 (CR2 and its degrees of freedom); Holm 1979 (several tests); Hedges 1981 (effect size).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,26 +22,15 @@ from typing import Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
+from tertulia.metrics.inference import CONFIDENCE, ROUNDING, MeanError, mean_error
 from tertulia.state.records import Record
 
 T = TypeVar("T")
 
-#: How sure an interval is.
-CONFIDENCE = 0.95
-
-#: From how many cases on the bootstrap is used: the range of five values holds their median in 94 % of samples only.
-BOOTSTRAP_CASES = 6
-
-#: The number of resamples, and the seed that they are drawn with.
-_RESAMPLES, _SEED = 4999, 20_251_104
-
 #: Numbers of trials or cases above this are not given: the difference is none that anybody would look for.
 MOST = 10_000
 
-#: What is left of a difference between equal figures.
-ROUNDING = 1e-12
-
-Method = Literal["bca", "percentile", "student", "theil_sen"]
+Method = Literal["student", "cluster_robust", "theil_sen"]
 
 
 @dataclass(frozen=True)
@@ -54,11 +41,13 @@ class CaseFigure:
         value: The figure, over all trials of the case.
         trials: How many trials that is; `None` where it is not known.
         without: The figure without each trial, by the trial's number; empty where that was not taken.
+        source: Where the case is from, such as a town with several; cases of one source are not independent.
     """
 
     value: float
     trials: int | None = None
     without: Mapping[int, float] = field(default_factory=dict)
+    source: str = ""
 
 
 #: A metric in a setting: its figures by case.
@@ -77,18 +66,48 @@ class CaseMean(Record):
     method: Method | None = Field(None, description="how the interval was found; null without one")
     cases: int = Field(description="how many cases it is the mean of")
     trials: int | None = Field(None, description="trials of all these cases together, where they are known")
+    sources: int = Field(1, description="how many sources the cases are from")
 
 
 class Contrast(CaseMean):
     """The mean over cases of a difference, or of another figure that is compared with 0."""
 
     by_case: dict[str, float] = Field({}, description="the difference in each case")
+    source_of_case: dict[str, str] = Field({}, description="where each case is from")
     above: int = Field(description="cases in which it is above 0")
+    p: float | None = Field(None, description="chance of a mean so far from 0 where the true one is 0, two-sided")
+    standard_error: float | None = Field(None, description="of the mean, as the interval and p have it")
+    freedom: float | None = Field(None, description="degrees of freedom of Student's t")
     effect_size: float | None = Field(
         None, description="Hedges' g_z: mean over standard deviation of the cases' differences, for few cases corrected"
     )
     between: float | None = Field(None, description="variance between cases, that of the trials taken off")
     within: float | None = Field(None, description="variance that a single trial would contribute in a case")
+
+    def p_above(self, limit: float = 0.0) -> float | None:
+        """Return the chance of so large a mean where the true one is at most a limit; `None` where it can't be told."""
+        if self.value is None or self.p is None:
+            return None
+        if limit == 0.0:
+            return self.p / 2 if self.value > 0 else 1 - self.p / 2
+        return None if self._error is None else self._error.p_above(self.value - limit)
+
+    def p_below(self, limit: float = 0.0) -> float | None:
+        """Return the chance of so small a mean where the true one is at least a limit; `None` if it can't be told."""
+        above = self.p_above(limit)
+        return None if above is None else 1 - above
+
+    def upper_bound(self, confidence: float = CONFIDENCE) -> float | None:
+        """Return what the mean is no larger than, with that confidence; `None` where it can't be told."""
+        if self.value is None or self._error is None:
+            return None
+        return self.value + self._error.half_width(2 * confidence - 1)
+
+    @property
+    def _error(self) -> MeanError | None:
+        if self.standard_error is None or self.freedom is None:
+            return None
+        return MeanError(self.standard_error, self.freedom, self.method == "cluster_robust")
 
 
 class Needed(Record):
@@ -98,7 +117,10 @@ class Needed(Record):
     """
 
     trials: int | None = Field(description="trials of each of these cases; null: no number of them would, or not known")
-    trials_known: bool = Field(True, description="whether it is known what a trial contributes; not of single trials")
+    trials_known: bool = Field(
+        True,
+        description="whether trials can be reckoned: not of single ones, nor where cases may differ by chance only",
+    )
     cases: int | None = Field(description=f"cases, with as many trials each as now; null: more than {MOST}")
 
 
@@ -152,12 +174,19 @@ def common_trials(settings: Mapping[str, Mapping[str, Mapping[int, T]]]) -> dict
 
 def case_mean(sample: Sample, bounds: tuple[float, float] = (-inf, inf)) -> CaseMean:
     """Return the mean of a figure over cases, with its interval, which ends at the bounds of the figure."""
-    values = [figure.value for figure in sample.values()]
-    low, high, method = interval(values)
+    values, sources = [figure.value for figure in sample.values()], [figure.source for figure in sample.values()]
+    value, error = _mean(values), mean_error(values, sources)
+    low, high = _bounds(value, error)
     if low is not None and high is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
     return CaseMean(
-        value=_mean(values), ci_low=low, ci_high=high, method=method, cases=len(values), trials=_trials([sample])
+        value=value,
+        ci_low=low,
+        ci_high=high,
+        method=_method(error),
+        cases=len(values),
+        trials=_trials([sample]),
+        sources=len(set(sources)) or 1,
     )
 
 
@@ -191,25 +220,39 @@ def statistic(samples: Sequence[Sample], compute: Callable[[Sequence[float]], fl
         left = [compute([sample[case].without[trial] for sample in samples]) for trial in trials]
         if len(left) > 1 and None not in left:
             noise.append((len(left), _jackknife_variance([value for value in left if value is not None])))
-    return _contrast(found, noise, _trials([{case: sample[case] for case in found} for sample in samples]))
+    trials_of_all = _trials([{case: sample[case] for case in found} for sample in samples])
+    return _contrast(found, [samples[0][case].source for case in found], noise, trials_of_all)
 
 
-def _contrast(by_case: dict[str, float], noise: Sequence[tuple[int, float]], trials: int | None) -> Contrast:
+def contrast_of_cases(by_case: Mapping[str, float], sources: Mapping[str, str]) -> Contrast:
+    """Return a figure that is compared with 0, given of each case, with the source of each (none: the same)."""
+    return _contrast(dict(by_case), [sources.get(case, "") for case in by_case], (), None)
+
+
+def _contrast(
+    by_case: dict[str, float], sources: Sequence[str], noise: Sequence[tuple[int, float]], trials: int | None
+) -> Contrast:
     values = [*by_case.values()]
-    low, high, method = interval(values)
+    value, error = _mean(values), mean_error(values, sources)
+    low, high = _bounds(value, error)
     spread = float(np.var(values, ddof=1)) if len(values) > 1 else None
     between = within = None
     if spread is not None and len(noise) == len(values):
         between = max(0.0, spread - sum(variance for _, variance in noise) / len(noise))
         within = sum(count * variance for count, variance in noise) / len(noise)
     return Contrast(
-        value=_mean(values),
+        value=value,
         ci_low=low,
         ci_high=high,
-        method=method,
+        method=_method(error),
         cases=len(values),
         trials=trials,
+        sources=len(set(sources)) or 1,
+        p=None if error is None or value is None else 2 * error.p_above(abs(value)),
+        standard_error=None if error is None else error.standard_error,
+        freedom=None if error is None else error.freedom,
         by_case=by_case,
+        source_of_case=dict(zip(by_case, sources, strict=True)),
         above=sum(value > ROUNDING for value in values),
         effect_size=effect_size(values),
         between=between,
@@ -230,45 +273,25 @@ def effect_size(differences: Sequence[float]) -> float | None:
     return float(np.mean(differences)) / spread * (1 - 3 / (4 * (count - 1) - 1))
 
 
-def interval(
-    values: Sequence[float], confidence: float = CONFIDENCE
-) -> tuple[float | None, float | None, Method | None]:
-    """Return the bounds of the interval of a mean of independent cases, and its method; all `None` if there is none.
+def _bounds(value: float | None, error: MeanError | None) -> tuple[float | None, float | None]:
+    if value is None or error is None:
+        return None, None
+    half = error.half_width()
+    return value - half, value + half
 
-    The confidence is in (0, 1).
-    """
-    from scipy.stats import bootstrap, norm
 
-    count = len(values)
-    if count < 2 or max(values) - min(values) <= ROUNDING * max(1.0, abs(max(values, key=abs))):
-        return None, None, None
-    quantile = t_quantile(count, confidence)
-    if count < BOOTSTRAP_CASES:
-        half = quantile * float(np.std(values, ddof=1)) / sqrt(count)
-        return float(np.mean(values)) - half, float(np.mean(values)) + half, "student"
-    level = 1 - 2 * float(norm.sf(quantile * sqrt(count / (count - 1))))
-    methods: tuple[Method, ...] = ("bca", "percentile")
-    for method in methods:
-        with np.errstate(all="ignore"):
-            found = bootstrap(
-                (np.asarray(values, dtype=np.float64),),
-                np.mean,
-                confidence_level=level,
-                n_resamples=_RESAMPLES,
-                method=method,
-                rng=_SEED,
-            ).confidence_interval
-        if isfinite(found.low) and isfinite(found.high):
-            return float(found.low), float(found.high), method
-    return None, None, None
+def _method(error: MeanError | None) -> Method | None:
+    return None if error is None else "cluster_robust" if error.is_clustered else "student"
 
 
 def trials_that_decide(found: Contrast) -> Needed | None:
     """Return how many trials, or how many cases, would bring the interval off 0 if the difference stayed as it is.
 
     The variance of the cases' differences is taken as that between cases plus, over the number of trials, that of a
-    trial; the interval as Student's. A figure whose expectation depends on the number of trials (dist-N) will itself
-    be another one with more of them, in both settings.
+    trial; the interval as Student's. More cases are of more sources, as many of each as now. A figure whose expectation
+    depends on the number of trials (dist-N) will itself be another one with more of them, in both settings.
+
+    That no number of trials would do is said only where cases differ by so much in at least 95 % of such samples.
 
     Returns:
         The numbers; `None` where the interval excludes 0 already, or there is nothing to reckon with: fewer than two
@@ -278,18 +301,30 @@ def trials_that_decide(found: Contrast) -> Needed | None:
         return None
     if found.method == "theil_sen":
         return None
-    if found.between is None or found.within is None or found.trials is None:
-        spread = float(np.var([*found.by_case.values()], ddof=1))
-        return Needed(trials=None, trials_known=False, cases=_cases_needed(abs(found.value), spread, found.cases + 1))
+    if found.between is None or found.within is None or found.trials is None or found.sources > 1:
+        of_a_case = found.cases * (found.standard_error or 0.0) ** 2 or float(np.var([*found.by_case.values()], ddof=1))
+        return Needed(trials=None, trials_known=False, cases=_cases_needed(found, of_a_case))
     per_case = found.trials / found.cases
     allowed = found.cases * (found.value / t_quantile(found.cases)) ** 2  # variance of a case's difference, at most
-    trials = None
+    trials, is_known = None, True
     if allowed > found.between:
         trials = max(ceil(found.within / (allowed - found.between)), int(per_case) + 1)
+    else:
+        is_known = allowed <= _least_between(found, per_case)
+    variance = found.between + found.within / per_case
     return Needed(
         trials=None if trials is None or trials > MOST else trials,
-        cases=_cases_needed(abs(found.value), found.between + found.within / per_case, found.cases + 1),
+        trials_known=is_known,
+        cases=_cases_needed(found, variance),
     )
+
+
+def _least_between(found: Contrast, per_case: float) -> float:
+    """Return the variance between cases below which it is in one sample of twenty (that of a variance, χ²)."""
+    from scipy.stats import chi2
+
+    of_trials, freedom = (found.within or 0.0) / per_case, found.cases - 1
+    return max(0.0, ((found.between or 0.0) + of_trials) * freedom / float(chi2.ppf(CONFIDENCE, freedom)) - of_trials)
 
 
 def excludes_zero(found: CaseMean) -> bool:
@@ -297,14 +332,15 @@ def excludes_zero(found: CaseMean) -> bool:
     return found.ci_low is not None and found.ci_high is not None and (found.ci_low > 0 or found.ci_high < 0)
 
 
-def _cases_needed(difference: float, variance: float, least: int) -> int | None:
-    """Return the smallest number of cases, from `least` on, whose interval would exclude 0."""
+def _cases_needed(found: Contrast, variance: float) -> int | None:
+    """Return the smallest number of more cases whose interval would exclude 0, of that variance of a case."""
+    difference, of_each = abs(found.value or 0.0), found.cases / found.sources if found.sources > 1 else 1.0
 
     def is_enough(cases: int) -> bool:
-        return difference > t_quantile(cases) * sqrt(variance / cases)
+        return difference > t_quantile(cases / of_each) * sqrt(variance / cases)
 
-    low, high = least, MOST
-    if least > MOST or not is_enough(high):
+    low, high = found.cases + 1, MOST
+    if low > MOST or not is_enough(high):
         return None
     while low < high:
         middle = (low + high) // 2
@@ -312,11 +348,11 @@ def _cases_needed(difference: float, variance: float, least: int) -> int | None:
     return low
 
 
-def t_quantile(count: int, confidence: float = CONFIDENCE) -> float:
+def t_quantile(count: float, confidence: float = CONFIDENCE) -> float:
     """Return the half width of Student's interval of a mean of so many values, in standard errors."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + confidence) / 2, count - 1))
+    return float(stdtrit(count - 1, (1 + confidence) / 2))
 
 
 def _jackknife_variance(left: Sequence[float]) -> float:

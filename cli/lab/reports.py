@@ -133,6 +133,8 @@ def _make(
     wanted: "WantedReport", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
 ) -> "Findings | None":
     """Run what is missing (nothing without `where`), write a report, and return its findings; none in a dry run."""
+    from tertulia.lab.reports.report_making import as_run_before, control_of
+
     if not dry_run:
         wanted.check_folder(report.name, experiment.name)
     with SqlStore.open(wanted.store, create=where is not None and not dry_run) as opened:
@@ -141,6 +143,7 @@ def _make(
             return None
         spent: tuple[int, float, float] | None = None
         if where is None:
+            report, experiment = as_run_before(opened, report, experiment)
             print_missing(opened, experiment)
         else:
             began = time.monotonic(), _cpu_s()
@@ -149,6 +152,8 @@ def _make(
             )
             if new:
                 spent = new, time.monotonic() - began[0], _cpu_s() - began[1]
+            if report.orderings and (control := control_of(experiment)) is not None:
+                run_trials(opened, control, _command())
         return write_report(wanted, opened, report, experiment, spent)
 
 
@@ -217,14 +222,15 @@ def write_report(
     from tertulia.lab.pages.page_files import write_page
     from tertulia.lab.reports.provenance import provenance_of
     from tertulia.lab.reports.report_document import report_document
-    from tertulia.lab.reports.report_making import make_report
+    from tertulia.lab.reports.report_making import control_results, make_report
 
     results = read_results(store, experiment)
     measurers = wanted.measurers(experiment)
     provenance = provenance_of(experiment, _command(), measurers.embedder_name, measurers.reader_name, spent)
     with status_line("measuring") as line:
         may_read, refused = readable(results.experiment.cases, store.path, user_trust())
-        findings, page = make_report(store, report, results, measurers, provenance, line.show, may_read)
+        control = control_results(store, report, experiment)
+        findings, page = make_report(store, report, results, measurers, provenance, line.show, may_read, control)
         document = report_document(findings)
         line.show("drawing")
         files = write_page(page, document, wanted.out / page.name)

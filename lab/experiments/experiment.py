@@ -41,7 +41,10 @@ _LISTED, _LONGEST = 20, 200
 
 #: What may differ when an experiment is asked for again: it may grow, and may be cut into other cohorts from then on.
 _MAY_GROW = ("cases", "settings")
-_MAY_CHANGE = ("trials", "description", "baseline", "cohort_size")
+_MAY_CHANGE = ("trials", "description", "baseline", "cohort_size", "plan")
+
+#: Of which the greater one stays where stores are merged.
+_GREATER = ("model", "description", "cohort_size", "plan")
 
 #: What an experiment settles itself, so that no setting may.
 _NOT_IN_SETTINGS = {"seed": "seed", "max_turns": "rounds", "max_rounds": "rounds", "seat": None}
@@ -69,6 +72,7 @@ class Experiment(Record):
     model: str = Field("smollm2", description="everybody's model")
     baseline: str | None = Field(None, description="the setting that others are compared with; unset: the first")
     cohort_size: int = Field(10, ge=1, le=1024, description="conversations that are driven side by side")
+    plan: str = Field("", description="what was planned before the first trial; written by this program")
 
     @model_validator(mode="after")
     def _check_size(self) -> "Experiment":
@@ -150,7 +154,7 @@ def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | N
     """
     from tertulia.worlds.yaml_file import YamlFile
 
-    experiment = YamlFile.read(path).parse(Experiment, {})
+    experiment = YamlFile.read(path).parse(Experiment, {}).model_copy(update={"plan": ""})
     require_files(experiment.files(path.parent), str(path), path.parent, Trust() if trust is None else trust)
     return checked(_named_from_here(experiment, path.parent), extensions)
 
@@ -259,6 +263,7 @@ def joined(known: Experiment, given: Experiment) -> Experiment:
         )
     grown: dict[str, Any] = {
         "model": known.model,
+        "plan": known.plan,
         "cases": tuple(dict.fromkeys((*known.cases, *given.cases))),
         "settings": {**known.settings, **given.settings},
         "trials": max(known.trials, given.trials),
@@ -283,7 +288,9 @@ def joined_definitions(known: dict[str, Any], given: dict[str, Any]) -> dict[str
     united: dict[str, Any] = {
         "cases": tuple(_in_one_order(*(list(experiment.cases) for experiment in experiments))),
         "settings": {name: both.settings[name] for name in names},
-        **{name: max(getattr(e, name) for e in experiments) for name in ("model", "description", "cohort_size")},
+        **{
+            name: max(getattr(e, name) for e in experiments) for name in ("model", "description", "cohort_size", "plan")
+        },
         "baseline": max((e.baseline for e in experiments), key=lambda name: name or ""),
     }
     return both.model_copy(update=united).model_dump(mode="json")

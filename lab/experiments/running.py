@@ -18,6 +18,7 @@ from tertulia.lab.experiments.cohorts import (
     first_of_settings,
 )
 from tertulia.lab.experiments.experiment import Experiment, experiment_of, joined, place_of
+from tertulia.lab.experiments.plan import plan_of
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import NotFoundError
@@ -199,6 +200,9 @@ def run_experiment(
         gather(store, executor.folder(experiment.name), emit)
         before = progress_of(store, experiment)
         announce(before)
-        store.experiments.save(experiment.name, before.stored.model_dump(mode="json"))
+        stored = before.stored
+        if not (stored.plan or before.runs):
+            stored = stored.model_copy(update={"plan": plan_of(stored)})
+        store.experiments.save(experiment.name, stored.model_dump(mode="json"))
         executor.drive(before.tasks(), emit)
     return progress_of(store, experiment)

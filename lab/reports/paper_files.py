@@ -2,7 +2,8 @@
 
 A file has the fields of `papers.Report`, and these in the place of some:
 
-* `common`: parameters of all settings; `full_settings`: settings that only the full size has;
+* `common`: parameters of all settings, over those of `decoding`;
+* `full_settings`: settings that only the full size has;
 * `grids`: settings along a curve, with positions for either size. `shared` names the settings that stand at some
   positions already, so that the same conversations are not had twice;
 * `published`: rows of figures under `columns`; `each`: metrics that there is one of for each person or trait, with the
@@ -25,8 +26,21 @@ Document = Mapping[str, Any]
 #: Fields that a report takes as its file has them.
 _AS_THEY_ARE = (
     *("title", "question", "source", "notes", "cases", "resampled", "baseline", "by_index", "over_time", "rows"),
-    *("groups", "unmeasured"),
+    *("groups", "unmeasured", "decoding", "primary"),
 )
+
+#: How lines are drawn in every setting of a report whose decoding is plain, unless the setting is about that: as APP §5
+#: has it, with nothing that a model sets by itself.
+PLAIN = {
+    "temperature": 0.8,
+    "opening_temperature": 0.8,
+    "top_p": 0.9,
+    "context_strength": 0,
+    "drafts": 1,
+    "opening_drafts": 1,
+    "redraws": 0,
+    "no_repeat_ngram": 0,
+}
 
 
 @cache
@@ -52,7 +66,7 @@ def title_of(metric: str) -> str:
 
 def written_out(name: str, given: Document, size: Literal["quick", "full"]) -> dict[str, Any]:
     """Return the fields of a report in one of its sizes."""
-    common = given.get("common", {})
+    common = (PLAIN if given.get("decoding") == "plain" else {}) | given.get("common", {})
     named = given.get("settings", {}) | (given.get("full_settings", {}) if size == "full" else {})
     settings = {setting: common | (values or {}) for setting, values in named.items()}
     curves: dict[str, Any] = {label: {"points": points} for label, points in given.get("curves", {}).items()}

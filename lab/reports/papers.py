@@ -4,9 +4,9 @@ A report is a table or a figure of a paper, or a question of ours beside it. Its
 the settings as parameters, the published figures of each, what was published about their order, and two sizes: `quick`
 for a small model on a processor, `full` as in the paper. What a file says in short (pairs, grids) is written out here.
 
-Conversations are had with the model as it is shipped: what it sets by itself (of the embedded one a temperature, drafts
-and a strength of context) holds in every setting that does not name it. The papers' settings say how they differ from
-that. `plain` is the report about what the model's own settings change.
+Lines are drawn alike in all settings of a report (`decoding: plain`): one draft at the paper's temperature, nothing
+amplified or banned. What a model sets by itself (of the embedded one drafts, and bans) would else be part of what is
+compared. `plain` is the report about what the model's own settings change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,6 +39,7 @@ class Metric(Record):
     title: str = Field(description="as a heading")
     meaning: str
     bounds: tuple[float, float] = Field((-inf, inf), description="between what it can be")
+    least: float | None = Field(None, description="the least difference that anybody would turn a knob for")
 
 
 class Profile(Record):
@@ -137,9 +138,13 @@ class Report(Record):
     resampled: Literal["cases", "runs"] = Field(
         "cases", description="what intervals are over; runs: each is a case of its own, as there is one scenario"
     )
+    decoding: Literal["plain"] | None = Field(
+        None, description="plain: lines are drawn alike in all settings, one draft each; unset: as the model has it"
+    )
     settings: dict[str, Setting]
     baseline: str
     metrics: tuple[str, ...]
+    primary: tuple[str, ...] = Field((), description="metrics of the primary outcome: their orderings are a family")
     by_index: bool = Field(False, description="metrics are also taken at every utterance index, as `dist3@2`")
     over_time: bool = Field(False, description="figures of cases are shown over the simulated time of each")
     curves: dict[str, Curve] = Field({}, description="settings that belong on one line of a plot, by its label")

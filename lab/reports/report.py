@@ -9,15 +9,17 @@ Source: APP §2 (means over cases); the reports themselves: lab/reports/papers.p
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results
+from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.ordering_tests import Figures
 from tertulia.lab.reports.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
 from tertulia.lab.reports.provenance import Provenance, SettingCost, cost_by_setting
-from tertulia.lab.reports.verdicts import Figures, Outcome, Verdict, verdicts
+from tertulia.lab.reports.verdicts import Outcome, Verdict, verdicts
 from tertulia.metrics.statistics import CaseMean, Contrast, case_mean, paired_difference
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.store import Store
@@ -44,6 +46,9 @@ class Findings:
         longest: Utterances of the longest dialogue.
         truncated: Dialogues longer than the embedder reads.
         skipped: Metrics that were not measured, and why.
+        control: The figures of a stand-in without weights in the same conversations; `None` where there were none.
+        plan: What was planned before the first trial, as YAML; empty where nothing was.
+        departures: What of it was not planned then.
     """
 
     report: Report
@@ -57,6 +62,9 @@ class Findings:
     truncated: int
     skipped: Mapping[str, str]
     provenance: Provenance
+    control: Figures | None = None
+    plan: str = ""
+    departures: Sequence[str] = ()
 
     @property
     def rehearsed(self) -> bool:
@@ -117,17 +125,25 @@ def find(
     measuring: Measuring,
     provenance: Provenance,
     skipped: Mapping[str, str] | None = None,
+    control: Measuring | None = None,
 ) -> Findings:
-    """Return the findings of a report; metrics that are skipped have a reason."""
+    """Return the findings of a report; metrics that are skipped have a reason.
+
+    The control has the conversations of a stand-in without weights; those of a stand-in are their own control.
+    """
     longest = max((len(trial.dialogue) for trial in measuring.all), default=0)
     metrics = [metric for metric in report.metrics if metric not in (skipped or {})]
     by_index = [f"{metric}@{at}" for metric in metrics for at in range(longest)] if report.by_index else []
-    figures = _compared(report, measuring) if report.rows else measuring.figures([*metrics, *by_index])
+    is_one_source = report.resampled == "runs"
+    figures = _figures(report, measuring, [*metrics, *by_index], is_one_source)
+    beside = None if control is None else _figures(report, control, [*metrics, *by_index], is_one_source)
+    if any(found.run.rehearsed for found in results.runs):
+        beside = figures
     return Findings(
         report=report,
         results=results,
         figures=figures,
-        verdicts=verdicts(report.orderings, figures, measuring.times),
+        verdicts=verdicts(report.orderings, figures, measuring.times, beside, report.primary),
         costs=cost_by_setting(store, results.runs),
         times=measuring.times,
         unpaired=measuring.unpaired,
@@ -135,7 +151,22 @@ def find(
         truncated=measuring.truncated() if "sim" in metrics else 0,
         skipped=skipped or {},
         provenance=provenance,
+        control=beside,
     )
+
+
+def _figures(report: Report, measuring: Measuring, metrics: Sequence[str], is_one_source: bool) -> Figures:
+    """Return the figures of the cases, each with its source."""
+    figures = _compared(report, measuring) if report.rows else measuring.figures(metrics)
+    if is_one_source:
+        return figures
+    return {
+        setting: {
+            metric: {case: replace(figure, source=source_of(case)) for case, figure in sample.items()}
+            for metric, sample in of_setting.items()
+        }
+        for setting, of_setting in figures.items()
+    }
 
 
 def slug(name: str) -> str:

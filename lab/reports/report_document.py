@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from tertulia.lab.experiments.plan import plan_digest
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_tables import interval_of
 from tertulia.lab.reports.verdicts import Verdict, tally
@@ -36,6 +37,7 @@ def report_document(findings: Findings) -> Document:
             for setting, spent in findings.costs.items()
         },
         "not_measured": dict(findings.skipped),
+        "plan": {"digest": plan_digest(findings.plan) if findings.plan else None, "departures": [*findings.departures]},
     }
 
 
@@ -70,7 +72,12 @@ def _ordering(verdict: Verdict) -> Document:
         "source": verdict.ordering.source,
         "published": verdict.ordering.published,
         "verdict": verdict.outcome,
+        "primary": verdict.is_primary,
         "here": None if verdict.found is None else _mean(verdict.found),
+        "p": verdict.p,
+        "p_adjusted": verdict.p_adjusted,
+        "no_larger_than": verdict.bound,
+        "control": None if verdict.control is None else _mean(verdict.control),
         "would_decide": None if verdict.needed is None else verdict.needed.model_dump(),
         "note": verdict.note or None,
     }

@@ -3,21 +3,25 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tertulia.access.model_names import EMBEDDER, REHEARSAL
 from tertulia.access.named_files import is_shipped
-from tertulia.lab.experiments.experiment import Experiment, checked
-from tertulia.lab.experiments.results import Results, TrialRun
+from tertulia.lab.experiments.experiment import Experiment, checked, experiment_of
+from tertulia.lab.experiments.plan import TESTS, departures, plan_of
+from tertulia.lab.experiments.results import Results, TrialRun, read_results
+from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Page
 from tertulia.lab.reports.logged import logged_section
 from tertulia.lab.reports.measured_by_models import Show, ignore, read_attention, read_fluency, read_inventories
 from tertulia.lab.reports.measures import Measuring
+from tertulia.lab.reports.ordering_tests import metrics_of
 from tertulia.lab.reports.papers import Report, experiment_of_report
-from tertulia.lab.reports.provenance import Provenance
+from tertulia.lab.reports.provenance import Provenance, installed_versions
 from tertulia.lab.reports.report import Findings, find, slug
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.revised_turns import revised_turns
+from tertulia.metrics.inference import detectable
 from tertulia.planning.starting import DEFAULT_MODEL
 from tertulia.state.errors import TertuliaError
 from tertulia.state.language_model import Embedder, LanguageModel
@@ -25,6 +29,9 @@ from tertulia.storage.store import SqlStore
 
 #: The report that shows turns beside its figures.
 _WITH_TURNS = "fig6"
+
+#: What the name of a control ends with, behind that of its experiment.
+_CONTROL = " (control)"
 
 #: What is written in the place of a model's name where none is wanted.
 NO_MODEL = "none"
@@ -88,10 +95,67 @@ def planned(
     experiment = experiment_of_report(report, report.name, cases=cases, trials=trials, rounds=rounds, model=model)
     given = [list(cases or ()), seed, model or experiment.model]
     digest = hashlib.blake2b(json.dumps(given).encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
-    parts = [report.name, f"{experiment.rounds or 'all'}-rounds", slug(experiment.model)[-30:]]
+    parts = [report.name, *([report.decoding] if report.decoding else [])]
+    parts += [f"{experiment.rounds or 'all'}-rounds", slug(experiment.model)[-30:]]
     parts += [digest] if cases or seed is not None or slug(experiment.model) != experiment.model else []
     changed = {"name": "-".join(parts), "seed": seed, "cohort_size": cohort_size}
-    return checked(experiment.model_copy(update={name: value for name, value in changed.items() if value is not None}))
+    given_ones = {name: value for name, value in changed.items() if value is not None}
+    experiment = checked(experiment.model_copy(update=given_ones))
+    return experiment.model_copy(update={"plan": plan_of_report(report, experiment)})
+
+
+def plan_of_report(report: Report, experiment: Experiment) -> str:
+    """Return what is planned of an experiment and its report, as YAML: what is tested, how, and what can be found."""
+    is_primary = [metrics_of(ordering) <= {*report.primary} for ordering in report.orderings]
+    cases, sources = len(experiment.cases), len({source_of(case) for case in experiment.cases})
+    power = {
+        family: None if found is None else round(found, 2)
+        for family, count in (("primary", sum(is_primary)), ("others", len(is_primary) - sum(is_primary)))
+        if count
+        for found in [detectable(cases, sources, count)]
+    }
+    return plan_of(
+        experiment,
+        {
+            "primary": list(report.primary),
+            "orderings": {ordering.id: ordering.text for ordering in report.orderings},
+            "tests": TESTS,
+            "found_in_four_of_five": {"unit": "standard deviations of a case", **power},
+            "control": REHEARSAL,
+            "tertulia": installed_versions()["tertulia"],
+        },
+    )
+
+
+def as_run_before(store: SqlStore, report: Report, experiment: Experiment) -> tuple[Report, Experiment]:
+    """Return report and experiment as an earlier version ran them, if that is all that a store has of the report.
+
+    In that version lines were drawn as the model has it, which was part of what was compared.
+    """
+    known = {record.experiment: record for record in store.experiments.all()}
+    name = experiment.name.replace(f"{report.name}-{report.decoding}-", f"{report.name}-", 1)
+    if experiment.name in known or name == experiment.name or name not in known:
+        return report, experiment
+    before = experiment_of(known[name])
+    note = "These conversations are an earlier version's: their lines were not drawn alike in all settings."
+    settings = {setting: before.settings[setting] for setting in report.settings if setting in before.settings}
+    changed = {"settings": settings, "decoding": None, "notes": (*report.notes, note)}
+    return report.model_copy(update=changed), before
+
+
+def control_of(experiment: Experiment) -> Experiment | None:
+    """Return the same conversations of a stand-in without weights, as an experiment; `None` if it is one."""
+    if experiment.model == REHEARSAL:
+        return None
+    return experiment.model_copy(update={"name": f"{experiment.name}{_CONTROL}", "model": REHEARSAL, "plan": ""})
+
+
+def control_results(store: SqlStore, report: Report, experiment: Experiment) -> Results | None:
+    """Return what a store has of the control of a report; `None` where it has nothing, or there is none to have."""
+    control = control_of(experiment) if report.orderings else None
+    if control is None or all(record.experiment != control.name for record in store.experiments.all()):
+        return None
+    return read_results(store, control)
 
 
 def make_report(
@@ -102,21 +166,35 @@ def make_report(
     provenance: Provenance,
     show: Show = ignore,
     may_read: Callable[[str], bool] = is_shipped,
+    control: Results | None = None,
 ) -> tuple[Findings, Page]:
     """Return the findings of an experiment, and its page.
 
-    The log of a case is read where `may_read` says so: by default only that of the shipped town.
+    The log of a case is read where `may_read` says so: by default only that of the shipped town. The control has the
+    same conversations of a stand-in (`control_of`).
 
     Raises:
         TertuliaError: The embedder can't be opened.
     """
     runs = [found for found in results.runs if found.setting in report.settings]
     embedder = measurers.embedder() if runs else None
-    measuring = Measuring(store, runs, embedder, each_run=report.resampled == "runs")
+    each_run = report.resampled == "runs"
+    measuring = Measuring(store, runs, embedder, each_run)
     skipped = _measure_by_models(store, report, measuring, measurers, show)
     show("measuring")
-    findings = find(store, report, results, measuring, provenance, skipped)
+    beside = [found for found in control.runs if found.setting in report.settings] if control and runs else []
+    control_measuring = Measuring(store, beside, embedder, each_run) if beside else None
+    findings = find(store, report, results, measuring, provenance, skipped, control_measuring)
+    plan = planned_before(store, results.experiment)
+    changed = departures(plan, plan_of_report(report, results.experiment))
+    findings = replace(findings, plan=plan, departures=changed if runs else ())
     return findings, _page(store, findings, runs, may_read)
+
+
+def planned_before(store: SqlStore, experiment: Experiment) -> str:
+    """Return the plan that a store has of an experiment; empty where it has none."""
+    known = [record for record in store.experiments.all() if record.experiment == experiment.name]
+    return experiment_of(known[0]).plan if known else ""
 
 
 def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun], may_read: Callable[[str], bool]) -> Page:

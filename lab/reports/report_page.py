@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from tertulia.lab.experiments.plan import plan_digest, size_phrase
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.pages.page import Block, Commands, Items, Page, Paragraph, Section
 from tertulia.lab.reports.papers import metric_named
@@ -18,7 +19,6 @@ from tertulia.lab.reports.report_tables import (
     verdicts_table,
 )
 from tertulia.lab.reports.verdicts import tally
-from tertulia.metrics.statistics import BOOTSTRAP_CASES
 from tertulia.state.text import counted
 
 REHEARSED = "Rehearsed: a stand-in without weights spoke. Nothing on this page means anything."
@@ -28,7 +28,7 @@ def report_page(findings: Findings) -> Page:
     """Return the page of a report."""
     sections = [Section("Figures", [*_figures(findings)])]
     if findings.verdicts or findings.report.unmeasured:
-        sections.append(Section("Published orderings", [*_verdicts(findings)]))
+        sections.append(Section("Orderings", [*_verdicts(findings)]))
     sections.append(Section("Cost", [*_cost(findings)]))
     sections.append(Section("What was run", [settings_table(findings), *_cases(findings), runs_table(findings)]))
     sections.append(Section("How to read this", [*_reading(findings)]))
@@ -50,6 +50,9 @@ def _head(findings: Findings) -> Iterator[Block]:
     yield Commands(findings.provenance.commands)
     yield Items([*_facts(findings, planned)])
     yield Items([(None, note) for note in _notes(findings)])
+    if findings.departures:
+        yield Paragraph("Other than planned:")
+        yield Items([(None, clause) for clause in findings.departures])
 
 
 def tally_phrase(findings: Findings) -> str:
@@ -70,6 +73,11 @@ def _facts(findings: Findings, planned: int) -> Iterator[tuple[str, str]]:
         counted(experiment.trials, "trial"),
     ]
     yield "experiment", f"{experiment.name}: {' × '.join(size)}{rounds}; first seed {experiment.seed}"
+    yield "cases", size_phrase(experiment)
+    if findings.plan:
+        yield "plan", f"{plan_digest(findings.plan)}, stored before the first trial"
+    if findings.verdicts:
+        yield "control", "the same conversations of a stand-in" if findings.control else "none was run"
     yield "conversations", f"{len(results.runs)} of {planned} finished, {len(results.failed)} failed"
     if (span := time_span(results)) is not None:
         first, last = (f"{time:%Y-%m-%d %H:%M}" for time in span)
@@ -165,8 +173,8 @@ def _reading(findings: Findings) -> Iterator[Block]:
             (None, "Figures are taken over a case's trials together, and averaged over cases."),
             (
                 None,
-                f"Intervals are 95 %, over cases: bootstrap (BCa), Student's below {BOOTSTRAP_CASES} cases. They say "
-                "nothing about cases that are unlike these.",
+                "Intervals are 95 %, Student's over cases; where cases are of several sources, such as two towns, over "
+                "these, with a cluster-robust standard error. They say nothing about cases that are unlike these.",
             ),
             (
                 None,
@@ -175,8 +183,10 @@ def _reading(findings: Findings) -> Iterator[Block]:
             ),
             (
                 None,
-                "reproduced: the interval of what was published to be above 0 lies wholly above 0; not reproduced: "
-                "wholly below; else undecided. One in twenty intervals misses by chance.",
+                "reproduced: what should be above 0 is, not reproduced: it is below; tested two-sided at 5 %, the "
+                "orderings on the primary outcome as one family, the others as another (Holm). bounded: neither, and "
+                "smaller than published, at 95 %. no more than the control: above 0, but a stand-in without weights, "
+                "which only takes up words of its prompt, shows it in the same conversations as well, and no less.",
             ),
             (
                 None,

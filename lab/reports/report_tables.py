@@ -92,7 +92,7 @@ def interval_of(found: CaseMean) -> Interval | None:
 # --- verdicts -------------------------------------------------------------------------------------------------------
 
 _VERDICTS = (
-    Column("ordering", "what was published"),
+    Column("ordering", "what should hold"),
     Column("source", "source"),
     Column("paper", "paper", "difference"),
     Column("here", "here", "difference"),
@@ -100,6 +100,9 @@ _VERDICTS = (
     Column("effect_size", "effect size", "difference", 2),
     Column("cases", "n cases", "count"),
     Column("trials", "n dialogues", "count"),
+    Column("p", "p, in its family", "number"),
+    Column("bound", "no larger than", "difference"),
+    Column("control", "control", "difference"),
     Column("verdict", "verdict"),
     Column("would_decide", "would decide"),
     Column("note", "note"),
@@ -107,8 +110,9 @@ _VERDICTS = (
 
 
 def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
-    """Return a row per published ordering."""
-    return Table("verdicts", "Published orderings", _VERDICTS, [_verdict_row(verdict) for verdict in verdicts])
+    """Return a row per ordering, those on the primary outcome first."""
+    ordered = sorted(verdicts, key=lambda verdict: not verdict.is_primary)
+    return Table("verdicts", "Orderings", _VERDICTS, [_verdict_row(verdict) for verdict in ordered])
 
 
 def _verdict_row(verdict: Verdict) -> list[Cell]:
@@ -120,6 +124,9 @@ def _verdict_row(verdict: Verdict) -> list[Cell]:
         *_contrast_cells(found),
         None if found is None else found.cases,
         None if found is None else found.trials,
+        verdict.p_adjusted,
+        verdict.bound,
+        None if verdict.control is None else verdict.control.value,
         verdict.outcome,
         needed_phrase(verdict.needed),
         verdict.note or None,

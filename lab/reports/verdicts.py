@@ -1,154 +1,150 @@
-"""Whether what a paper says about the order of its figures is reproduced by an experiment: at 95 %, or undecided.
+"""Whether what a paper says about the order of its figures is borne out by an experiment: tested, bounded, or open.
 
-An ordering says that a sum of figures is above 0 (a difference of two settings, as a rule). It is reproduced if the
-interval of that sum lies wholly above 0, not reproduced if wholly below, and undecided if it holds 0: then it is said
-how many trials or cases would decide it. Of an ordering with several parts, such as the highest of six settings, every
-part must be above 0, each at 95 %; it is not reproduced if one is below at 95 % over all parts (Bonferroni), as with
-many parts some would be below by chance.
+An ordering says that a sum of figures is above 0 (a difference of two settings, as a rule). Each is tested by Student's
+t over cases, or over their sources (`metrics.inference`); of an ordering with several parts, such as the highest of six
+settings, every part must be above 0. The orderings of a report on its primary outcome are one family, the others
+another; within a family p-values are adjusted (Holm), so that a family has a wrong verdict in one repetition of twenty.
 
-Many orderings are tested at once, each by itself: one in forty that are in truth no difference is reproduced by chance.
+* *reproduced*, *not reproduced*: the sum is above 0, or below.
+* *bounded*: neither, and smaller than what was published.
+* *no more than the control*: above 0, but a stand-in without weights, in the same conversations, has it too, and not
+  less. What follows from the arithmetic of a measure, or from copying words of a prompt, says nothing of a model.
+* *undecided*: the rest; then it is said how many trials or cases would do.
+
+Nothing is drawn here, so that no verdict hangs on a seed.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from tertulia.lab.reports.papers import Efficient, EverySum, Ordering, OverTime, Rising, Term, WeightedSum
-from tertulia.metrics.curves import efficiency, trend, trend_over_time
-from tertulia.metrics.statistics import (
-    CONFIDENCE,
-    Contrast,
-    Needed,
-    Sample,
-    contrast,
-    excludes_zero,
-    interval,
-    trials_that_decide,
-)
+from tertulia.lab.reports.ordering_tests import ALPHA, Figures, OrderingTest, metrics_of, tested
+from tertulia.lab.reports.papers import Ordering
+from tertulia.metrics.inference import holm
+from tertulia.metrics.statistics import Contrast, Needed, contrast_of_cases, excludes_zero, trials_that_decide
 from tertulia.state.records import Record
-from tertulia.state.text import counted
 
-Outcome = Literal["reproduced", "not reproduced", "undecided", "missing"]
-
-#: What was measured: by setting and metric, the figures of the cases.
-Figures = Mapping[str, Mapping[str, Sample]]
+Outcome = Literal["reproduced", "not reproduced", "bounded", "no more than the control", "undecided", "missing"]
+OUTCOMES: tuple[Outcome, ...] = (
+    *("reproduced", "not reproduced", "bounded", "no more than the control", "undecided", "missing"),
+)
 
 
 class Verdict(Record):
-    """Whether an ordering is reproduced."""
+    """Whether an ordering is borne out."""
 
     ordering: Ordering
     outcome: Outcome
     found: Contrast | None = None  # the sum that is said to be above 0; of several, the lowest
+    p: float | None = None  # two-sided, of this ordering by itself
+    p_adjusted: float | None = None  # among those of its family
+    is_primary: bool = False
+    bound: float | None = None  # it is no larger than this, at 95 %
+    control: Contrast | None = None  # what the stand-in without weights has
     needed: Needed | None = None  # what would decide, where it is undecided and can be reckoned
     note: str = ""  # what is missing, or what else must be known
 
 
 def verdicts(
-    orderings: Iterable[Ordering], figures: Figures, times: Mapping[str, float] | None = None
+    orderings: Iterable[Ordering],
+    figures: Figures,
+    times: Mapping[str, float] | None = None,
+    control: Figures | None = None,
+    primary: Sequence[str] = (),
 ) -> tuple[Verdict, ...]:
-    """Return the verdict on each ordering; see `verdict`."""
-    return tuple(verdict(ordering, figures, times) for ordering in orderings)
+    """Return the verdict on each ordering by the figures of the cases, by setting and metric.
 
+    Settings without runs may be missing.
 
-def verdict(ordering: Ordering, figures: Figures, times: Mapping[str, float] | None = None) -> Verdict:
-    """Return whether an ordering is reproduced by the figures of the cases, by setting and metric.
-
-    Settings without runs may be missing. The times of cases, in hours, are for claims on simulated time.
+    Args:
+        times: Of cases, in hours, for claims on simulated time.
+        control: The figures of a stand-in without weights in the same conversations; `None` where there were none.
+        primary: The metrics of the primary outcome.
     """
-    if absent := _absent(ordering, figures):
-        return Verdict(ordering=ordering, outcome="missing", note=f"not measured: {', '.join(absent)}")
-    if isinstance(ordering.claim, OverTime) and not times:
-        return Verdict(ordering=ordering, outcome="missing", note="the times of the cases are not known")
-    if isinstance(ordering.claim, EverySum):
-        return _of_every_sum(ordering, [_sum(part, figures) for part in ordering.claim.sums])
-    found, note = _found(ordering.claim, figures, times or {})
-    return _verdict(ordering, found, note)
+    given = [*orderings]
+    tests = [tested(ordering, figures, times or {}) for ordering in given]
+    controls = [None if control is None else tested(ordering, control, times or {}) for ordering in given]
+    is_primary = [metrics_of(ordering) <= {*primary} for ordering in given]
+    adjusted = _adjusted([test.p for test in tests], is_primary)
+    within = _adjusted([test.p_within for test in tests], is_primary)
+    return tuple(
+        _verdict(*each).model_copy(update={"is_primary": first})
+        for *each, first in zip(given, tests, controls, adjusted, within, is_primary, strict=True)
+    )
+
+
+def verdict(
+    ordering: Ordering, figures: Figures, times: Mapping[str, float] | None = None, control: Figures | None = None
+) -> Verdict:
+    """Return the verdict on an ordering by itself; see `verdicts`."""
+    return verdicts([ordering], figures, times, control)[0]
 
 
 def tally(found: Iterable[Verdict]) -> dict[Outcome, int]:
     """Return how many orderings have which outcome."""
     counts = Counter(verdict.outcome for verdict in found)
-    outcomes: tuple[Outcome, ...] = ("reproduced", "not reproduced", "undecided", "missing")
-    return {outcome: counts[outcome] for outcome in outcomes}
+    return {outcome: counts[outcome] for outcome in OUTCOMES}
 
 
-def _found(
-    claim: WeightedSum | Rising | Efficient | OverTime, figures: Figures, times: Mapping[str, float]
-) -> tuple[Contrast, str]:
-    """Return what a claim says is above 0, and a note on it."""
-    if isinstance(claim, WeightedSum):
-        return _sum(claim, figures), ""
-    if isinstance(claim, Rising):
-        curve = trend([(position, figures[setting][claim.metric]) for position, setting in claim.curve.points])
-        rho = "" if curve.rho.value is None else f"rank correlation {curve.rho.value:.2f}, mean of {curve.rho.cases}"
-        return _signed(curve.slope, claim.falls), rho
-    if isinstance(claim, Efficient):
-        curves = [
-            [(figures[setting][claim.position], figures[setting][claim.metric]) for setting in settings]
-            for settings in (claim.better, claim.worse)
-        ]
-        return efficiency(*curves), ""
-    over_cases = contrast([(figures[term.setting][term.metric], term.weight) for term in claim.terms])
-    return _signed(trend_over_time(times, over_cases.by_case), claim.falls), "slope per hour, each case one point"
+def _adjusted(p_values: Sequence[float | None], is_primary: Sequence[bool]) -> list[float | None]:
+    """Return p-values adjusted within the primary orderings, and within the others."""
+    adjusted: list[float | None] = [None] * len(p_values)
+    for family in (True, False):
+        known = [(at, p) for at, p in enumerate(p_values) if p is not None and is_primary[at] is family]
+        for (at, _), p in zip(known, holm([p for _, p in known]), strict=True):
+            adjusted[at] = p
+    return adjusted
 
 
-def _sum(claim: WeightedSum, figures: Figures) -> Contrast:
-    return contrast([(figures[term.setting][term.metric], term.weight) for term in claim.terms], claim.constant)
-
-
-def _signed(found: Contrast, falls: bool) -> Contrast:
-    """Return what was found with its sign turned where a fall is what was said."""
-    if not falls:
-        return found
-    return found.model_copy(
-        update={
-            "value": None if found.value is None else -found.value,
-            "ci_low": None if found.ci_high is None else -found.ci_high,
-            "ci_high": None if found.ci_low is None else -found.ci_low,
-            "by_case": {case: -value for case, value in found.by_case.items()},
-            "above": sum(value < 0 for value in found.by_case.values()),
-            "effect_size": None if found.effect_size is None else -found.effect_size,
-        }
-    )
-
-
-def _verdict(ordering: Ordering, found: Contrast, note: str = "") -> Verdict:
-    if found.value is None:
-        return Verdict(ordering=ordering, outcome="missing", found=found, note="no case has all of these figures")
-    if found.ci_low is None or found.ci_high is None:
-        why = f"no interval: {counted(found.cases, 'case')}" + ("" if found.cases < 2 else ", all the same or too few")
-        return Verdict(ordering=ordering, outcome="undecided", found=found, note=why)
+def _verdict(
+    ordering: Ordering, test: OrderingTest, control: OrderingTest | None, adjusted: float | None, within: float | None
+) -> Verdict:
+    shown = test.shown
+    if test.missing:
+        return Verdict(ordering=ordering, outcome="missing", found=shown, note=test.missing)
+    notes = [*test.notes]
     outcome: Outcome = "undecided"
-    if excludes_zero(found):
-        outcome = "reproduced" if found.ci_low > 0 else "not reproduced"
-    needed = trials_that_decide(found) if outcome == "undecided" else None
-    return Verdict(ordering=ordering, outcome=outcome, found=found, needed=needed, note=note)
-
-
-def _of_every_sum(ordering: Ordering, parts: Sequence[Contrast]) -> Verdict:
-    single = [_verdict(ordering, part) for part in parts]
-    lowest = min(single, key=lambda part: float("inf") if part.found is None else part.found.value or 0.0)
-    if any(part.outcome == "missing" for part in single):
-        return next(part for part in single if part.outcome == "missing")
-    if all(part.outcome == "reproduced" for part in single):
-        return lowest
-    if any(_is_below(part, 1 - (1 - CONFIDENCE) / len(parts)) for part in parts):
-        return lowest.model_copy(update={"outcome": "not reproduced", "needed": None})
-    open_parts = [part.needed for part in single if part.outcome == "undecided"]
-    count = sum(part.outcome == "reproduced" for part in single)
-    return lowest.model_copy(
-        update={
-            "outcome": "undecided",
-            "needed": _most(open_parts),
-            "note": f"{count} of {len(parts)} parts are above 0; the lowest is shown",
-        }
+    if adjusted is not None and adjusted <= ALPHA:
+        outcome = "reproduced" if test.is_above else "not reproduced"
+        if outcome == "reproduced" and control is not None and _passes(control):
+            outcome = "reproduced" if _exceeds(test, control) else "no more than the control"
+    elif within is not None and within <= ALPHA:
+        outcome = "bounded"
+    if outcome == "undecided" and test.p is not None and adjusted is not None and test.p <= ALPHA:
+        notes.append(f"p = {test.p:.2g} by itself, {adjusted:.2g} in its family")
+    is_open = outcome in ("bounded", "undecided") and len(test.parts) == 1
+    return Verdict(
+        ordering=ordering,
+        outcome=outcome,
+        found=shown,
+        p=test.p,
+        p_adjusted=adjusted,
+        bound=shown.upper_bound() if is_open and shown else None,
+        control=None if control is None else control.shown,
+        needed=_needed(test.parts) if outcome == "undecided" else None,
+        note="; ".join(notes),
     )
 
 
-def _is_below(part: Contrast, confidence: float) -> bool:
-    _, high, _ = interval([*part.by_case.values()], confidence)
-    return high is not None and high < 0
+def _passes(control: OrderingTest) -> bool:
+    """Whether a control shows an ordering: by itself, as a family would spare it."""
+    return control.is_above and control.p is not None and control.p <= ALPHA
+
+
+def _exceeds(test: OrderingTest, control: OrderingTest) -> bool:
+    """Whether every sum is above the control's, case by case."""
+    excess = []
+    for here, there in zip(test.parts, control.parts, strict=True):
+        if here.method == "theil_sen":
+            return False
+        shared = {case: value - there.by_case[case] for case, value in here.by_case.items() if case in there.by_case}
+        excess.append(contrast_of_cases(shared, here.source_of_case))
+    chances = [part.p_above() for part in excess]
+    return all(p is not None and p <= ALPHA / 2 for p in chances)
+
+
+def _needed(parts: Sequence[Contrast]) -> Needed | None:
+    return _most([trials_that_decide(part) for part in parts if not excludes_zero(part)])
 
 
 def _most(needed: Sequence[Needed | None]) -> Needed | None:
@@ -162,27 +158,3 @@ def _most(needed: Sequence[Needed | None]) -> Needed | None:
         trials_known=all(part.trials_known for part in known),
         cases=None if None in cases else max(count for count in cases if count is not None),
     )
-
-
-def _absent(ordering: Ordering, figures: Figures) -> list[str]:
-    """Return which settings, or metrics of a setting, an ordering needs and were not measured."""
-    absent: dict[str, None] = {}
-    for setting, metric in _needs(ordering):
-        if setting not in figures or not any(figures[setting].values()):
-            absent[setting] = None
-        elif not figures[setting].get(metric):
-            absent[f"{metric} of {setting}"] = None
-    return [*absent]
-
-
-def _needs(ordering: Ordering) -> list[tuple[str, str]]:
-    claim = ordering.claim
-    if isinstance(claim, Rising):
-        return [(setting, claim.metric) for _, setting in claim.curve.points]
-    if isinstance(claim, Efficient):
-        metrics = (claim.position, claim.metric)
-        return [(setting, metric) for setting in (*claim.better, *claim.worse) for metric in metrics]
-    terms: list[Term] = []
-    for part in claim.sums if isinstance(claim, EverySum) else [claim]:
-        terms += part.terms
-    return [(term.setting, term.metric) for term in terms]

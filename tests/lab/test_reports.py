@@ -120,7 +120,7 @@ def test_the_page_says_what_it_is_worth(found: Findings) -> None:
     assert "the last command ran 23 conversations in 2 min (62 min of CPU)" in text
     assert "cpu, float32" in text
     assert "Of 22 orderings that should hold:" in text
-    for section in ("Figures", "Published orderings", "Cost", "What was run", "How to read this"):
+    for section in ("Figures", "Orderings", "Cost", "What was run", "How to read this"):
         assert f"\n## {section}\n" in text
 
 
@@ -300,7 +300,7 @@ def test_the_name_of_an_experiment_tells_what_can_not_be_changed_later() -> None
     def name(report: Report, cases: str = "tidewell:0", **given: int) -> str:
         return planned(report, cases=[cases], model="rehearsal", **given).name
 
-    assert name(quick).startswith("table2-4-rounds-rehearsal-")
+    assert name(quick).startswith("table2-plain-4-rounds-rehearsal-")
     others = [name(full), name(quick, rounds=2), name(quick, seed=5), name(quick, "tidewell:3")]
     assert len({name(quick), *others}) == 5
     assert name(quick, trials=9) == name(quick)
