@@ -163,6 +163,7 @@ def _ordering(given: Document, curves: Document, source: str) -> dict[str, Any]:
         "source": given.get("source", source),
         "claim": _CLAIMS[kind](values, curves),
         "published": given.get("published"),
+        "must_hold": given.get("must_hold", ""),
     }
 
 

@@ -117,6 +117,7 @@ class Ordering(Record):
     source: str
     claim: Claim
     published: float | None = Field(None, description="by how much, in the paper; above 0")
+    must_hold: str = Field("", description="why it holds whatever a model does; empty: it can fail")
 
 
 class Unmeasured(Record):

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.pages.page import Cell, Column, Commands, Items, Page, Paragraph, Section, Table
+from tertulia.lab.reports.conditions import claim_of
 from tertulia.lab.reports.provenance import hardware, total_cost, versions_phrase
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_page import REHEARSED
 from tertulia.lab.reports.report_tables import verdicts_table
-from tertulia.lab.reports.verdicts import Verdict, tally
+from tertulia.lab.reports.verdicts import OUTCOMES, Verdict, tally
 from tertulia.state.documents import SCHEMA_VERSION, Document
 
 _REPORTS = (
@@ -18,6 +19,9 @@ _REPORTS = (
     Column("missing", "missing or failed", "count"),
     Column("reproduced", "reproduced", "count"),
     Column("not_reproduced", "not reproduced", "count"),
+    Column("bounded", "bounded", "count"),
+    Column("no_more_than_the_control", "no more than the control", "count"),
+    Column("must_hold", "must hold", "count"),
     Column("undecided", "undecided", "count"),
     Column("not_measured", "not measured", "count"),
     Column("utterances", "utterances", "count"),
@@ -28,7 +32,7 @@ _REPORTS = (
 
 def summary_page(findings: Sequence[Findings], command: str) -> Page:
     """Return the page of several reports."""
-    verdicts = [verdict for found in findings for verdict in found.verdicts]
+    verdicts = distinct_verdicts(findings)
     spent = total_cost(total_cost(found.costs.values()) for found in findings)
     rehearsed = [Paragraph(REHEARSED, is_warning=True)] if any(found.rehearsed for found in findings) else []
     facts = [
@@ -48,21 +52,37 @@ def summary_page(findings: Sequence[Findings], command: str) -> Page:
     )
 
 
+def distinct_verdicts(findings: Sequence[Findings]) -> list[Verdict]:
+    """Return the verdicts of several reports, each once: orderings of the same conditions by other names are one."""
+    distinct: dict[tuple[object, ...], Verdict] = {}
+    for found in findings:
+        experiment = found.results.experiment
+        where = (experiment.model, experiment.cases, experiment.trials, experiment.rounds, experiment.seed)
+        for verdict in found.verdicts:
+            distinct.setdefault((*where, claim_of(verdict.ordering, found.report.settings)), verdict)
+    return [*distinct.values()]
+
+
 def summary_document(findings: Sequence[Findings]) -> Document:
-    """Return how many orderings of each report have which verdict, as JSON."""
+    """Return how many orderings of each report have which verdict, and of all of them, each counted once, as JSON."""
     return {
         "schema_version": SCHEMA_VERSION,
         "rehearsed": any(found.rehearsed for found in findings),
+        "distinct": _counts(distinct_verdicts(findings)),
         "reports": {
             found.report.name: {
                 "experiment": found.results.experiment.name,
                 "finished": len(found.results.runs),
                 "missing_or_failed": found.results.missing,
-                "tally": {outcome.replace(" ", "_"): number for outcome, number in tally(found.verdicts).items()},
+                "tally": _counts(found.verdicts),
             }
             for found in findings
         },
     }
+
+
+def _counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    return {outcome.replace(" ", "_"): number for outcome, number in tally(verdicts).items()}
 
 
 def _row(found: Findings) -> list[Cell]:
@@ -72,7 +92,7 @@ def _row(found: Findings) -> list[Cell]:
         found.report.title,
         len(found.results.runs),
         found.results.missing,
-        *(counts[outcome] for outcome in ("reproduced", "not reproduced", "undecided", "missing")),
+        *(counts[outcome] for outcome in OUTCOMES),
         spent.utterances,
         spent.cost.calls,
         spent.cost.seconds,
@@ -81,4 +101,4 @@ def _row(found: Findings) -> list[Cell]:
 
 def _tally(verdicts: Sequence[Verdict]) -> str:
     counts = ", ".join(f"{number} {outcome}" for outcome, number in tally(verdicts).items() if number)
-    return f"Of {len(verdicts)} orderings that should hold: {counts or 'none was looked at'}."
+    return f"Of {len(verdicts)} distinct orderings that should hold: {counts or 'none was looked at'}."

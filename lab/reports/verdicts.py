@@ -9,6 +9,7 @@ another; within a family p-values are adjusted (Holm), so that a family has a wr
 * *bounded*: neither, and smaller than what was published.
 * *no more than the control*: above 0, but a stand-in without weights, in the same conversations, has it too, and not
   less. What follows from the arithmetic of a measure, or from copying words of a prompt, says nothing of a model.
+* *must hold*: it can't fail, whatever a model does, and is not counted among what was tested.
 * *undecided*: the rest; then it is said how many trials or cases would do.
 
 Nothing is drawn here, so that no verdict hangs on a seed.
@@ -16,7 +17,7 @@ Nothing is drawn here, so that no verdict hangs on a seed.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from tertulia.lab.reports.ordering_tests import ALPHA, Figures, OrderingTest, metrics_of, tested
 from tertulia.lab.reports.papers import Ordering
@@ -24,10 +25,10 @@ from tertulia.metrics.inference import holm
 from tertulia.metrics.statistics import Contrast, Needed, contrast_of_cases, excludes_zero, trials_that_decide
 from tertulia.state.records import Record
 
-Outcome = Literal["reproduced", "not reproduced", "bounded", "no more than the control", "undecided", "missing"]
-OUTCOMES: tuple[Outcome, ...] = (
-    *("reproduced", "not reproduced", "bounded", "no more than the control", "undecided", "missing"),
-)
+Outcome = Literal[
+    "reproduced", "not reproduced", "bounded", "no more than the control", "must hold", "undecided", "missing"
+]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 class Verdict(Record):
@@ -65,8 +66,9 @@ def verdicts(
     tests = [tested(ordering, figures, times or {}) for ordering in given]
     controls = [None if control is None else tested(ordering, control, times or {}) for ordering in given]
     is_primary = [metrics_of(ordering) <= {*primary} for ordering in given]
-    adjusted = _adjusted([test.p for test in tests], is_primary)
-    within = _adjusted([test.p_within for test in tests], is_primary)
+    tested_ones = [None if ordering.must_hold else test for ordering, test in zip(given, tests, strict=True)]
+    adjusted = _adjusted([test and test.p for test in tested_ones], is_primary)
+    within = _adjusted([test and test.p_within for test in tested_ones], is_primary)
     return tuple(
         _verdict(*each).model_copy(update={"is_primary": first})
         for *each, first in zip(given, tests, controls, adjusted, within, is_primary, strict=True)
@@ -102,6 +104,8 @@ def _verdict(
     shown = test.shown
     if test.missing:
         return Verdict(ordering=ordering, outcome="missing", found=shown, note=test.missing)
+    if ordering.must_hold:
+        return Verdict(ordering=ordering, outcome="must hold", found=shown, note=ordering.must_hold)
     notes = [*test.notes]
     outcome: Outcome = "undecided"
     if adjusted is not None and adjusted <= ALPHA:

@@ -49,7 +49,7 @@ def test_there_is_a_command_for_every_report() -> None:
 def test_a_report_runs_what_it_needs_and_writes_pages_plots_and_data(cli: Cli) -> None:
     result = cli("lab", "table6", *SMALL, "--trials", "3", "--json")
     document = result.json
-    assert document["experiment"].startswith("table6-2-rounds-rehearsal-")
+    assert document["experiment"].startswith("table6-plain-2-rounds-rehearsal-")
     assert (document["finished"], document["missing"], document["rehearsed"]) == (6, 0, True)
     folder = Path("reports/table6")
     assert {f"table6{ending}" for ending in (".md", ".html", ".json")} <= {file.name for file in folder.iterdir()}

@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from support.experiment_case import rehearsed, spoken
 
+from tertulia.access.engines import ModelAccess
 from tertulia.lab.experiments.experiment import Experiment
-from tertulia.lab.experiments.results import Results
+from tertulia.lab.experiments.results import Results, read_results
+from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.pages.page import Paragraph, Table
 from tertulia.lab.pages.page_files import write_page
 from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.page_markdown import markdown
+from tertulia.lab.reports.conditions import claim_of, condition_of
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, report_of
 from tertulia.lab.reports.provenance import Provenance, cost_by_setting
@@ -309,9 +312,31 @@ def test_the_name_of_an_experiment_tells_what_can_not_be_changed_later() -> None
 def test_all_reports_stand_on_one_page(found: Findings) -> None:
     page = summary_page([found, found], "tertulia lab all")
     text = "\n".join(markdown(page, {}))
-    assert "Of 44 orderings that should hold:" in text
+    assert "Of 22 distinct orderings that should hold:" in text  # the same report twice
     assert "Rehearsed" in text
     assert summary_document([found])["reports"]["table2"]["finished"] == 23
+
+
+def test_one_condition_by_two_names_is_counted_once() -> None:
+    table, figure = report_of("table2"), report_of("fig3")
+    assert condition_of(table.settings["RMbmpe"]) == condition_of(figure.settings["λ=1"])
+    assert condition_of(table.settings["Full"]) == condition_of(figure.settings["λ=0"])
+    assert condition_of(figure.settings["λ=0.5"]) != condition_of(figure.settings["λ=0.5 ascending"])
+    assert condition_of({"removal_factor": 1, "human_needs": True}) != condition_of({"removal_factor": 1})
+    of_table = {claim_of(ordering, table.settings) for ordering in table.orderings}
+    of_figure = {claim_of(ordering, figure.settings) for ordering in figure.orderings}
+    assert len(of_table & of_figure) == 4  # sim and dist-N of nothing removed and of all
+
+
+def test_two_names_of_a_condition_have_the_same_lines() -> None:
+    settings = {"RMbmpe": report_of("table2").settings["RMbmpe"], "λ=1": report_of("fig3").settings["λ=1"]}
+    experiment = Experiment(
+        name="same", cases=("tidewell:0", "tidewell:1"), settings=settings, trials=2, rounds=4, model="rehearsal"
+    )
+    with SqlStore.open(":memory:", create=True) as store:
+        run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), emit=lambda event: None)
+        results = read_results(store, "same")
+    assert results.dialogues("RMbmpe") == results.dialogues("λ=1")
 
 
 def test_what_would_decide_is_said_in_words() -> None:
