@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from tertulia.lab.reports.ordering_tests import Figures
 from tertulia.lab.reports.papers import Report, metric_named, report_of
@@ -145,7 +146,8 @@ def _figures(truth: _Truth, report: Report, cases: int, sources: int, rng: Gener
     return figures
 
 
-def _noise(truth: _Truth, cases: int, rng: Generator) -> np.ndarray:
-    if not truth.is_skewed:
-        return rng.normal(0, _NOISE, size=cases)
-    return _NOISE * (rng.gamma(1 / _SKEW, _SKEW, size=cases) - 1) / _SKEW**0.5
+def _noise(truth: _Truth, cases: int, rng: Generator) -> NDArray[np.float64]:
+    drawn = rng.normal(size=cases)
+    if truth.is_skewed:
+        drawn = (rng.gamma(1 / _SKEW, _SKEW, size=cases) - 1) / _SKEW**0.5
+    return np.asarray(_NOISE * drawn, dtype=np.float64)

@@ -27,7 +27,8 @@ def check(
 
     Example: tertulia lab check --repetitions 20
     """
-    from tertulia.lab.check import OUTCOMES, check_verdicts
+    from tertulia.lab.check import check_verdicts
+    from tertulia.lab.reports.verdicts import OUTCOMES
 
     with exit_when_interrupted(), status_line("simulating") as line:
         rates = check_verdicts(repetitions, cases, sources, 1 if seed is None else seed, show=line.show)

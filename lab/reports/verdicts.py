@@ -66,9 +66,9 @@ def verdicts(
     tests = [tested(ordering, figures, times or {}) for ordering in given]
     controls = [None if control is None else tested(ordering, control, times or {}) for ordering in given]
     is_primary = [metrics_of(ordering) <= {*primary} for ordering in given]
-    tested_ones = [None if ordering.must_hold else test for ordering, test in zip(given, tests, strict=True)]
-    adjusted = _adjusted([test and test.p for test in tested_ones], is_primary)
-    within = _adjusted([test and test.p_within for test in tested_ones], is_primary)
+    can_fail = [test if not ordering.must_hold else OrderingTest() for ordering, test in zip(given, tests, strict=True)]
+    adjusted = _adjusted([test.p for test in can_fail], is_primary)
+    within = _adjusted([test.p_within for test in can_fail], is_primary)
     return tuple(
         _verdict(*each).model_copy(update={"is_primary": first})
         for *each, first in zip(given, tests, controls, adjusted, within, is_primary, strict=True)
