@@ -230,12 +230,14 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
 
 
 def expanded(case: str) -> list[str]:
-    """Return a case as it is, or all cases of a scenario that ends in `:all`."""
+    """Return a case as it is, or all cases of a scenario, or all scenario files of a folder, that ends in `:all`."""
     from tertulia.worlds.catalog import list_cases
 
     if not case.endswith(ALL_CASES):
         return [case]
     source = case.removesuffix(ALL_CASES)
+    if files := sorted(map(str, Path(source).glob("*.yaml"))):
+        return files
     found = list_cases(source).cases
     return [f"{source}:{listed.number}" for listed in found] if len(found) > 1 else [source]
 
