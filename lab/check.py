@@ -6,18 +6,17 @@ paper's orderings then come from the same code as those of a report. Where there
 Source: APP Table 2, for the settings, the orderings and the size of effects.
 """
 
-from collections.abc import Callable, Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
-
+from tertulia.lab.pages.page import Cell, Column, Table
 from tertulia.lab.reports.ordering_tests import Figures
 from tertulia.lab.reports.papers import Report, metric_named, report_of
 from tertulia.lab.reports.verdicts import OUTCOMES, Outcome, verdicts
 from tertulia.metrics.statistics import CaseFigure
+from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Record
 
 #: The report whose settings and orderings are used.
@@ -94,12 +93,14 @@ def check_verdicts(
     rates = []
     for number, (name, truth) in enumerate(_TRUTHS.items()):
         show(f"{name}: {repetitions} experiments of {cases} cases")
-        rng = np.random.default_rng([seed, number])
+        rng = keyed_generator(seed, round=number, agent="", node="check_verdicts")
         rates.append(_rate(name, truth, report, repetitions, cases, sources if truth.of_sources else 1, rng))
     return rates
 
 
-def _rate(name: str, truth: _Truth, report: Report, repetitions: int, cases: int, sources: int, rng: Generator) -> Rate:
+def _rate(
+    name: str, truth: _Truth, report: Report, repetitions: int, cases: int, sources: int, rng: random.Random
+) -> Rate:
     draw = partial(_figures, truth, report, cases, sources, rng)
     counts = dict.fromkeys(OUTCOMES, 0)
     wrong = large = of_large = 0
@@ -126,28 +127,44 @@ def _rate(name: str, truth: _Truth, report: Report, repetitions: int, cases: int
     )
 
 
-def _figures(truth: _Truth, report: Report, cases: int, sources: int, rng: Generator, effect: float) -> Figures:
+def _figures(truth: _Truth, report: Report, cases: int, sources: int, rng: random.Random, effect: float) -> Figures:
     """Draw the figures of an experiment, in which a share of the published differences is there."""
-    of_cases = rng.normal(0, _OF_CASES, size=cases)
-    source = np.arange(cases) % sources
+    of_cases = [rng.gauss(0, _OF_CASES) for _ in range(cases)]
     figures: dict[str, dict[str, dict[str, CaseFigure]]] = {}
     for setting, published in report.published.items():
-        of_source = rng.normal(0, _OF_SOURCES, size=sources)[source] if truth.of_sources else 0.0
+        of_sources = [rng.gauss(0, _OF_SOURCES) if truth.of_sources else 0.0 for _ in range(sources)]
         for metric, figure in published.items():
-            baseline = report.published[report.baseline][metric]
-            level = _AT_CEILING if truth.is_at_ceiling else 0.5 if metric != "dist1" else 0.3
-            noise = _noise(truth, cases, rng)
-            values = level + effect * (figure - baseline) + of_cases + of_source + noise
+            level = _AT_CEILING if truth.is_at_ceiling else 0.3 if metric == "dist1" else 0.5
+            level += effect * (figure - report.published[report.baseline][metric])
             most = metric_named(metric).bounds[1]
             figures.setdefault(setting, {})[metric] = {
-                f"case {number}": CaseFigure(float(min(value, most)), source=str(source[number]))
-                for number, value in enumerate(values)
+                f"case {case}": CaseFigure(
+                    min(most, level + of_cases[case] + of_sources[case % sources] + _noise(truth, rng)),
+                    source=str(case % sources),
+                )
+                for case in range(cases)
             }
     return figures
 
 
-def _noise(truth: _Truth, cases: int, rng: Generator) -> NDArray[np.float64]:
-    drawn = rng.normal(size=cases)
+def _noise(truth: _Truth, rng: random.Random) -> float:
     if truth.is_skewed:
-        drawn = (rng.gamma(1 / _SKEW, _SKEW, size=cases) - 1) / _SKEW**0.5
-    return np.asarray(_NOISE * drawn, dtype=np.float64)
+        return _NOISE * (rng.gammavariate(1 / _SKEW, _SKEW) - 1) / _SKEW**0.5
+    return rng.gauss(0, _NOISE)
+
+
+def rates_table(rates: Sequence[Rate]) -> Table:
+    """Return a row per truth: the share of orderings with each outcome, and what of it is wrong."""
+    shown = [outcome for outcome in OUTCOMES if any(rate.outcomes[outcome] for rate in rates)]
+    columns = [
+        Column("truth", "truth"),
+        Column("sources", "sources", "count"),
+        *(Column(outcome.replace(" ", "_"), outcome, "number") for outcome in shown),
+        Column("families_wrong", "experiments with a wrong verdict", "number"),
+        Column("large", "large effects reproduced", "number"),
+    ]
+    rows: list[list[Cell]] = [
+        [rate.truth, rate.sources, *(rate.outcomes[outcome] for outcome in shown), rate.families_wrong, rate.large]
+        for rate in rates
+    ]
+    return Table("check", "How often verdicts err", columns, rows)

@@ -8,7 +8,7 @@ from tertulia.cli import options
 from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.terminal.status_line import status_line
-from tertulia.cli.terminal.tables import Row, print_table
+from tertulia.cli.views.findings import print_page_table
 from tertulia.state.documents import SCHEMA_VERSION
 
 
@@ -27,27 +27,12 @@ def check(
 
     Example: tertulia lab check --repetitions 20
     """
-    from tertulia.lab.check import check_verdicts
-    from tertulia.lab.reports.verdicts import OUTCOMES
+    from tertulia.lab.check import check_verdicts, rates_table
 
     with exit_when_interrupted(), status_line("simulating") as line:
         rates = check_verdicts(repetitions, cases, sources, 1 if seed is None else seed, show=line.show)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "rates": [rate.model_dump() for rate in rates]})
         return
-    shown = [outcome for outcome in OUTCOMES if any(rate.outcomes[outcome] for rate in rates)]
-    headings = ["truth", "sources", *shown, "experiments with a wrong verdict", "large effects reproduced"]
-    rows = [
-        Row(
-            [
-                rate.truth,
-                str(rate.sources),
-                *(f"{rate.outcomes[outcome]:.1%}" for outcome in shown),
-                *("–" if share is None else f"{share:.1%}" for share in (rate.families_wrong, rate.large)),
-            ]
-        )
-        for rate in rates
-    ]
-    first = rates[0]
-    data().print(plain(f"{first.repetitions} experiments of each truth, {first.cases} cases, as Table 2 has them"))
-    print_table(data(), headings, rows, right=headings[1:])
+    data().print(plain(f"{rates[0].repetitions} experiments of each truth, {cases} cases, as Table 2 has them"))
+    print_page_table(rates_table(rates))

@@ -21,15 +21,15 @@ def print_findings(findings: "Findings") -> None:
     if findings.rehearsed:
         data().print(plain(REHEARSED, "bold"))
     data().print(plain(findings.report.title, "bold"))
-    _print(overview_table(findings))
+    print_page_table(overview_table(findings))
     if findings.verdicts:
         data().print()
-        _print(verdicts_table(findings.verdicts), _VERDICT_COLUMNS)
+        print_page_table(verdicts_table(findings.verdicts), _VERDICT_COLUMNS)
         data().print(plain(tally_phrase(findings)))
 
 
-def _print(table: "Table", names: tuple[str, ...] | None = None) -> None:
-    """Print the named columns of a table."""
+def print_page_table(table: "Table", names: tuple[str, ...] | None = None) -> None:
+    """Print the named columns of a table of a page, or all."""
     from tertulia.lab.pages.page import shown_cell
 
     chosen = [at for at, column in enumerate(table.columns) if names is None or column.name in names]
