@@ -4,7 +4,7 @@ A prompt is a sequence of blocks, a block a sequence of units: items (informatio
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -18,8 +18,11 @@ from tertulia.prompts.words import word, words
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import AttendanceChange, Meeting
-from tertulia.state.parameters import Layout
+from tertulia.state.parameters import Layout, Wording
 from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn
+
+#: The order of what is told of a person, where it is not that of the record (APP Table 9).
+_BASIC_INFO: Mapping[Wording, Sequence[str]] = {"paper": ("name", "age", "background", "traits")}
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class UtteranceMaterial:
     has_heard_nothing: bool = False
     language: str = DEFAULT
     special_rules: bool = True
+    wording: Wording = "own"
 
     @property
     def listener(self) -> str:
@@ -117,7 +121,7 @@ def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_mess
         names.insert(0, (layout, entry))
     if material.inner_life is not None:
         names[:0] = [("group", f"{layout}.{entry}"), ("group", entry)]
-    sources = [(template(name, material.language), key) for name, key in names]
+    sources = [(template(name, material.language, material.wording), key) for name, key in names]
     source, key = next((texts, key) for texts, key in sources if key in texts)
     return source.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
 
@@ -152,7 +156,10 @@ def _basic_info(material: UtteranceMaterial, layout: Layout) -> list[Part]:
         known["traits"] = words(persona.traits.split(", "), material.language)
     if speaker.secret is not None:
         known["secret"] = speaker.secret
-    items = [Part("item", _fill(material, f"basic_info.{name}", value=value), name) for name, value in known.items()]
+    order = dict.fromkeys((*_BASIC_INFO.get(material.wording, ()), *known))
+    items = [
+        Part("item", _fill(material, f"basic_info.{name}", value=known[name]), name) for name in order if name in known
+    ]
     return _with_lead(material, "basic_info", [*items, *_character(material)])
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tertulia.prompts.templates import template
 from tertulia.state.languages import DEFAULT
+from tertulia.state.parameters import Wording
 from tertulia.state.records import Prompt, Unit
 
 
@@ -28,11 +29,13 @@ class Conflict:
     comment: str | None
     layout: str = "single_message"
     language: str = DEFAULT
+    wording: Wording = "own"
 
 
 def assemble_rewriting(conflict: Conflict) -> Prompt:
     """Return the prompt that asks for a revised utterance."""
-    source = template("chat_turns" if conflict.layout == "chat_turns" else "utterance", conflict.language)
+    name = "chat_turns" if conflict.layout == "chat_turns" else "utterance"
+    source = template(name, conflict.language, conflict.wording)
     utterance = source.fill("reply.utterance", {"speaker": conflict.speaker})
     value = json.dumps({conflict.speaker: utterance}, ensure_ascii=False)
     return _prompt(conflict, "rewrite", value)

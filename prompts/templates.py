@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from tertulia.state.languages import DEFAULT
+from tertulia.state.parameters import Wording
 
 
 def read_yaml(text: str) -> Any:
@@ -23,11 +24,19 @@ class PromptTemplate:
         ValueError: On reading, if an entry uses a variable that the file does not declare, or holds a stray `$`.
     """
 
-    def __init__(self, name: str, text: str, original: "PromptTemplate | None" = None) -> None:
-        """Read a template file; `original` is the English template that has what this one lacks."""
+    def __init__(
+        self, name: str, text: str, original: "PromptTemplate | None" = None, section: str | None = None
+    ) -> None:
+        """Read a template file.
+
+        Args:
+            original: The English template that has what this one lacks.
+            section: The part of the file that is read; `None`: the whole.
+        """
         document = read_yaml(text)
         self._original = original
         declared = set(document.pop("variables"))
+        document = document if section is None else document.get(section, {})
         self.name, self._entries = name, _flatten(document)
         for key, entry in self._entries.items():
             if not entry.is_valid():
@@ -51,12 +60,21 @@ class PromptTemplate:
 
 
 @lru_cache
-def template(name: str, language: str = DEFAULT) -> PromptTemplate:
+def template(name: str, language: str = DEFAULT, wording: Wording = "own") -> PromptTemplate:
     """Return the template of that name, `prompts/templates/<name>.yaml`.
 
-    In another language it is `prompts/templates/<language>/<name>.yaml`; what that lacks is English.
+    In another language it is `prompts/templates/<language>/<name>.yaml`; what that lacks is English. In another wording
+    it is the section of that name of `prompts/templates/<wording>.yaml`; what that lacks is in the project's words.
+
+    Raises:
+        ValueError: The wording is in English only.
     """
     folder = resources.files("tertulia.prompts").joinpath("templates")
+    if wording != "own":
+        if language != DEFAULT:
+            raise ValueError(f"wording={wording} is in English only, and not in {language}")
+        text = (folder / f"{wording}.yaml").read_text(encoding="utf-8")
+        return PromptTemplate(f"{wording}: {name}", text, template(name), name)
     original = None if language == DEFAULT else template(name)
     file = (folder if original is None else folder / language) / f"{name}.yaml"
     if original is not None and not file.is_file():

@@ -11,6 +11,7 @@ from tertulia.prompts.templates import template
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.state.errors import UsageError
 from tertulia.state.languages import DEFAULT
+from tertulia.state.parameters import Wording
 from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
 from tertulia.state.variation import BlockLength
 from tertulia.state.words import words
@@ -161,28 +162,34 @@ def _nearest_totals(sizes: Sequence[int], target: int, may_be_empty: bool) -> li
 # --- several candidates ---------------------------------------------------------------------------------------------
 
 
-def asking_for_candidates(prompt: Prompt, number: int, asks_ending: bool, language: str = DEFAULT) -> Prompt:
-    """Return the prompt that asks for several utterances in one reply, each about something else. Source: APP §5."""
-    texts = template("sequential", language)
+def asking_for_candidates(
+    prompt: Prompt, number: int, asks_ending: bool, language: str = DEFAULT, wording: Wording = "own"
+) -> Prompt:
+    """Return the prompt that asks for several utterances in one reply. Source: APP §5.
+
+    In the project's words each shall be about something else than those before; in the paper's nothing is said of that.
+    """
+    texts = template("sequential", language, wording)
     shape: dict[str, str] = {}
-    for text_key, ending_key in candidate_keys(number, language):
+    for text_key, ending_key in candidate_keys(number, language, wording):
         shape[text_key] = texts.fill("utterance", {"speaker": prompt.speaker})
         if asks_ending:
             shape[ending_key] = texts.fill("either", {})
-    value = json.dumps(shape, ensure_ascii=False)
+    known: dict[str, object] = {"count": number, "value": json.dumps(shape, ensure_ascii=False)}
+    if (entry := f"in_words.{number}") in texts:
+        known["count_in_words"] = texts.fill(entry, {})
 
     def asking(unit: Unit) -> Unit:
         if unit.block not in ("task", "output_instruction"):
             return unit
-        variables = {"text": unit.text, "count": number, "value": value}
-        return unit.model_copy(update={"text": texts.fill(unit.block, variables)})
+        return unit.model_copy(update={"text": texts.fill(unit.block, {**known, "text": unit.text})})
 
     return prompt.model_copy(update={"units": tuple(map(asking, prompt.units))})
 
 
-def candidate_keys(number: int, language: str = DEFAULT) -> list[tuple[str, str]]:
+def candidate_keys(number: int, language: str = DEFAULT, wording: Wording = "own") -> list[tuple[str, str]]:
     """Return for each candidate the key of its text, and the key of whether it ends the conversation."""
-    texts = template("sequential", language)
+    texts = template("sequential", language, wording)
     return [(texts.fill("candidate", {"number": n}), texts.fill("ends", {"number": n})) for n in range(1, number + 1)]
 
 

@@ -106,7 +106,8 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
     (reply,) = await context.asked_by(speaker, turn, step).generate(request)
     label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
-    keys, form = candidate_keys(number, parameters.language), form_of(request.prompt.source)
+    keys = candidate_keys(number, parameters.language, parameters.wording)
+    form = form_of(request.prompt.source)
     texts = {key: label.sub("", utterance_of(reply, key), 1) for key, _ in keys}
     distinct = {folded(text): key for key, text in reversed(texts.items()) if not is_placeholder(text, form.get(key))}
     written = [
@@ -175,10 +176,10 @@ def sequence_request(
 ) -> GenerationRequest:
     """Return the request for several candidates in one reply, each with its ending. Source: APP §5."""
     asks_ending = parameters.ending == "reply"
-    number, language = parameters.sequential_candidates, parameters.language
-    asking = asking_for_candidates(prompt, number, asks_ending, language)
+    number, language, wording = parameters.sequential_candidates, parameters.language, parameters.wording
+    asking = asking_for_candidates(prompt, number, asks_ending, language, wording)
     fields: list[ReplyField] = []
-    for text_key, end_key in candidate_keys(number, language):
+    for text_key, end_key in candidate_keys(number, language, wording):
         fields.append(ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens))
         if asks_ending:
             fields.append(ReplyField(end_key, "boolean"))

@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.shared.asking import text_of
 from tertulia.nodes.utterance.generate import candidate_at, utterance_of
 from tertulia.prompts.assemble import reply_prefix_of
-from tertulia.prompts.judge import assemble_judge_prompt
+from tertulia.prompts.judge import RATING_KEYS, assemble_judge_prompt
 from tertulia.prompts.names import listed
 from tertulia.prompts.placeholders import form_of, is_placeholder
 from tertulia.prompts.remove import remove_units
@@ -99,16 +99,17 @@ async def judge_by_rating(
     """
     speaker, turn, step = state["speaker"], state["turn"], step_of(state, "judge")
     renaming = renaming_of(context.start.names, context.parameters.names)
-    language = context.parameters.language
+    language, wording = context.parameters.language, context.parameters.wording
     listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker], language)
     chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
     utterance = utterance_of(candidate.reply, prompt.speaker)
-    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance, language)
+    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance, language, wording)
     generators = tuple(
         keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=candidate.attempt, row=row)
         for row in range(context.parameters.judge_runs)
     )
-    fields = (ReplyField("comment", "text", max_tokens=60), ReplyField("rating", "integer", minimum=1, maximum=10))
+    key = RATING_KEYS[wording]
+    fields = (ReplyField("comment", "text", max_tokens=60), ReplyField(key, "integer", minimum=1, maximum=10))
     replies = await context.asked_by(speaker, turn, step).generate(
         GenerationRequest(
             prompt=render(question, context.model.tokenizer),
@@ -121,13 +122,16 @@ async def judge_by_rating(
     )
     # Where nobody rewrites by it, it is the first run's, as runs of earlier versions have it.
     considered = replies if context.parameters.revision in ("rewrite", "combined") else replies[:1]
+    threshold, placeholder = context.parameters.inconsistency_threshold, form_of(question)["comment"]
     return Judgement(
-        runs=tuple(float(reply.fields["rating"]) for reply in replies),
-        comment=telling_comment(considered, context.parameters.inconsistency_threshold, form_of(question)["comment"]),
+        runs=tuple(float(reply.fields[key]) for reply in replies),
+        comment=telling_comment(considered, threshold, placeholder, key),
     )
 
 
-def telling_comment(replies: Sequence[Reply], threshold: float | None, placeholder: str) -> str | None:
+def telling_comment(
+    replies: Sequence[Reply], threshold: float | None, placeholder: str, key: str = RATING_KEYS["own"]
+) -> str | None:
     """Return the comment of the run that found the worst conflict, the first of several; `None` if none says anything.
 
     Where some runs found a conflict, the comments of the others are passed over: they would tell who rewrites the
@@ -137,9 +141,10 @@ def telling_comment(replies: Sequence[Reply], threshold: float | None, placehold
         replies: One per scoring run, with comment and rating.
         threshold: θ; a rating above it is a conflict.
         placeholder: What the judge was shown in the place of a comment.
+        key: The key of the rating.
     """
-    worst_first = sorted(replies, key=lambda reply: -int(reply.fields["rating"]))
-    conflicts = [reply for reply in worst_first if threshold is not None and int(reply.fields["rating"]) > threshold]
+    worst_first = sorted(replies, key=lambda reply: -int(reply.fields[key]))
+    conflicts = [reply for reply in worst_first if threshold is not None and int(reply.fields[key]) > threshold]
     comments = (text_of(reply, "comment") for reply in conflicts or worst_first)
     return next((comment for comment in comments if comment and not is_placeholder(comment, placeholder)), None)
 

@@ -59,6 +59,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         inner_life=inner_life,
         exchange=_exchange(context, speaker),
         special_rules=parameters.special_rules,
+        wording=parameters.wording,
     )
     prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
     return {"prompt": context.store.save_prompt(prompt)}

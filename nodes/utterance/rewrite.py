@@ -83,6 +83,7 @@ def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candida
         ),
         layout=prompt.layout,
         language=context.parameters.language,
+        wording=context.parameters.wording,
         statements=[
             unit
             for unit in prompt.units

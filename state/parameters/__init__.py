@@ -17,7 +17,7 @@ from tertulia.state.parameters.model import (
 )
 from tertulia.state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from tertulia.state.parameters.preset import PRESETS
-from tertulia.state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer, Walk
+from tertulia.state.parameters.prompt import MEMORY_ITEMS, Layout, Reducer, Walk, Wording
 
 __all__ = [
     "AGENTS",
@@ -48,5 +48,6 @@ __all__ = [
     "Reducer",
     "Setting",
     "Walk",
+    "Wording",
     "parameter_groups",
 ]

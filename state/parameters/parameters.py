@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
-from tertulia.state.languages import DEFAULT
+from tertulia.state.languages import DEFAULT, name_of
 from tertulia.state.parameters.album import AlbumParameters
 from tertulia.state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
 from tertulia.state.parameters.group import ParameterGroup
@@ -56,6 +56,7 @@ ALBUM_CHAT: Mapping[str, Any] = {
 
 #: What a run has whose record is older than these parameters: it goes on as it began.
 BEFORE: Mapping[str, Any] = {
+    "wording": "own",
     "memory_order": "time",
     "score_decay": 0.0,
     "scoring_tokens": 0,
@@ -232,6 +233,25 @@ class Parameters(
             if value is not None:
                 problem = ": where a diversity is asked for, λ is steered in every turn; leave one of the two out"
                 raise SettingError(name, value, problem)
+
+    def check_wording(self, not_a_dialogue: str | None = None) -> None:
+        """Raise `SettingError` if the paper's words are asked for where it has none.
+
+        Args:
+            not_a_dialogue: What the conversation is, where it is no dialogue of two: `NAME is a meeting`.
+        """
+        if self.wording == "own":
+            return
+        if not_a_dialogue is not None:
+            problem = f": the paper has dialogues of two, and {not_a_dialogue}; set wording=own"
+            raise SettingError("wording", self.wording, problem)
+        if self.language != DEFAULT:
+            given = "preset=paper sets it; " if self.preset == "paper" else ""
+            problem = (
+                f": the paper's words are English, and the prompts here are in {name_of(self.language)}; {given}set "
+                f"wording=own for prompts in {name_of(self.language)}, or language=en for the paper's"
+            )
+            raise SettingError("wording", self.wording, problem)
 
     def _check_blocks(self) -> None:
         """Refuse what asks for items of a block that is not there, or that stays."""

@@ -12,6 +12,7 @@ from tertulia.state.parameters.group import ParameterGroup
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {
         "layout": "single_message",  # Table 9
+        "wording": "paper",  # Table 9, §4.1, §5
         "block_order": "bmpec",
         "special_rules": False,  # Table 9 names the block, and has nothing in it
         "memory_items_min": 30,  # Table 1

@@ -15,6 +15,9 @@ MEMORY_ITEMS = 30, 45
 
 Layout = Literal["single_message", "chat_turns"]
 
+#: In whose words prompts ask; `prompts/templates/paper.yaml` has what the paper's are.
+Wording = Literal["own", "paper"]
+
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` has the formulas.
 Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
 
@@ -118,6 +121,11 @@ class PromptParameters(ParameterGroup):
     """The prompt: its blocks, their order, and how many memories and lines they show."""
 
     layout: Literal["auto", "single_message", "chat_turns"] = Field("auto", description="auto: what suits the model")
+    wording: Wording = Field(
+        "own",
+        description="in whose words prompts, rating judge and sequential generation ask: the project's, or nearly the "
+        "paper's (APP Table 9, §4.1, §5; docs/readings.md has the departures), in English and dialogues of two only",
+    )
     language: Language = Field(
         DEFAULT, description="language of the prompts; without one, that of the scenario, or what it seems to be in"
     )

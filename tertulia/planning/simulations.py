@@ -79,6 +79,7 @@ def plan_simulation(
     if parameters.seat is not None:
         problem = ": nobody is asked while days pass; fork a conversation and sit there"
         raise SettingError("seat", parameters.seat, problem)
+    parameters.check_wording()
     check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
     check_models(model, None, parameters)
     drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY

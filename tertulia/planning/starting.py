@@ -242,11 +242,13 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
     elif "order" in settings:
         problem = f": {start.scenario} is a dialogue of two, who speak in turn; speaking orders are for meetings"
         raise SettingError("order", settings["order"], problem)
+    parameters.check_wording(f"{start.scenario} is a meeting" if isinstance(start, Meeting) else None)
 
 
 def _check_album_chat(population: Population, parameters: Parameters, settings: Mapping[str, Any]) -> None:
     unknown = {
         "preset": parameters.preset,
+        "wording": None if parameters.wording == "own" else parameters.wording,
         "order": settings.get("order"),
         "seat": parameters.seat,
         "human_needs": parameters.human_needs or None,

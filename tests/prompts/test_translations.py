@@ -27,7 +27,7 @@ from tertulia.worlds.pictures import _SHADES
 
 _FOLDER = resources.files("tertulia.prompts") / "templates"
 #: What only researchers ask, about stored conversations, and what is no template.
-_ENGLISH = {"inventory", "speech_acts", "outcomes", "names", "examples"}
+_ENGLISH = {"inventory", "speech_acts", "outcomes", "names", "examples", "paper"}
 NAMES = sorted(
     name for file in _FOLDER.iterdir() if file.is_file() and (name := file.name.removesuffix(".yaml")) not in _ENGLISH
 )
