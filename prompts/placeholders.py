@@ -11,6 +11,7 @@ from tertulia.state.text import folded_words
 
 _PAIR = re.compile(r'("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*")')
 _LABEL = re.compile(r"\s*(\w[^:：]*?)\s*[:：]\W*")
+_OWNER = re.compile(r".*['’]s(?= )")
 #: The fewest words of a form that are taken for its beginning: with one, every sentence with `what` would begin so.
 _FEWEST = 2
 #: The fewest letters of a word that are taken for its beginning.
@@ -45,19 +46,21 @@ def _is_form(text: str, placeholder: str | None) -> bool:
         return True
     if continues_placeholder(text, placeholder):
         return not text.rstrip("\"'”’) ").endswith(("?", "!", "？", "！"))
-    return _is_nearly(words, form)
+    return _is_nearly(words, form, is_owned=_words_of_owner(placeholder) > 0)
 
 
 def continues_placeholder(text: str, placeholder: str | None) -> bool:
     """Return whether a text has begun with words of a placeholder and so far none of its own.
 
     The last may be unfinished, else a name that was refused at its end would get other letters; but one or two letters
-    are words by themselves (`What a pleasure`, whatever Anna's name is). A form of dots begins with dots.
+    are words by themselves (`What a pleasure`, whatever Anna's name is). Where a form begins with whose it is (`Maria
+    Lopez's utterance`), a name alone may be said. A form of dots begins with dots.
     """
     words, form = folded_words(text), folded_words(placeholder or "")
     if not form:
         return bool(placeholder) and text.lstrip().startswith(("…", "."))
-    if not words or not min(_FEWEST, len(form)) <= len(words) <= len(form):
+    fewest = max(_FEWEST, _words_of_owner(placeholder) + 1)
+    if not words or not min(fewest, len(form)) <= len(words) <= len(form):
         return False
     last, expected = words[-1], form[len(words) - 1]
     is_unfinished = len(last) >= _FEWEST_LETTERS and expected.startswith(last)
@@ -80,8 +83,19 @@ def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, ob
     return bool(speech) and all(is_placeholder(text, form.get(name)) for text, name in speech)
 
 
-def _is_nearly(words: list[str], form: list[str]) -> bool:
-    """Return whether words are those of a form but for one that is another, or but for some in the middle."""
+def _words_of_owner(placeholder: str | None) -> int:
+    """Return how many words of a form say whose it is, `Maria`, `Lopez` and `s`; 0 where none do."""
+    found = _OWNER.match(placeholder or "")
+    return 0 if found is None else len(folded_words(found[0]))
+
+
+def _is_nearly(words: list[str], form: list[str], is_owned: bool) -> bool:
+    """Return whether words are those of a form but for one that is another, or but for some in the middle.
+
+    Args:
+        is_owned: Whether the form says whose it is: then another word must be much like it, as a name and a thing of
+            theirs may be said.
+    """
     if len(words) <= _FEWEST:
         return False
     if len(words) < len(form):
@@ -91,4 +105,4 @@ def _is_nearly(words: list[str], form: list[str]) -> bool:
     if len(words) > len(form) or len(other) != 1:
         return False
     ((word, expected),) = other
-    return len(form) > _FEWEST + 1 or difflib.SequenceMatcher(None, word, expected).ratio() >= _ALIKE
+    return (len(form) > _FEWEST + 1 and not is_owned) or difflib.SequenceMatcher(None, word, expected).ratio() >= _ALIKE

@@ -56,6 +56,26 @@ def test_what_may_be_said_is_let_through(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "is_form"),
+    [
+        ("Maria Lopez's utterance", True),
+        ("Maria Lopez's utt…", True),
+        ("Maria Lopez's utterance is this.", True),
+        ("Maria Lopez", False),
+        ("Maria Lopez. That is me.", False),
+        ("Maria Lop", False),
+        ("Maria Lopez's", False),
+        ("Maria Lopez's boat.", False),
+        ("Maria Lopez's boat is out.", False),
+    ],
+)
+def test_whose_the_words_of_a_form_are_may_be_said(text: str, is_form: bool) -> None:
+    form = "Maria Lopez's utterance"
+    assert is_placeholder(text, form) is is_form
+    assert continues_placeholder(text, form) is (is_form and "this" not in text)
+
+
+@pytest.mark.parametrize(
     ("text", "is_form"), [("…", True), ("……?", True), ("Hm …", False), ("What Maria says.", False), (" ", False)]
 )
 def test_a_form_of_dots_is_dots(text: str, is_form: bool) -> None:
