@@ -16,6 +16,7 @@ from tertulia.lab.reports.report_tables import (
     overview_table,
     runs_table,
     settings_table,
+    sources_table,
     verdicts_table,
 )
 from tertulia.lab.reports.verdicts import tally
@@ -139,6 +140,7 @@ def _figures(findings: Findings) -> Iterator[Block]:
     if findings.report.by_index:
         yield figures_table(findings, at_indices=True)
     yield cases_table(findings)
+    yield sources_table(findings)
 
 
 def _verdicts(findings: Findings) -> Iterator[Block]:

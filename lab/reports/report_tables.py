@@ -100,6 +100,7 @@ _VERDICTS = (
     Column("effect_size", "effect size", "difference", 2),
     Column("cases", "n cases", "count"),
     Column("trials", "n dialogues", "count"),
+    Column("sources", "sources above"),
     Column("p", "p, in its family", "number"),
     Column("bound", "no larger than", "difference"),
     Column("control", "control", "difference"),
@@ -124,6 +125,7 @@ def _verdict_row(verdict: Verdict) -> list[Cell]:
         *_contrast_cells(found),
         None if found is None else found.cases,
         None if found is None else found.trials,
+        None if found is None or found.sources < 2 else f"{_sources_above(found)} of {found.sources}",
         verdict.p_adjusted,
         verdict.bound,
         None if verdict.control is None else verdict.control.value,
@@ -131,6 +133,35 @@ def _verdict_row(verdict: Verdict) -> list[Cell]:
         needed_phrase(verdict.needed),
         verdict.note or None,
     ]
+
+
+def sources_table(findings: Findings) -> Table:
+    """Return a row per metric, setting and source of cases with its difference to the baseline, for data files."""
+    columns = (
+        Column("metric", "metric"),
+        Column("setting", "setting"),
+        Column("source", "source"),
+        Column("cases", "cases", "count"),
+        Column("difference", "difference", "difference"),
+    )
+    rows: list[list[Cell]] = []
+    for metric in findings.metrics:
+        for setting in findings.rows:
+            found = findings.difference(setting, metric)
+            for source, values in _by_source(found).items() if found is not None else ():
+                rows.append([metric, setting, source, len(values), sum(values) / len(values)])
+    return Table("by_source", "Differences to the baseline by source", columns, rows, on_page=False)
+
+
+def _by_source(found: Contrast) -> dict[str, list[float]]:
+    by_source: dict[str, list[float]] = {}
+    for case, value in found.by_case.items():
+        by_source.setdefault(found.source_of_case.get(case, ""), []).append(value)
+    return by_source
+
+
+def _sources_above(found: Contrast) -> int:
+    return sum(sum(values) > 0 for values in _by_source(found).values())
 
 
 def needed_phrase(needed: Needed | None) -> str | None:

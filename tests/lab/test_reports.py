@@ -26,8 +26,15 @@ from tertulia.lab.reports.report_making import Measurers, make_report, planned
 from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.report_plots import report_plots
 from tertulia.lab.reports.report_summary import summary_document, summary_page
-from tertulia.lab.reports.report_tables import figures_table, needed_phrase, overview_table
-from tertulia.metrics.statistics import Needed, case_mean, paired_difference
+from tertulia.lab.reports.report_tables import (
+    figures_table,
+    needed_phrase,
+    overview_table,
+    sources_table,
+    verdicts_table,
+)
+from tertulia.lab.reports.verdicts import verdict
+from tertulia.metrics.statistics import CaseFigure, Needed, case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.errors import ModelError, UsageError
@@ -344,3 +351,18 @@ def test_what_would_decide_is_said_in_words() -> None:
     assert needed_phrase(Needed(trials=None, cases=None)) == "no number of trials, or no number of cases in reach"
     assert needed_phrase(Needed(trials=None, trials_known=False, cases=9)) == "9 cases"
     assert needed_phrase(None) is None
+
+
+def test_what_each_source_says_is_beside_what_they_say_together(found: Findings) -> None:
+    def of(case: str, value: float) -> CaseFigure:
+        return CaseFigure(value, source=case[0])
+
+    full = {case: of(case, 0.5) for case in ("a1", "a2", "b1", "b2")}
+    changed = {"a1": of("a1", 0.6), "a2": of("a2", 0.7), "b1": of("b1", 0.4), "b2": of("b2", 0.5)}
+    findings = replace(found, figures={"Full": {"dist3": full}, "RMm": {"dist3": changed}})
+    by_source = {row["source"]: row for row in rows(sources_table(findings)) if row["setting"] == "RMm"}
+    assert (by_source["a"]["cases"], by_source["a"]["difference"]) == (2, pytest.approx(0.15))
+    assert by_source["b"]["difference"] == pytest.approx(-0.05)
+    claim = next(each for each in findings.report.orderings if each.id == "dist3: RMm > Full")
+    (row,) = rows(verdicts_table([verdict(claim, findings.figures)]))
+    assert row["sources"] == "1 of 2"
