@@ -104,7 +104,7 @@ def removed_at(
         return [unit.id for unit in prompt.units if unit.removable]
     rows = range(parameters.scoring_responses)
     generators = tuple(keyed_generator(seed, agent=prompt.speaker, node="score", row=row) for row in rows)
-    asked = scoring_request(prompt, generators, model.tokenizer, parameters)
+    asked = scoring_request(prompt, generators, model, parameters)
     _, scores = asyncio.run(model.generate_scored(asked.request, asked.options))
     return prune_units(prompt.units, scores, factor)
 

@@ -2,10 +2,11 @@
 
 Scores are drawn as in a run: responses to the prompt are generated, and the attention that they pay is averaged
 (APP §3.1, Eq. 1). Nothing of it is stored. Scores of the full prompt are those of the run if the same model drew them
-by its attention in that turn; else they are drawn, too.
+by its attention in that turn; else they are drawn, too. Both prompts of a turn are scored over the same layers.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from tertulia.metrics.post_removal import PostRemoval, mean_post_removal, post_removal
 from tertulia.nodes.scorers.attention import scoring_request
@@ -16,6 +17,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.questions import BatchingModel, ScoredGeneration
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, RunRecord, TurnRecord
+from tertulia.state.scored_layers import scorer_name
 from tertulia.state.store import Store
 
 #: Prompts that are put to a model at once.
@@ -42,12 +44,14 @@ async def post_removal_of_turns(
     run: RunRecord, removals: Sequence[tuple[TurnRecord, Prompt, Collection[str]]], model: LanguageModel
 ) -> list[PostRemoval]:
     """Return where attention goes in the prompts of turns, each with its full prompt and the ids of removed units."""
-    full = [_recorded(record, model) for record, _, _ in removals]
-    asked = [
-        *((record, prompt) for (record, prompt, _), scores in zip(removals, full, strict=True) if scores is None),
-        *((record, remove_units(prompt, removed)) for record, prompt, removed in removals if removed),
-    ]
-    scores = iter(await _scores(run, asked, model))
+    questions = [_question(run, record, prompt, model) for record, prompt, _ in removals]
+    full = [_recorded(record, model, question) for (record, _, _), question in zip(removals, questions, strict=True)]
+    asked = [question for question, scores in zip(questions, full, strict=True) if scores is None]
+    for (record, prompt, removed), question in zip(removals, questions, strict=True):
+        if removed:
+            of_pruned = _question(run, record, remove_units(prompt, removed), model)
+            asked.append(replace(of_pruned, options=question.options))
+    scores = iter(await _scores(asked, model))
     before = [next(scores) if recorded is None else recorded for recorded in full]
     after = [next(scores) if removed else known for (_, _, removed), known in zip(removals, before, strict=True)]
     return [
@@ -56,14 +60,11 @@ async def post_removal_of_turns(
     ]
 
 
-def _recorded(record: TurnRecord, model: LanguageModel) -> dict[str, float] | None:
-    return record.scores if record.scored_by == model.id else None
+def _recorded(record: TurnRecord, model: LanguageModel, question: ScoredGeneration) -> dict[str, float] | None:
+    return record.scores if record.scored_by == scorer_name(model, question.options.layers) else None
 
 
-async def _scores(
-    run: RunRecord, prompts: Sequence[tuple[TurnRecord, Prompt]], model: LanguageModel
-) -> list[dict[str, float]]:
-    questions = [_question(run, record, prompt, model) for record, prompt in prompts]
+async def _scores(questions: Sequence[ScoredGeneration], model: LanguageModel) -> list[dict[str, float]]:
     if not isinstance(model, BatchingModel):
         return [(await model.generate_scored(asked.request, asked.options))[1] for asked in questions]
     answers = []
@@ -80,4 +81,4 @@ def _question(run: RunRecord, record: TurnRecord, prompt: Prompt, model: Languag
         keyed_generator(run.seed, round=turn, agent=speaker, node="post_removal", row=row)
         for row in range(parameters.scoring_responses)
     )
-    return scoring_request(prompt, generators, model.tokenizer, parameters)
+    return scoring_request(prompt, generators, model, parameters)

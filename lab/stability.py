@@ -144,7 +144,7 @@ async def redrawn(
             keyed_generator(seed, round=turn, agent=prompt.speaker, node="stability", attempt=draw, row=row)
             for row in range(parameters.scoring_responses)
         )
-        asked = scoring_request(prompt, generators, model.tokenizer, parameters)
+        asked = scoring_request(prompt, generators, model, parameters)
         _, scores = await model.generate_scored(asked.request, asked.options)
         found.append(scores)
     return found

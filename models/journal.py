@@ -83,6 +83,13 @@ class Journal:
         self._store.save_calls(self._run, calls)
 
 
+def _scoring_parameters(options: ScoringOptions) -> dict[str, Any]:
+    """Return what a call records of its scoring; no layers where it is all, as before there was a choice."""
+    recorded = asdict(options)
+    layers = recorded.pop("layers")
+    return recorded if layers is None else recorded | {"layers": list(layers)}
+
+
 def is_completed(call: Call) -> bool:
     """Return whether a call has its replies or values."""
     return bool(call.replies or call.values)
@@ -243,7 +250,7 @@ class JournalledModel:
         self, request: GenerationRequest, options: ScoringOptions
     ) -> tuple[list[Reply], dict[str, float]]:
         """Return replies, and the attention score of every unit."""
-        parameters = generation_parameters(request) | asdict(options)
+        parameters = generation_parameters(request) | _scoring_parameters(options)
         call = self._open("generate_scored", request.prompt, parameters)
         call = await self._answered(call, ScoredGeneration(request, options))
         (scores,) = call.values
@@ -254,7 +261,7 @@ class JournalledModel:
         self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
     ) -> list[dict[str, float]]:
         """Return, for each response written elsewhere, the attention score of every unit."""
-        parameters = {"responses": [list(response) for response in responses]} | asdict(options)
+        parameters = {"responses": [list(response) for response in responses]} | _scoring_parameters(options)
         call = self._open("score", prompt, parameters)
         if not is_completed(call):
             started = time.perf_counter()

@@ -195,10 +195,11 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """The reduction of attention to a score (APP §3.1, Eq. 1)."""
+    """The reduction of attention to a score (APP §3.1, Eq. 1), summed over these layers; `None`: over all."""
 
     reducer: Reducer = "sum-mean"
     rows: Literal["reply", "utterance_only"] = "reply"
+    layers: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,8 @@ class ModelTraits:
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
         sees_pictures: Whether it is shown the pictures of units; then it is a `SeeingModel`.
+        layer_windows: By layer, how many tokens its attention reaches back, the token's own included, or `None` if it
+            has no such window; `None` in place of all for a model without layers of its own.
     """
 
     context_window: int | None
@@ -246,6 +249,7 @@ class ModelTraits:
     text_only: bool = False
     languages: tuple[str, ...] | None = None
     sees_pictures: bool = False
+    layer_windows: tuple[int | None, ...] | None = None
 
     def require_scores(self, parameters: Parameters) -> None:
         """Check that prompts of such a model can be scored, where λ or the record needs scores.

@@ -2,8 +2,8 @@
 
 transformers calls `attention_forward` for every layer of a model whose attention implementation is `IMPLEMENTATION`.
 While a prompt is read it is plain attention. While replies are decoded (`decoding_state`) the softmax over the
-few new tokens is explicit, so the weights are at hand: their mean over heads, summed over layers, is captured. All
-reductions of Eq. 1 are linear, so that equals the definition on the full attention tensors to rounding
+few new tokens is explicit, so the weights are at hand: their mean over heads, summed over the scored layers, is
+captured. All reductions of Eq. 1 are linear, so that equals the definition on the full attention tensors to rounding
 (`attention_scores` has that definition, and checks a model against it).
 
 Shapes: B rows, H query heads, K key-value heads, G = H / K, n new tokens, d head size, P tokens of the longest prefix,
@@ -155,9 +155,12 @@ def _plain_products(query: Tensor, key: Tensor, value: Tensor, scaling: float) -
 def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) -> Tensor:
     """Return the attention of the rows' new tokens to their prefixes and replies, and capture its weights."""
     outputs = []
+    state.windows[layer] = options.window
+    captures = state.captured_attention is not None
+    is_scored = state.scored_layers is None or layer in state.scored_layers
     for group in state.groups:
         if isinstance(group, Stack):
-            outputs.append(_decode_stack(group, layer, query, options, captures=state.captured_attention is not None))
+            outputs.append(_decode_stack(group, layer, query, options, captures=captures, is_scored=is_scored))
             continue
         queries, keys, values = query[:, :, group.tokens], group.keys[layer][None], group.values[layer][None]
         n = queries.shape[2]
@@ -166,14 +169,19 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
             logits = options.logits(queries[:, :, first : first + block], keys)
             group.mask(logits, first, options.window)
             weights = options.softmax(logits)
-            if state.captured_attention is not None:
+            if captures and is_scored:
                 group.capture(weights, first)
             outputs.append(weighted_values(weights, values))
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
 
 
-def _decode_stack(stack: Stack, layer: int, query: Tensor, options: _Options, *, captures: bool) -> Tensor:
-    """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`."""
+def _decode_stack(
+    stack: Stack, layer: int, query: Tensor, options: _Options, *, captures: bool, is_scored: bool
+) -> Tensor:
+    """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`.
+
+    Where any layer is captured all are as precise: which of them are scored does not show in the replies.
+    """
     new, found = query[0, :, stack.tokens], []
     for number, run in enumerate(stack.runs):
         keys, values = stack.keys[layer][run.members], stack.values[layer][run.members]
@@ -184,7 +192,7 @@ def _decode_stack(stack: Stack, layer: int, query: Tensor, options: _Options, *,
             logits = options.logits(queries[:, :, first : first + block], keys)
             stack.mask(logits, number, first, options.window)
             weights = options.softmax(logits) if captures else options.rounded_softmax(logits)
-            if captures:
+            if captures and is_scored:
                 stack.capture(weights, number, first)
             outputs.append(weighted_values(weights, values))
         found.append(run.in_order(outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)))

@@ -1,9 +1,9 @@
 """Attention scores of Eq. 1: the definition, the fast way, and whether a model's fast way equals its definition.
 
 `attention_by_definition` and `attention_to_prompt` return the same matrix `(n, P)` for a response of n tokens to a
-prompt of P: mean over heads, sum over layers, one row for the last prompt token and for each of the response tokens
-1 … n−1. `unit_scores` reduces it to a score per unit. `require_exact_attention` refuses a model for which the two
-differ. Source: APP §3.1.
+prompt of P: mean over heads, sum over layers (all, or some: `state/scored_layers.py`), one row for the last prompt
+token and for each of the response tokens 1 … n−1. `unit_scores` reduces it to a score per unit.
+`require_exact_attention` refuses a model for which the two differ. Source: APP §3.1.
 
 Some tokens collect attention whatever the response is (attention sinks, Xiao et al. 2024), and Eq. 1 counts it. Two
 reducers, ours, do not. With ā_t the attention to prompt token t, mean over the rows of a response, a unit's score is
@@ -38,14 +38,30 @@ CAP = 0.9
 
 
 def attention_by_definition(
-    model: PreTrainedModel, prompt: Sequence[int], response: Sequence[int], pictures: PictureInputs | None = None
+    model: PreTrainedModel,
+    prompt: Sequence[int],
+    response: Sequence[int],
+    pictures: PictureInputs | None = None,
+    layers: Sequence[int] | None = None,
 ) -> Tensor:
     """Return the attention of a response to its prompt from the full attention tensors, `(n, P)` in float32.
 
-    The slow way: eager attention over prompt and response with `output_attentions`. Memory grows with L · H · (P + n)².
+    Args:
+        layers: Over which it is summed; `None`: over all.
 
     Raises:
         AttentionUnavailableError: The model returns no attention for some of its layers.
+    """
+    by_layer = _attention_by_layer(model, prompt, response, pictures)
+    return by_layer.sum(0) if layers is None else by_layer[list(layers)].sum(0)
+
+
+def _attention_by_layer(
+    model: PreTrainedModel, prompt: Sequence[int], response: Sequence[int], pictures: PictureInputs | None
+) -> Tensor:
+    """Return the mean over heads of each layer's attention, `(L, n, P)` in float32.
+
+    The slow way: eager attention over prompt and response with `output_attentions`. Memory grows with L · H · (P + n)².
     """
     implementation = model.config.get_text_config()._attn_implementation
     use_implementation(model, "eager")
@@ -60,18 +76,27 @@ def attention_by_definition(
     returned = [attention for attention in attentions or () if attention is not None]
     if len(returned) != layers:
         raise AttentionUnavailableError(f"it shows softmax attention for {len(returned)} of its {layers} layers")
-    total = torch.stack([attention[0].float().mean(0) for attention in returned]).sum(0)  # (P + n - 1, P + n - 1)
-    return total[len(prompt) - 1 :, : len(prompt)]
+    by_layer = torch.stack([attention[0].float().mean(0) for attention in returned])  # (L, P + n - 1, P + n - 1)
+    return by_layer[:, len(prompt) - 1 :, : len(prompt)]
 
 
-def attention_to_prompt(model: PreTrainedModel, prefix: Prefix, responses: Sequence[Sequence[int]]) -> list[Tensor]:
-    """Return the attention of each response to its prompt, `(n, P)` in float32: the fast way."""
-    matrices = []
-    for response in responses:
-        state = DecodingState(model, prefix, 1, len(response), capture=True)
-        state.forward([[prefix.tokens[-1], *response[:-1]]])
-        matrices.append(state.attention_of_row(0, len(response)))
-    return matrices
+def attention_to_prompt(
+    model: PreTrainedModel,
+    prefix: Prefix,
+    responses: Sequence[Sequence[int]],
+    layers: Sequence[int] | None = None,
+) -> list[Tensor]:
+    """Return the attention of each response to its prompt, `(n, P)` in float32, over these layers: the fast way."""
+    states = [_read_response(model, prefix, response, layers) for response in responses]
+    return [state.attention_of_row(0, len(response)) for state, response in zip(states, responses, strict=True)]
+
+
+def _read_response(
+    model: PreTrainedModel, prefix: Prefix, response: Sequence[int], layers: Sequence[int] | None
+) -> DecodingState:
+    state = DecodingState(model, prefix, 1, len(response), capture=True, layers=layers)
+    state.forward([[prefix.tokens[-1], *response[:-1]]])
+    return state
 
 
 def unit_scores(
@@ -84,7 +109,7 @@ def unit_scores(
     """Reduce the attention of one response to the score of every unit, as the reducer does (see above).
 
     Args:
-        attention: `(n, P)`: from each reply token to each prompt token, mean over heads, sum over layers.
+        attention: `(n, P)`: from each reply token to each prompt token, mean over heads, sum over `options.layers`.
         options: The reducer.
         span: The reply tokens that count, `(first, past_last)`; all of them if `None`.
         neutral: `(n, P)` of the neutral reply; needed for `beyond-neutral` alone.
@@ -106,11 +131,16 @@ def unit_scores(
     return scores
 
 
-def require_exact_attention(model: PreTrainedModel, tokenizer: ProcessorTokenizer | None = None) -> None:
+def require_exact_attention(
+    model: PreTrainedModel, tokenizer: ProcessorTokenizer | None = None
+) -> tuple[int | None, ...]:
     """Refuse a model whose attention can't be captured exactly, with the reason.
 
     Its structure is checked first, then the fast way is compared with the definition on a few tokens, and with the
     tokenizer of a model that sees, on a picture. The model's language part has the attention of `attention` afterwards.
+
+    Returns:
+        By layer, how many tokens its attention reaches back, the token's own included; `None` for all of them.
 
     Raises:
         AttentionUnavailableError: The message gives the reason.
@@ -127,14 +157,23 @@ def require_exact_attention(model: PreTrainedModel, tokenizer: ProcessorTokenize
     try:
         if tokenizer is not None:
             prompt, response, pictures = tokenizer.probe(prompt, response)
-        expected = attention_by_definition(model, prompt, response, pictures)
+        by_layer = _attention_by_layer(model, prompt, response, pictures)
         use_implementation(model)
-        found = attention_to_prompt(model, prefill(model, prompt, pictures=pictures), [response])[0]
+        prefix = prefill(model, prompt, pictures=pictures)
+        read = _read_response(model, prefix, response, None)
+        windows = tuple(read.windows.get(layer) for layer in range(len(by_layer)))
+        checks = [(read.attention_of_row(0, len(response)), by_layer.sum(0))]
+        unlimited = [layer for layer, window in enumerate(windows) if window is None]
+        if 0 < len(unlimited) < len(windows):
+            found = attention_to_prompt(model, prefix, [response], unlimited)[0]
+            checks.append((found, by_layer[unlimited].sum(0)))
     except AttentionUnavailableError:
         raise
     except (ModelError, ValueError, RuntimeError, TypeError, AttributeError, IndexError, KeyError) as error:
         raise AttentionUnavailableError(f"its attention can't be captured ({error})") from error
     tolerance = 1e-4 if model.dtype == torch.float32 else 3e-2
-    difference = ((found - expected).abs().sum() / expected.sum()).item()
-    if not difference <= tolerance:
-        raise AttentionUnavailableError(f"the captured attention is off by {difference:.1e} of what it reports")
+    for found, expected in checks:
+        difference = ((found - expected).abs().sum() / expected.sum()).item()
+        if not difference <= tolerance:
+            raise AttentionUnavailableError(f"the captured attention is off by {difference:.1e} of what it reports")
+    return windows

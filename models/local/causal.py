@@ -8,6 +8,7 @@ turn, which read only what is new. Questions of several conversations are answer
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
@@ -69,8 +70,8 @@ class CausalLanguageModel:
     ) -> None:
         self.weights = weights
         self._sight = None if processor is None else ProcessorTokenizer(tokenizer, processor)
-        require_exact_attention(model, self._sight)
-        self.id, self.model, self.traits = id, model, traits
+        windows = require_exact_attention(model, self._sight)
+        self.id, self.model, self.traits = id, model, replace(traits, layer_windows=windows)
         self.tokenizer = self._sight or HuggingFaceTokenizer(tokenizer)
         self._constraints: LLTokenizer | None = None
         self._grammars: dict[tuple[tuple[ReplyField, ...], str], ReplyGrammar] = {}
@@ -118,8 +119,9 @@ class CausalLanguageModel:
         )
         for kind, answer in kinds:
             of_kind = [number for number in distinct if isinstance(questions[number], kind)]
-            for part in self._parts(of_kind, questions):
-                found.update(zip(part, answer([questions[number] for number in part]), strict=True))
+            for of_layers in _by_layers(of_kind, questions):
+                for part in self._parts(of_layers, questions):
+                    found.update(zip(part, answer([questions[number] for number in part]), strict=True))
         return spread_answers(questions, answered_by, found)
 
     async def score(
@@ -129,7 +131,7 @@ class CausalLanguageModel:
         if any(len(response) == 0 for response in responses):
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
         self._require_fit(prompt, max(map(len, responses), default=0))
-        attention = attention_to_prompt(self.model, self.prompts.get(prompt), responses)
+        attention = attention_to_prompt(self.model, self.prompts.get(prompt), responses, options.layers)
         neutral = self._neutral_attention(prompt, options)
         return [unit_scores(a, prompt, options, neutral=neutral) for a in attention]
 
@@ -163,7 +165,7 @@ class CausalLanguageModel:
             return None
         reply = self.tokenizer.encode(NEUTRAL_REPLY)
         self._require_fit(prompt, len(reply))
-        (attention,) = attention_to_prompt(self.model, self.prompts.get(prompt), [reply])
+        (attention,) = attention_to_prompt(self.model, self.prompts.get(prompt), [reply], options.layers)
         return attention
 
     def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
@@ -173,9 +175,11 @@ class CausalLanguageModel:
     def _generated_and_scored(
         self, questions: Sequence[ScoredGeneration]
     ) -> list[tuple[list[Reply], dict[str, float]]]:
-        """Return replies, and scores averaged over those of each question."""
-        requests = [question.request for question in questions]
-        by_question, attention = self._decode(requests, self.prompts.reader(), capture=True, stacks=len(requests) > 1)
+        """Return replies, and scores averaged over those of each question; all over the same layers."""
+        requests, layers = [question.request for question in questions], questions[0].options.layers
+        by_question, attention = self._decode(
+            requests, self.prompts.reader(), capture=True, layers=layers, stacks=len(requests) > 1
+        )
         captured = iter(attention)
         answers = []
         for question, replies in zip(questions, by_question, strict=True):
@@ -263,11 +267,13 @@ class CausalLanguageModel:
         read: Callable[[RenderedPrompt], Prefix],
         *,
         capture: bool,
+        layers: Sequence[int] | None = None,
         stacks: bool = False,
     ) -> tuple[list[list[Reply]], list[Tensor]]:
         """Return the replies by request, and the attention of each reply to its prompt if it is captured.
 
-        `read` returns the keys and values of a prompt; with `stacks` prompts may share a tensor.
+        That is summed over these layers, or all. `read` returns the keys and values of a prompt; with `stacks` prompts
+        may share a tensor.
         """
         grammars = [self._grammar(request) for request in requests]
         capacities = [capacity_of(grammar, self.tokenizer) for grammar in grammars]
@@ -284,7 +290,7 @@ class CausalLanguageModel:
             if r.without_context is not None
             for prefix in [read(r.without_context)] * len(r.generators)
         ]
-        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture, stacks=stacks)
+        state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture, layers=layers, stacks=stacks)
         replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
         if not capture:
             return replies, []
@@ -313,3 +319,13 @@ class CausalLanguageModel:
             f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
             "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
         )
+
+
+def _by_layers(numbers: Sequence[int], questions: Sequence[Question]) -> list[list[int]]:
+    """Return the numbers of questions by the layers that they ask to be scored, which a batch has in common."""
+    found: dict[tuple[int, ...] | None, list[int]] = {}
+    for number in numbers:
+        question = questions[number]
+        layers = question.options.layers if isinstance(question, ScoredGeneration) else None
+        found.setdefault(layers, []).append(number)
+    return list(found.values())

@@ -161,8 +161,10 @@ class DecodingState:
     Attributes:
         groups: The rows by prefix, or by several.
         lengths: By row, the number of tokens read, the prompt's last one included.
-        captured_attention: Attention of each row's tokens to the prompt, mean over heads and summed over layers,
-            `(B, T, P + 1)` in float32; `None` if it is not captured.
+        captured_attention: Attention of each row's tokens to the prompt, mean over heads and summed over the scored
+            layers, `(B, T, P + 1)` in float32; `None` if it is not captured.
+        scored_layers: These layers; `None` for all.
+        windows: By layer, as it was read last, how many tokens its attention reaches back; `None`: all of them.
     """
 
     def __init__(
@@ -173,6 +175,7 @@ class DecodingState:
         capacity: int,
         *,
         capture: bool,
+        layers: Sequence[int] | None = None,
         stacks: bool = False,
     ) -> None:
         """Make rows that have read nothing yet.
@@ -181,6 +184,7 @@ class DecodingState:
             prefixes: What the rows continue: one prefix, or several.
             rows: Number of rows that continue each of these.
             capacity: T, the tokens that a row may read.
+            layers: Over which captured attention is summed; `None`: over all.
             stacks: Whether prefixes of about the same length share a tensor: several prompts take less time then, and
                 their digits are others.
         """
@@ -189,6 +193,8 @@ class DecodingState:
         listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
         of_row = [prefix for prefix in listed for _ in range(rows)]
         self.lengths = [0] * len(of_row)
+        self.scored_layers = None if layers is None else frozenset(layers)
+        self.windows: dict[int, int | None] = {}
         members: list[tuple[Prefix, list[int]]] = []
         for prefix in {id(prefix): prefix for prefix in listed}.values():
             continuing = [row for row, continued in enumerate(of_row) if continued is prefix]

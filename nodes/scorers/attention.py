@@ -4,8 +4,9 @@ The responses of a model that shows no attention are scored by a surrogate: a lo
 response in its own tokens, as if it had written them.
 """
 
+import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
@@ -15,11 +16,12 @@ from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.render import render, retokenized
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState, step_of
-from tertulia.state.language_model import LanguageModel, ScoringOptions, Tokenizer
+from tertulia.state.language_model import GenerationRequest, LanguageModel, ScoringOptions, Tokenizer
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import ScoredGeneration
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, Reply
+from tertulia.state.scored_layers import layers_to_score, scorer_name
 
 
 async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -32,16 +34,18 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
         keyed_generator(context.prompt_seed, round=turn, agent=speaker, node=step_of(state, "score_attention"), row=row)
         for row in range(parameters.scoring_responses)
     )
-    asked = scoring_request(prompt, generators, context.model.tokenizer, parameters)
     step = step_of(state, "score")
     model = context.asked_by(speaker, turn, step)
+    asked = scoring_request(prompt, generators, model, parameters)
     if not model.traits.text_only:
         _, scores = await model.generate_scored(asked.request, asked.options)
-        scored_by = model.id
+        scored_by = scorer_name(model, asked.options.layers)
     else:
         surrogate = context.of(speaker, "score").asked_by(speaker, turn, step)
-        scores = await scores_by_reading(surrogate, prompt, await model.generate(asked.request), asked.options)
-        scored_by = f"{surrogate.id} (surrogate of {model.id})"
+        replies = await model.generate(asked.request)
+        options = options_of_reading(surrogate, prompt, replies, parameters)
+        scores = await scores_by_reading(surrogate, prompt, replies, options)
+        scored_by = f"{scorer_name(surrogate, options.layers)} (surrogate of {model.id})"
     carries = parameters.score_decay > 0 and not state.get("part")
     before = scores_before(context, speaker, turn, prompt) if carries else {}
     if not before:
@@ -51,13 +55,39 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
 
 
 def scoring_request(
-    prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
+    prompt: Prompt, generators: tuple[random.Random, ...], model: LanguageModel, parameters: Parameters
 ) -> ScoredGeneration:
-    """Return the request for responses to the full prompt, one per generator, and how their attention is reduced."""
+    """Return the request for responses to the full prompt, one per generator, and how their attention is reduced.
+
+    Raises:
+        AttentionUnavailableError: No layer of the model sees the whole prompt.
+        SettingError: It has no layer of a number in `scored_layers`.
+    """
     tokens = parameters.scoring_tokens or parameters.utterance_tokens
     shorter = parameters.model_copy(update={"max_utterance_tokens": min(tokens, parameters.utterance_tokens)})
-    options = ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows)
-    return ScoredGeneration(utterance_request(prompt, generators, tokenizer, shorter), options)
+    request = utterance_request(prompt, generators, model.tokenizer, shorter)
+    longest = len(request.prompt.input_ids) + _longest_reply(request, model.tokenizer)
+    return ScoredGeneration(request, _options(model, longest, parameters))
+
+
+def options_of_reading(
+    reader: LanguageModel, prompt: Prompt, replies: Sequence[Reply], parameters: Parameters
+) -> ScoringOptions:
+    """Return how the attention of a reader to a prompt is reduced, while it reads what another model has written."""
+    read = render(prompt, reader.tokenizer, reply_prefix_of(prompt))
+    longest = max((len(reader.tokenizer.encode(reply.text)) for reply in replies), default=0)
+    return _options(reader, len(read.input_ids) + longest, parameters)
+
+
+def _options(model: LanguageModel, tokens: int, parameters: Parameters) -> ScoringOptions:
+    layers = layers_to_score(parameters.scored_layers, model, tokens)
+    return ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows, layers=layers)
+
+
+def _longest_reply(request: GenerationRequest, tokenizer: Tokenizer) -> int:
+    """Return how many tokens a reply may have, or a few more."""
+    keys = len(tokenizer.encode(json.dumps({field.name: "" for field in request.fields}, ensure_ascii=False)))
+    return keys + sum(field.max_tokens if field.kind == "speech" else 4 for field in request.fields) + 4
 
 
 def scores_before(context: Context, speaker: str, turn: int, prompt: Prompt) -> dict[str, float]:

@@ -60,6 +60,7 @@ BEFORE: Mapping[str, Any] = {
     "memory_order": "time",
     "score_decay": 0.0,
     "scoring_tokens": 0,
+    "scored_layers": "all",
     "choices": "reply",
     "context_strength": 0.0,
     "drafts": 1,

@@ -27,6 +27,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "scoring_responses": 3,
         "scoring_tokens": 0,
         "scored_rows": "reply",
+        "scored_layers": "all",
         "temperature": 0.8,  # Table 3
         "top_p": 0.9,
         "generation": "single",

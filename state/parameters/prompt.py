@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tertulia.state.blocks import letter_of, letters_of
 from tertulia.state.languages import DEFAULT, Language
 from tertulia.state.parameters.group import ParameterGroup
+from tertulia.state.scored_layers import LAYER_CHOICES, read_layers
 from tertulia.state.setpoint import Setpoint
 from tertulia.state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 
@@ -50,12 +51,23 @@ def _check_names(names: str) -> str:
     return names
 
 
+def _written_layers(layers: object) -> object:
+    """Return numbers of layers, as YAML may have them, as they are stored."""
+    numbers = [layers] if isinstance(layers, int) and not isinstance(layers, bool) else layers
+    return ",".join(map(str, numbers)) if isinstance(numbers, list | tuple) else layers
+
+
+def _check_layers(layers: str) -> str:
+    return layers if layers in LAYER_CHOICES else ",".join(map(str, read_layers(layers)))
+
+
 #: What users write by initials or names of blocks, and what is stored by initials.
 Block = Annotated[str, BeforeValidator(letter_of)]
 BlockOrder = Annotated[str, BeforeValidator(letters_of), AfterValidator(_check_order)]
 RemovableBlocks = Annotated[str, BeforeValidator(letters_of), AfterValidator(_check_removable)]
 BlockLengths = Annotated[str, BeforeValidator(with_letters), AfterValidator(_check_lengths)]
 Names = Annotated[str, AfterValidator(_check_names)]
+ScoredLayers = Annotated[str, BeforeValidator(_written_layers), AfterValidator(_check_layers)]
 
 
 class PruningParameters(ParameterGroup):
@@ -101,6 +113,11 @@ class PruningParameters(ParameterGroup):
         description="weight of the scores of the speaker's turn before, beside this turn's; 0: none (APP §3.1)",
     )
     scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
+    scored_layers: ScoredLayers = Field(
+        "auto",
+        description="layers over which Eq. 1 sums attention: all (APP §3.1); full: those that see the whole prompt, no "
+        "sliding window of the last tokens alone; auto: full where a model mixes both, else all; or numbers, `0,5,11`",
+    )
     record_scores: bool = Field(False, description="score also where λ = 0, where nothing is removed")
 
 

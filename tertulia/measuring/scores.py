@@ -13,6 +13,7 @@ from tertulia.state.files import read_text
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Unit
+from tertulia.state.scored_layers import layers_to_score
 
 #: The largest prompt file that is read: a million tokens as JSON.
 _MOST_PROMPT_BYTES = 16 * 10**6
@@ -70,6 +71,7 @@ class ScoredPrompt:
         token_spans: By unit, first and past-the-last token of the prompt.
         input_ids: The tokens of the prompt, as fed to the model.
         reducer: R of Eq. 1.
+        layers: Over which attention was summed; `None`: over all.
     """
 
     units: tuple[Unit, ...]
@@ -80,18 +82,26 @@ class ScoredPrompt:
     model: str
     reducer: str
     precision: str
+    layers: tuple[int, ...] | None = None
 
 
 async def score_prompt(
     units: tuple[Unit, ...], responses: Sequence[str], model: LanguageModel, parameters: Parameters
 ) -> ScoredPrompt:
-    """Return the attention score of every unit (Eq. 1 of APP), averaged over responses that are not empty."""
+    """Return the attention score of every unit (Eq. 1 of APP), averaged over responses that are not empty.
+
+    Raises:
+        AttentionUnavailableError: No layer of the model sees the whole prompt.
+        SettingError: It has no layer of a number in `scored_layers`.
+    """
     from tertulia.prompts.render import render
     from tertulia.state.language_model import ScoringOptions
 
     rendered = render(Prompt(units=units, speaker="", layout="single_message"), model.tokenizer)
     tokens = [model.tokenizer.encode(response) for response in responses]
-    scored = await model.score(rendered, tokens, ScoringOptions(reducer=parameters.reducer))
+    longest = len(rendered.input_ids) + max(map(len, tokens), default=0)
+    layers = layers_to_score(parameters.scored_layers, model, longest)
+    scored = await model.score(rendered, tokens, ScoringOptions(reducer=parameters.reducer, layers=layers))
     return ScoredPrompt(
         units=units,
         scores={unit.id: sum(scores[unit.id] for scores in scored) / len(scored) for unit in units},
@@ -101,6 +111,7 @@ async def score_prompt(
         model=model.id,
         reducer=parameters.reducer,
         precision=parameters.precision,
+        layers=layers,
     )
 
 
@@ -118,6 +129,7 @@ def score_document(scored: ScoredPrompt) -> Document:
         "model": scored.model,
         "reducer": scored.reducer,
         "precision": scored.precision,
+        "scored_layers": None if scored.layers is None else list(scored.layers),
         "input_ids": list(scored.input_ids),
         "responses": [list(response) for response in scored.responses],
         "units": [

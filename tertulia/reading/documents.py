@@ -15,6 +15,7 @@ from tertulia.state.cognition import Call
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import RunRecord, order_of
+from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
 
 _UNIT_FIELDS = {"id", "block", "kind", "text"}
@@ -212,6 +213,7 @@ def _making_document(details: TurnDetails) -> Document:
         "rollbacks": record.rollbacks,
         "rewritings": details.rewritings,
         "scored_by": record.scored_by,
+        "scored_layers": recorded_layers(record.scored_by),
         "judged_by": record.judged_by,
         "removal_factor": details.removal_factor,
         "pace": details.pace.reason if details.pace else None,

@@ -8,12 +8,16 @@ import torch
 from transformers import (
     Gemma2Config,
     Gemma2ForCausalLM,
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
     GPT2Config,
     GPT2LMHeadModel,
     GptOssConfig,
     GptOssForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
     PreTrainedModel,
     Qwen2Config,
     Qwen2ForCausalLM,
@@ -49,6 +53,10 @@ FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
     "gemma2, capped and sliding": lambda: Gemma2ForCausalLM(
         Gemma2Config(**_SHARED, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8)
     ),
+    "gemma3, five in six sliding": lambda: Gemma3ForCausalLM(
+        Gemma3TextConfig(**_SHARED | {"num_hidden_layers": 6}, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8)
+    ),
+    "mistral, all sliding": lambda: MistralForCausalLM(MistralConfig(**_SHARED, **_WINDOWED)),
     "gpt-oss, sinks": lambda: GptOssForCausalLM(
         GptOssConfig(
             **_SHARED,
@@ -79,9 +87,9 @@ def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> 
     return CausalLanguageModel("tiny", tiny_model(family), tiny_tokenizer(), ModelTraits(**chosen))
 
 
-def save_tiny(folder: Path) -> Path:
+def save_tiny(folder: Path, family: str = "llama, grouped heads") -> Path:
     """Save a tiny model with its tokenizer to a folder, as transformers loads it, and return the folder."""
-    source = tiny_language_model()
+    source = tiny_language_model(family)
     source.model.set_attn_implementation("sdpa")
     source.model.save_pretrained(folder)
     source.tokenizer.tokenizer.save_pretrained(folder)
