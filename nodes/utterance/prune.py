@@ -10,7 +10,7 @@ from tertulia.nodes.shared.removal_factor import removal_factor_of
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
-from tertulia.state.parameters import Walk
+from tertulia.state.parameters import REMOVAL_TOLERANCE, Walk
 from tertulia.state.records import BLOCK_INITIALS, Unit
 
 
@@ -39,8 +39,8 @@ def prune_units(
     is passed over, until the target is reached. Ties are visited in prompt order. Sums are exact in the decimals of the
     scores, so that no rounding keeps a unit at λ = 1.
 
-    The other two walks end at the first unit that would overshoot, so that what is removed is a beginning of the order
-    and differs little where scores do (docs/diversity.md has figures).
+    Two other walks end at the first unit that would overshoot, so that what is removed is a beginning of the order and
+    differs little where scores do; a fourth ends as soon as it is near enough (docs/diversity.md has figures).
 
     Args:
         units: The units of the full prompt, in prompt order.
@@ -49,7 +49,7 @@ def prune_units(
         order: From the highest score down (the paper's default) or from the lowest up.
         walk: What happens at a unit that would overshoot: it is passed over (`paper`), the walk ends before it
             (`first_overshoot`), or it ends before or behind it, whichever sum is nearer to the target (`nearest`; of
-            two that are equally near the smaller).
+            two that are equally near the smaller), or as in `_calm`.
 
     Raises:
         ValueError: λ is outside [0, 1].
@@ -62,7 +62,10 @@ def prune_units(
     exact = {unit.id: Fraction(repr(float(scores[unit.id]))) for unit in units if unit.removable}
     # Sorting is stable: ties keep their order.
     visited = sorted(exact, key=lambda unit: exact[unit], reverse=order == "descending")
-    target = Fraction(repr(float(removal_factor))) * sum(exact.values())
+    factor = Fraction(repr(float(removal_factor)))
+    target = factor * sum(exact.values())
+    if walk == "calm":
+        return _calm([(unit, exact[unit]) for unit in visited], target, _tolerance(factor) * sum(exact.values()))
     current = Fraction(0)
     removed = []
     for unit in visited:
@@ -76,6 +79,34 @@ def prune_units(
         if current >= target:
             break
     return removed
+
+
+def _tolerance(factor: Fraction) -> Fraction:
+    """Return how far from λ a share may be: less near 0 and 1, where nothing and all would be near enough."""
+    return min(Fraction(repr(REMOVAL_TOLERANCE)), factor / 2, (1 - factor) / 2)
+
+
+def _calm(visited: Sequence[tuple[str, Fraction]], target: Fraction, tolerance: Fraction) -> list[str]:
+    """Return the units of the first walk that comes within a tolerance of the target, else what came nearest.
+
+    A walk passes over what would overshoot by more than the tolerance, and ends where it is within it: of the light
+    units, whose order hangs on the last digits of scores, only as many go as are needed. The first walk begins at the
+    first unit; where it does not come near enough, others begin at the second, the third, and so on. So no other walk
+    of `prune_units` comes nearer, unless both are within the tolerance.
+    """
+    nearest: list[str] = []
+    off = target
+    for beginning in range(len(visited)):
+        current, removed = Fraction(0), list[str]()
+        for unit, score in visited[beginning:]:
+            reached = current + score
+            if abs(reached - target) < off:
+                nearest, off = [*removed, unit], abs(reached - target)
+                if off <= tolerance:
+                    return nearest
+            if reached <= target:
+                current, removed = reached, [*removed, unit]
+    return nearest
 
 
 def all_but_one(

@@ -22,8 +22,11 @@ Wording = Literal["own", "paper"]
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` has the formulas.
 Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
 
-#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/utterance/prune.py` has the three.
-Walk = Literal["paper", "first_overshoot", "nearest"]
+#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/utterance/prune.py` has the four.
+Walk = Literal["paper", "first_overshoot", "nearest", "calm"]
+
+#: How far the share that is removed may be from λ before it is told, and before `calm` goes on.
+REMOVAL_TOLERANCE = 0.02
 
 
 def _check_removable(letters: str) -> str:
@@ -82,7 +85,8 @@ class PruningParameters(ParameterGroup):
     removal_walk: Walk = Field(
         "paper",
         description="at a unit that would remove more than λ asks for: pass over it and go on (paper: Algorithm 1), "
-        "stop before it, or stop where the sum is nearer to what λ asks for (ours: calmer, docs/diversity.md)",
+        "stop before it, or stop where the sum is nearer to what λ asks for (ours: calmer), or pass over it and end "
+        "within 0.02 of λ (calm: ours, calmer and as near as units allow; docs/diversity.md)",
     )
     pruning: Literal["every", "first", "when_repetitive"] = Field(
         "every",

@@ -216,6 +216,8 @@ def _making_document(details: TurnDetails) -> Document:
         "scored_layers": recorded_layers(record.scored_by),
         "judged_by": record.judged_by,
         "removal_factor": details.removal_factor,
+        "removal_factor_asked": details.removal_factor_asked,
+        "removal_factor_reached": details.removal_factor_reached,
         "pace": details.pace.reason if details.pace else None,
         "steering": asdict(details.pace.steering) if details.pace and details.pace.steering else None,
     }

@@ -6,13 +6,15 @@ from tertulia.prompts.units import FIXED_UNITS
 from tertulia.reading.sense import faults_in_words
 from tertulia.reading.turns import TurnDetails
 from tertulia.state.context import Context
-from tertulia.state.parameters import Parameters
+from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
 from tertulia.state.records import BLOCK_INITIALS, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
 from tertulia.state.variation import BlockLength
 
 #: From this share of the removable weight on, a unit that is passed over gets a remark.
 _MOST = 0.5
+#: What sums of shares may be off by rounding.
+_ROUNDING = 1e-9
 #: Characters of a unit's text that a remark quotes.
 _QUOTED = 40
 
@@ -41,14 +43,14 @@ def removal_in_words(details: TurnDetails) -> list[str]:
     emptied = f", and {texts} {'text' if texts == 1 else 'texts'} of blocks that lost all items" if texts else ""
     return [
         f"✗ {gone} of {removable} removable items {would} removed {why}: {details.removed_share:.1%} of their "
-        f"attention (scored by {details.record.scored_by}){emptied}",
+        f"attention (λ reached: {details.removed_share:.3f}; scored by {details.record.scored_by}){emptied}",
         *pace,
         *remarks(details).values(),
     ]
 
 
 def remarks(details: TurnDetails) -> dict[str, str]:
-    """Return remarks on a turn by kind: a unit too heavy for λ, nothing that fits, scores of zero, no sense."""
+    """Return remarks on a turn by kind: a unit too heavy for λ, nothing that fits, λ not reached, zeros, no sense."""
     scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
     factor = details.removal_factor if details.what_if is None else details.what_if
     is_by_retaining = parameters.retain is not None and details.what_if is None
@@ -71,14 +73,14 @@ def _remarks(
         share = scores[heaviest.id] / total
         # The nearest walk removes it once λ is nearer to its share than to zero.
         least = share / 2 if parameters.removal_walk == "nearest" else share
-        stops = "passes over it" if parameters.removal_walk == "paper" else "stops at it"
-        yield (
-            "heavy",
-            f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): λ below {least:.2f} "
-            f"{stops}",
-        )
+        stays = f"λ below {least:.2f} {'passes over it' if parameters.removal_walk == 'paper' else 'stops at it'}"
+        if parameters.removal_walk == "calm":
+            stays = "it goes where that comes nearer to λ"
+        yield "heavy", f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): {stays}"
     if len(staying) == len(removable):
         yield "nothing", _why_nothing([scores[unit.id] for unit in removable], factor, parameters)
+    if total and abs(details.removed_share - factor) > REMOVAL_TOLERANCE + _ROUNDING:
+        yield "reached", _why_not_reached(details, factor, parameters)
     zero = sum(scores[unit.id] == 0 for unit in staying)
     if factor == 1 and zero:
         yield (
@@ -89,7 +91,7 @@ def _remarks(
 
 
 def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
-    is_heaviest = parameters.removal_walk != "paper" and parameters.removal_order == "descending"
+    is_heaviest = parameters.removal_walk in ("first_overshoot", "nearest") and parameters.removal_order == "descending"
     total = sum(scores)
     weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
     which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
@@ -100,6 +102,21 @@ def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters)
     )
 
 
+def _why_not_reached(details: TurnDetails, factor: float, parameters: Parameters) -> str:
+    """Return how far λ was reached, and the setting under which more of it is, if there is one."""
+    from tertulia.nodes.utterance.prune import prune_units
+
+    reached, scores = details.removed_share, details.record.scores or {}
+    said = f"λ = {factor:g} was asked for, and {reached:.3f} reached"
+    if "prune" in parameters.nodes:
+        return f"{said}: nodes.prune={parameters.nodes['prune']} decides what goes"
+    calm = prune_units(details.removable, scores, factor, parameters.removal_order, "calm")
+    share = sum(scores[unit] for unit in calm) / sum(scores[unit.id] for unit in details.removable)
+    if abs(share - factor) >= abs(reached - factor) - _ROUNDING:
+        return f"{said}: no walk comes nearer, as no removable unit has a share that would fit"
+    return f"{said}; --set removal_walk=calm would reach {share:.3f}"
+
+
 def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
     """Yield notes on a turn's prompt by kind: lengths of blocks that it lacks, and `remarks`."""
     lengths, record = context.parameters.lengths, context.store.turn_record(context.run, turn)
@@ -108,8 +125,9 @@ def notes_of_turn(context: Context, turn: int) -> Iterator[tuple[str, str]]:
     run, prompt = context.store.run(context.run), context.store.prompt(record.prompt)
     yield from _lengths_without_items(lengths, prompt)
     details = TurnDetails(run, record, prompt, (), frozenset(record.removed), None, None, None, ())
-    # The weights of a rehearsal are random: the heaviest says nothing about the prompt.
-    yield from ((kind, text) for kind, text in remarks(details).items() if kind != "heavy" or not run.rehearsed)
+    # The weights of a rehearsal are random: the heaviest, and what fits, say nothing about the prompt.
+    of_weights = {"heavy", "reached"} if run.rehearsed else set()
+    yield from ((kind, text) for kind, text in remarks(details).items() if kind not in of_weights)
 
 
 def _lengths_without_items(lengths: Mapping[str, BlockLength], prompt: Prompt) -> Iterator[tuple[str, str]]:

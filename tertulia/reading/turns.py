@@ -83,6 +83,20 @@ class TurnDetails:
         return sum(unit.id in self.removed for unit in self.removable)
 
     @property
+    def removal_factor_asked(self) -> float | None:
+        """The λ that chose what is removed, in [0, 1]; `None` where the prompt was not scored, or `retain` chose."""
+        if self.record.scores is None:
+            return None
+        if self.what_if is not None:
+            return self.what_if
+        return None if self.run.parameters.get("retain") else self.removal_factor
+
+    @property
+    def removal_factor_reached(self) -> float | None:
+        """`removed_share`, which λ asks for; `None` where the prompt was not scored."""
+        return None if self.record.scores is None else self.removed_share
+
+    @property
     def removed_share(self) -> float:
         """The removed share of the removable units' attention, in [0, 1]."""
         scores = self.record.scores or {}

@@ -1,11 +1,14 @@
 """Algorithm 1, by examples, by its invariants, and against the paper's pseudocode written out."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tertulia.nodes.utterance.prune import prune_units
 from tertulia.prompts.remove import remove_units, removed_with_blocks
+from tertulia.state.parameters import REMOVAL_TOLERANCE, Walk
 from tertulia.state.records import Prompt, Unit
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1024), min_size=1, max_size=25)  # exact in binary
@@ -161,3 +164,46 @@ def test_a_calmer_walk_is_nested_in_that_of_a_greater_lambda(scores: list[float]
     units, by_id = _units(scores)
     less, more = (set(prune_units(units, by_id, factor, order, walk)) for factor in sorted(factors))
     assert less <= more
+
+
+# --- the calm walk --------------------------------------------------------------------------------------------------
+
+
+def _share(removed: list[str], by_id: dict[str, float]) -> float:
+    return sum(by_id[unit] for unit in removed) / sum(by_id.values())
+
+
+@pytest.mark.parametrize(
+    ("scores", "factor", "order", "removed"),
+    [
+        ([50, 29, 11, 8, 2], 0.8, "descending", ["u0", "u1"]),  # 0.79 is near enough: the paper's walk goes on
+        ([50, 31, 11, 8], 0.8, "descending", ["u0", "u1"]),  # 0.81 is, too
+        ([50, 34, 9, 5, 2], 0.6, "descending", ["u0", "u2"]),  # 34 is passed over, 0.59 is near enough
+        ([43, 30, 27], 0.57, "descending", ["u1", "u2"]),  # behind the first unit, with which 0.7 is the nearest
+        ([78, 12, 10], 0.7, "descending", ["u0"]),  # all others together have 0.22
+        ([78, 12, 10], 0.3, "descending", ["u1", "u2"]),
+        ([90, 9, 1], 1, "descending", ["u0", "u1", "u2"]),
+        ([90, 9, 1], 0.01, "descending", ["u2"]),
+        ([5, 3, 2], 0.7, "ascending", ["u1", "u0"]),
+        ([0, 0], 0.5, "descending", []),
+    ],
+)
+def test_the_calm_walk_by_example(scores: list[float], factor: float, order, removed: list[str]) -> None:
+    units, by_id = _units(scores)
+    assert prune_units(units, by_id, factor, order, "calm") == removed
+
+
+@given(SCORES, FACTORS, ORDERS)
+def test_no_walk_is_nearer_than_the_calm_one_unless_both_are_near_enough(scores: list[float], factor, order) -> None:
+    units, by_id = _units(scores)
+    if not sum(scores):
+        return
+    off = {walk: abs(_share(prune_units(units, by_id, factor, order, walk), by_id) - factor) for walk in get_args(Walk)}
+    tolerance = min(REMOVAL_TOLERANCE, factor / 2, (1 - factor) / 2)
+    assert off["calm"] <= max(tolerance, min(off.values())) + 1e-9
+
+
+@given(st.lists(st.floats(0, 50), min_size=1, max_size=40), ORDERS)
+def test_the_calm_walk_removes_all_at_one(scores: list[float], order) -> None:
+    units, by_id = _units(scores)
+    assert {u for u in by_id if by_id[u] > 0} <= set(prune_units(units, by_id, 1.0, order, "calm"))

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from playwright.sync_api import Page, Route
 
+from tertulia.state.parameters import Walk
+
 #: The settings of Algorithm 1: which units come first, and what happens at one that would overshoot.
-SETTINGS = tuple(
-    (order, walk) for order in ("descending", "ascending") for walk in ("paper", "first_overshoot", "nearest")
-)
+SETTINGS = tuple((order, walk) for order in ("descending", "ascending") for walk in get_args(Walk))
 
 #: Sets λ and waits until the page is drawn. `change`, as of the field, takes any number; `input`, as of the slider,
 #: its steps.

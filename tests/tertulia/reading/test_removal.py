@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.dialogue_case import a_context
 from support.stored import a_run
 
-from tertulia.reading.removal import remarks, removal_in_words
+from tertulia.reading.removal import notes_of_turn, remarks, removal_in_words
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.what_if import removed_at
 from tertulia.state.records import Prompt, Turn, TurnRecord, Unit
@@ -59,6 +60,64 @@ def test_what_if_and_remarks_follow_the_walk() -> None:
     assert not details(scores, 0.35, removal_walk="nearest").removed
     assert details(scores, 0.36, removal_walk="nearest").removed_items == 1
     assert "the heaviest of 3 removable items has 71.0%" in remarks(by_walk["nearest"])["nothing"]
+
+
+def test_asked_and_reached_are_told_with_the_walk_that_comes_nearer() -> None:
+    scores = {"b1": 43.0, "m1": 30.0, "m2": 27.0}
+    turn = details(scores, 0.57)
+    assert (turn.removal_factor_asked, turn.removal_factor_reached) == (0.57, pytest.approx(0.43))
+    assert remarks(turn)["reached"] == (
+        "λ = 0.57 was asked for, and 0.430 reached; --set removal_walk=calm would reach 0.570"
+    )
+    assert "reached" not in remarks(details(scores, 0.57, removal_walk="calm"))
+    assert "λ reached: 0.430" in removal_in_words(turn)[0]
+    what_if = details(scores, 0.9, what_if=0.57)
+    assert (what_if.removal_factor_asked, what_if.removal_factor_reached) == (0.57, pytest.approx(0.43))
+    assert "0.430 reached" in remarks(what_if)["reached"]
+
+
+def test_where_no_walk_comes_nearer_that_is_said() -> None:
+    scores = {"b1": 78.0, "m1": 12.0, "m2": 10.0}
+    for walk in ("paper", "calm"):
+        said = remarks(details(scores, 0.3, removal_walk=walk))["reached"]
+        assert said == (
+            "λ = 0.3 was asked for, and 0.220 reached: no walk comes nearer, as no removable unit has a share that "
+            "would fit"
+        )
+    assert "removal_walk=calm would reach 0.780" in remarks(details(scores, 0.7))["reached"]
+
+
+def test_a_share_within_the_tolerance_is_as_asked() -> None:
+    scores = {"b1": 50.0, "m1": 48.0, "m2": 2.0}
+    assert "reached" not in remarks(details(scores, 0.52))
+    assert "reached" not in remarks(details({"b1": 48.0, "m1": 52.0}, 0.5)), "0.48 is 0.02 below"
+    assert "reached" in remarks(details({"b1": 47.0, "m1": 53.0}, 0.5))
+
+
+def test_what_nothing_scored_has_neither_and_retaining_asks_for_no_lambda(cli: Cli) -> None:
+    run = ("run", "tidewell", "--rehearse", "--rounds", "1", "--json")
+    for settings, asked, is_reached in (
+        (("--lambda", "0"), None, False),
+        (("--lambda", "0.5"), 0.5, True),
+        (("--lambda", "0.5", "--set", "retain=highest"), None, True),
+    ):
+        shown = cli("show", cli(*run, *settings).json["run"], "--turn", "1", "--json").json
+        assert shown["removal_factor_asked"] == asked
+        removable = [unit for unit in shown["units"] if unit["removable"]]
+        gone = sum(unit["score"] for unit in removable if unit["removed"]) if is_reached else 0
+        total = sum(unit["score"] for unit in removable) if is_reached else 1
+        assert shown["removal_factor_reached"] == (pytest.approx(gone / total) if is_reached else None)
+
+
+def test_a_run_notes_that_lambda_was_not_reached() -> None:
+    context = a_context(removal_factor=0.57)
+    scores = {"m1": 43.0, "m2": 30.0, "m3": 27.0}
+    units = tuple(Unit(id=id, block="memory", kind="item", text=id, removable=True) for id in scores)
+    prompt = context.store.save_prompt(Prompt(units=units, speaker="Mara", layout="single_message"))
+    turn = Turn(turn=1, round=1, speaker="Mara", text="Hm.", sim_time_s=0, ended=False)
+    record = TurnRecord(turn=turn, prompt=prompt, scores=scores, removed=("m1",), scored_by="m", removal_factor=0.57)
+    context.store.save_turn(context.run, record)
+    assert "removal_walk=calm would reach 0.570" in dict(notes_of_turn(context, 1))["reached"]
 
 
 def test_items_and_units_have_their_own_numbers() -> None:

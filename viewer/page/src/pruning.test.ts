@@ -31,6 +31,18 @@ test("the other walks end at the unit that would overshoot", () => {
   expect(removed([5, 3, 2, 1], 0.2, "nearest")).toBe("");
 });
 
+test("the calm walk ends once it is within 0.02 of λ, and else takes what comes nearest", () => {
+  expect(removed([50, 30, 11, 8, 1], 0.8, "calm")).toBe("ab");
+  expect(removed([50, 29, 11, 8, 2], 0.8, "calm")).toBe("ab"); // 0.79: the paper's walk goes on
+  expect(removed([50, 31, 11, 8], 0.8, "calm")).toBe("ab"); // 0.81
+  expect(removed([43, 30, 27], 0.57, "calm")).toBe("bc"); // behind the first, which would be 0.14 away
+  expect(removed([78, 12, 10], 0.7, "calm")).toBe("a");
+  expect(removed([78, 12, 10], 0.3, "calm")).toBe("bc");
+  expect(removed([90, 9, 1], 1, "calm")).toBe("abc");
+  expect(removed([90, 9, 1], 0.01, "calm")).toBe("c");
+  expect(removed([0, 0], 0.5, "calm")).toBe("");
+});
+
 test("of two sums that are equally near, the smaller", () => {
   expect(removed([2, 2], 0.25, "nearest")).toBe("");
 });

@@ -6,7 +6,7 @@
  */
 
 export type Order = "descending" | "ascending";
-export type Walk = "paper" | "first_overshoot" | "nearest";
+export type Walk = "paper" | "first_overshoot" | "nearest" | "calm";
 
 /** A unit as far as its removal depends on it. */
 export interface PrunedUnit {
@@ -101,6 +101,7 @@ export class Pruning {
     // Both sides of every comparison are multiplied by the power of ten that makes λ whole.
     const unit = 10n ** BigInt(Math.max(0, -exponent));
     const target = digits * 10n ** BigInt(Math.max(0, exponent)) * this.total;
+    if (this.walk === "calm") return this.calmPlaces(unit, target);
     const removed: number[] = [];
     let current = 0n;
     for (const [place, score] of this.scores.entries()) {
@@ -115,6 +116,33 @@ export class Pruning {
       if (current >= target) break;
     }
     return removed;
+  }
+
+  /** Return the places that the calm walk removes: of the first walk that comes near enough to λ, else the nearest. */
+  private calmPlaces(unit: bigint, target: bigint): number[] {
+    const whole = this.total * unit;
+    // A hundred times the least of 0.02, λ / 2 and (1 - λ) / 2 of the whole.
+    const tolerance = [2n * whole, 50n * target, 50n * (whole - target)].reduce((a, b) => (a < b ? a : b));
+    let nearest: number[] = [];
+    let off = target;
+    for (let beginning = 0; beginning < this.scores.length; beginning++) {
+      const removed: number[] = [];
+      let current = 0n;
+      for (let place = beginning; place < this.scores.length; place++) {
+        const next = current + this.scores[place]! * unit;
+        const difference = next < target ? target - next : next - target;
+        if (difference < off) {
+          nearest = [...removed, place];
+          off = difference;
+          if (100n * off <= tolerance) return nearest;
+        }
+        if (next <= target) {
+          current = next;
+          removed.push(place);
+        }
+      }
+    }
+    return nearest;
   }
 }
 

@@ -15,7 +15,7 @@ import { Units } from "./units";
 import { useFactor } from "./use_factor";
 
 const ORDERS: readonly Order[] = ["descending", "ascending"];
-const WALKS: readonly Walk[] = ["paper", "first_overshoot", "nearest"];
+const WALKS: readonly Walk[] = ["paper", "first_overshoot", "nearest", "calm"];
 
 export function PromptPane({ run, making }: { run: Run; making: Making }) {
   if (making.speaker === null) {
@@ -134,6 +134,7 @@ function Settings({ order, walk }: { order: Order; walk: Walk }) {
           <option value="paper">is skipped (paper)</option>
           <option value="first_overshoot">ends the walk (first_overshoot)</option>
           <option value="nearest">ends it, removed if that is nearer to λ (nearest)</option>
+          <option value="calm">is skipped, until within 0.02 of λ (calm)</option>
         </select>
       </label>
     </div>

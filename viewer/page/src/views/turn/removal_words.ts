@@ -36,14 +36,15 @@ export function remarksOn(
   const share = shares[heaviest]!;
   if (share > MOST && !removal.items.has(visited[heaviest]!)) {
     const least = walk === "nearest" ? share / 2 : share;
+    const stays = `λ below ${least.toFixed(2)} ${walk === "paper" ? "passes over it" : "stops at it"}`;
     remarks.push(
       `One unit holds ${(share * 100).toFixed(0)} % of the removable weight ` +
-        `(${quoted(units.get(visited[heaviest]!)!.text)}): λ below ${least.toFixed(2)} ` +
-        `${walk === "paper" ? "passes over it" : "stops at it"}`,
+        `(${quoted(units.get(visited[heaviest]!)!.text)}): ` +
+        `${walk === "calm" ? "it goes where that comes nearer to λ" : stays}`,
     );
   }
   if (!removal.items.size) {
-    const isHeaviest = walk !== "paper" && order === "descending";
+    const isHeaviest = (walk === "first_overshoot" || walk === "nearest") && order === "descending";
     const weight = isHeaviest ? Math.max(...shares) : Math.min(...shares);
     remarks.push(
       `Nothing fits under λ = ${factor}, as the ${isHeaviest ? "heaviest" : "lightest"} of ${visited.length} removable ` +
