@@ -96,7 +96,8 @@ def attention_forward(
     options = _Options(scaling, sliding_window, softcap, s_aux)
     state = current_state.get()
     if isinstance(state, DecodingState):
-        output = _decode(state, getattr(module, "layer_idx", 0), query, options)
+        layer = getattr(module, "layer_idx", 0)
+        output = _decode(state, layer, _layer_of_keys(module, layer), query, options)
     else:
         output = _prefill(query, key, value, options, attention_mask)
     return output.transpose(1, 2).contiguous(), None
@@ -152,7 +153,16 @@ def _plain_products(query: Tensor, key: Tensor, value: Tensor, scaling: float) -
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
 
 
-def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) -> Tensor:
+def _layer_of_keys(module: nn.Module, layer: int) -> int:
+    """Return the layer whose keys and values a layer uses: its own, or where layers share them, an earlier one's."""
+    if not getattr(module, "is_kv_shared_layer", False):
+        return layer
+    config: Any = module.config
+    shared = zip(config.kv_sharing_modes, config.layer_types, strict=True)
+    return next(at for at, (mode, kind) in enumerate(shared) if mode == "store" and kind == config.layer_types[layer])
+
+
+def _decode(state: DecodingState, layer: int, of_keys: int, query: Tensor, options: _Options) -> Tensor:
     """Return the attention of the rows' new tokens to their prefixes and replies, and capture its weights."""
     outputs = []
     state.windows[layer] = options.window
@@ -160,9 +170,9 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
     is_scored = state.scored_layers is None or layer in state.scored_layers
     for group in state.groups:
         if isinstance(group, Stack):
-            outputs.append(_decode_stack(group, layer, query, options, captures=captures, is_scored=is_scored))
+            outputs.append(_decode_stack(group, of_keys, query, options, captures=captures, is_scored=is_scored))
             continue
-        queries, keys, values = query[:, :, group.tokens], group.keys[layer][None], group.values[layer][None]
+        queries, keys, values = query[:, :, group.tokens], group.keys[of_keys][None], group.values[of_keys][None]
         n = queries.shape[2]
         block = max(1, MAX_WEIGHTS // (query.shape[1] * keys.shape[2])) if n else 1
         for first in range(0, n, block):
@@ -176,7 +186,7 @@ def _decode(state: DecodingState, layer: int, query: Tensor, options: _Options) 
 
 
 def _decode_stack(
-    stack: Stack, layer: int, query: Tensor, options: _Options, *, captures: bool, is_scored: bool
+    stack: Stack, of_keys: int, query: Tensor, options: _Options, *, captures: bool, is_scored: bool
 ) -> Tensor:
     """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`.
 
@@ -184,7 +194,7 @@ def _decode_stack(
     """
     new, found = query[0, :, stack.tokens], []
     for number, run in enumerate(stack.runs):
-        keys, values = stack.keys[layer][run.members], stack.values[layer][run.members]
+        keys, values = stack.keys[of_keys][run.members], stack.values[of_keys][run.members]
         queries = run.arranged(new)
         block = max(1, MAX_WEIGHTS // (new.shape[0] * len(keys) * keys.shape[2]))
         outputs = []

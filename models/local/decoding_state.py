@@ -294,7 +294,9 @@ def _as_current(state: Prefix | DecodingState) -> Iterator[None]:
 
 
 def _layers(model: PreTrainedModel) -> int:
-    return int(model.config.get_text_config().num_hidden_layers)
+    """Return the number of layers with keys and values of their own: the last of some models use earlier ones'."""
+    config = model.config.get_text_config()
+    return int(config.num_hidden_layers) - int(getattr(config, "num_kv_shared_layers", None) or 0)
 
 
 def token_bytes(model: PreTrainedModel) -> int:

@@ -32,6 +32,8 @@ FULL = {
     "qwen2, sliding windows": (0, 1),
     "gemma2, capped and sliding": (1, 3),
     "gemma3, five in six sliding": (5,),
+    "gemma3n, shared layers": (1, 3, 5),
+    "gemma4, shared layers": (1, 3, 5),
     "gpt-oss, sinks": (1, 3),
 }
 SLIDING = "mistral, all sliding"

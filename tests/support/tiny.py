@@ -9,7 +9,11 @@ from transformers import (
     Gemma2Config,
     Gemma2ForCausalLM,
     Gemma3ForCausalLM,
+    Gemma3nForCausalLM,
+    Gemma3nTextConfig,
     Gemma3TextConfig,
+    Gemma4ForCausalLM,
+    Gemma4TextConfig,
     GPT2Config,
     GPT2LMHeadModel,
     GptOssConfig,
@@ -39,6 +43,17 @@ _SHARED: dict[str, Any] = {
     "pad_token_id": 0,
 }
 _WINDOWED: dict[str, Any] = {"num_key_value_heads": 2, "sliding_window": 8}
+#: Every other layer slides, and the last two use the keys and values of the two before.
+_SHARING: dict[str, Any] = {
+    **_SHARED,
+    **_WINDOWED,
+    "num_hidden_layers": 6,
+    "layer_types": ["sliding_attention", "full_attention"] * 3,
+    "num_kv_shared_layers": 2,
+    "vocab_size_per_layer_input": VOCABULARY,
+    "hidden_size_per_layer_input": 8,
+    "head_dim": 8,
+}
 FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
     "llama, grouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=2)),
     "llama, ungrouped heads": lambda: LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=4)),
@@ -56,6 +71,10 @@ FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
     "gemma3, five in six sliding": lambda: Gemma3ForCausalLM(
         Gemma3TextConfig(**_SHARED | {"num_hidden_layers": 6}, **_WINDOWED, head_dim=8, query_pre_attn_scalar=8)
     ),
+    "gemma3n, shared layers": lambda: Gemma3nForCausalLM(
+        Gemma3nTextConfig(**_SHARING, laurel_rank=4, activation_sparsity_pattern=[0.0] * 6)
+    ),
+    "gemma4, shared layers": lambda: Gemma4ForCausalLM(Gemma4TextConfig(**_SHARING, global_head_dim=16)),
     "mistral, all sliding": lambda: MistralForCausalLM(MistralConfig(**_SHARED, **_WINDOWED)),
     "gpt-oss, sinks": lambda: GptOssForCausalLM(
         GptOssConfig(
