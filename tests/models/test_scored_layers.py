@@ -4,8 +4,9 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise, product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -20,9 +21,10 @@ from tertulia.models.local.attention import IMPLEMENTATION
 from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, prefill
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.state.errors import AttentionUnavailableError, SettingError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from tertulia.state.parameters import Parameters
+from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk
 from tertulia.state.questions import ScoredGeneration
 from tertulia.state.records import Prompt, Unit
 from tertulia.state.scored_layers import layers_to_score, recorded_layers, scorer_name
@@ -178,6 +180,25 @@ def test_a_recorded_scorer_names_its_layers(behind: str) -> None:
     assert recorded_layers(scorer_name(model, (1, 3)) + behind) == [1, 3]
     assert recorded_layers(scorer_name(model, (2,)) + behind) == [2]
     assert recorded_layers(scorer_name(model, None) + behind) is None
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != SLIDING])
+async def test_the_calm_walk_reaches_lambda_on_every_family(family: str) -> None:
+    model, off = tiny_language_model(family), {walk: list[float]() for walk in get_args(Walk)}
+    for seed in range(3):
+        drawn = random.Random(seed)
+        ends = list(accumulate((drawn.randint(8, 24) for _ in range(20)), initial=5))
+        spans = {f"u{i}": span for i, span in enumerate(pairwise(ends))}
+        prompt = RenderedPrompt(tuple(_tokens(ends[-1] + 10, seed)), spans, dict.fromkeys(spans, "block"))
+        options = ScoringOptions(layers=layers_to_score("auto", model, ends[-1] + 18))
+        (scores,) = await model.score(prompt, [_tokens(8, seed)], options)
+        units = [Unit(id=unit, block="memory", kind="item", text="x", removable=True) for unit in spans]
+        for walk, factor in product(off, (0.25, 0.5, 0.75)):
+            removed = prune_units(units, scores, factor, walk=walk)
+            off[walk].append(abs(sum(scores[unit] for unit in removed) / sum(scores.values()) - factor))
+    within = {walk: sum(distance <= REMOVAL_TOLERANCE + 1e-9 for distance in of_walk) for walk, of_walk in off.items()}
+    assert within["calm"] == 9
+    assert within["nearest"] < 9, "so that this can fail"
 
 
 # --- in conversations -------------------------------------------------------------------------------------------------
