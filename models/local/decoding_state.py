@@ -301,7 +301,11 @@ def _layers(model: PreTrainedModel) -> int:
 
 def token_bytes(model: PreTrainedModel) -> int:
     """Return the bytes of the keys and values of one token, in all layers."""
-    config = model.config.get_text_config()
+    layers = list(model.config.get_text_config().per_layer_config)[: _layers(model)]
+    return 2 * sum(map(_numbers_of_key, layers)) * model.dtype.itemsize
+
+
+def _numbers_of_key(config: Any) -> int:
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return 2 * _layers(model) * int(heads) * int(size) * model.dtype.itemsize
+    return int(heads) * int(size)

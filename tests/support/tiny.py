@@ -74,7 +74,7 @@ FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
     "gemma3n, shared layers": lambda: Gemma3nForCausalLM(
         Gemma3nTextConfig(**_SHARING, laurel_rank=4, activation_sparsity_pattern=[0.0] * 6)
     ),
-    "gemma4, shared layers": lambda: Gemma4ForCausalLM(Gemma4TextConfig(**_SHARING, global_head_dim=16)),
+    "gemma4, shared layers": lambda: Gemma4ForCausalLM(Gemma4TextConfig(**_SHARING | {"global_head_dim": 16})),
     "mistral, all sliding": lambda: MistralForCausalLM(MistralConfig(**_SHARED, **_WINDOWED)),
     "gpt-oss, sinks": lambda: GptOssForCausalLM(
         GptOssConfig(
