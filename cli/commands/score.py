@@ -27,9 +27,7 @@ def score(
     reducer: Annotated[
         str, typer.Option(metavar="NAME", help="sum-mean (the paper's), mean-mean, beyond-neutral or capped.")
     ] = "sum-mean",
-    scored_layers: Annotated[
-        str, typer.Option(metavar="LAYERS", help="auto, all, full (that see the whole prompt), or numbers: 0,5,11.")
-    ] = "auto",
+    scored_layers: Annotated[str, typer.Option(metavar="NAME", help="auto, all, full, or numbers: 0,5,11.")] = "auto",
     precision: Annotated[str, typer.Option(metavar="NAME", help="auto, float32, bfloat16 or float16.")] = "auto",
     trust_remote_code: CodeOption = None,
     store: NoStoreOption = None,
@@ -39,9 +37,8 @@ def score(
 
     Example: tertulia score prompt.json --response "Good morning!" --precision float32 --json
     """
-    parameters = Parameters().with_settings(
-        {"reducer": reducer, "precision": precision, "scored_layers": scored_layers}
-    )
+    chosen = {"reducer": reducer, "precision": precision, "scored_layers": scored_layers}
+    parameters = Parameters().with_settings(chosen)
     units = read_prompt(prompt)
     check_responses(response)
     language_model = open_language_model(model, parameters, trust_remote_code)
