@@ -24,6 +24,9 @@ Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
 #: What Algorithm 1 does at a unit that would overshoot its target; `nodes/utterance/prune.py` has the three.
 Walk = Literal["paper", "first_overshoot", "nearest"]
 
+#: By what Algorithm 1 visits units: their scores; or as many words as from the highest down, of units drawn at random.
+RemovalOrder = Literal["descending", "ascending", "placebo"]
+
 
 def _check_removable(letters: str) -> str:
     if "c" in letters:
@@ -64,8 +67,10 @@ class PruningParameters(ParameterGroup):
     removal_factor: float = Field(
         0.5, ge=0, le=1, description="λ: share of the removable attention to remove (APP §3.1)"
     )
-    removal_order: Literal["descending", "ascending"] = Field(
-        "descending", description="walk Algorithm 1 from the highest or the lowest score (APP §3.2)"
+    removal_order: RemovalOrder = Field(
+        "descending",
+        description="walk Algorithm 1 from the highest or the lowest score (APP §3.2); or placebo (ours): remove as "
+        "many words as from the highest down, of units drawn at random (docs/experiments.md)",
     )
     removal_walk: Walk = Field(
         "paper",

@@ -37,6 +37,8 @@ def removal_in_words(details: TurnDetails) -> list[str]:
             why = f"but {kept}"
         else:
             why = f"(this prompt has no {kept.rpartition(' of ')[2]} to retain one of)"
+    if Parameters.of_record(details.run.parameters).removal_order == "placebo" and (gone or what_if):
+        why = f"{why}, drawn at random (placebo)"
     texts = len(details.removed) - gone
     emptied = f", and {texts} {'text' if texts == 1 else 'texts'} of blocks that lost all items" if texts else ""
     return [
@@ -67,7 +69,8 @@ def _remarks(
     total = sum(scores[unit.id] for unit in removable)
     staying = [unit for unit in removable if unit.id not in details.removed]
     heaviest = max(removable, key=lambda unit: scores[unit.id])
-    if total and heaviest in staying and scores[heaviest.id] > _MOST * total:
+    by_score = parameters.removal_order != "placebo"
+    if by_score and total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
         # The nearest walk removes it once λ is nearer to its share than to zero.
         least = share / 2 if parameters.removal_walk == "nearest" else share
@@ -80,7 +83,7 @@ def _remarks(
     if len(staying) == len(removable):
         yield "nothing", _why_nothing([scores[unit.id] for unit in removable], factor, parameters)
     zero = sum(scores[unit.id] == 0 for unit in staying)
-    if factor == 1 and zero:
+    if by_score and factor == 1 and zero:
         yield (
             "zero",
             f"{zero} removable {'item has' if zero == 1 else 'items have'} a score of 0 and "
@@ -89,7 +92,7 @@ def _remarks(
 
 
 def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
-    is_heaviest = parameters.removal_walk != "paper" and parameters.removal_order == "descending"
+    is_heaviest = parameters.removal_walk != "paper" and parameters.removal_order != "ascending"
     total = sum(scores)
     weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
     which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
