@@ -58,9 +58,9 @@ def placebo_generator(seed: int, turn: int, speaker: str, part: str = "") -> ran
 def as_many_words(units: Sequence[Unit], removed: Sequence[str], generator: random.Random) -> list[str]:
     """Return the ids of removable units drawn at random that have about as many words as those that λ removes.
 
-    The units are visited in a random order, the same for any λ: a unit is taken where the sum of words is nearer to
-    the target with it than without it, and passed over otherwise. Where λ removes nothing so does this, and where it
-    removes all it is the same.
+    The units are visited in a random order, the same for any λ: a unit that fits is taken, one that would overshoot is
+    passed over; last, one of those is taken if that brings the sum nearer to the target, the one that brings it
+    nearest. Where λ removes nothing so does this, and where it removes all it is the same.
 
     Args:
         units: The units of the full prompt, in prompt order.
@@ -72,10 +72,12 @@ def as_many_words(units: Sequence[Unit], removed: Sequence[str], generator: rand
     missing = sum(sizes[unit] for unit in removed)
     taken = []
     for unit, size in sizes.items():
-        if abs(missing - size) < abs(missing):
+        if 0 < size <= missing:
             taken.append(unit)
             missing -= size
-    return taken
+    left = [unit for unit in sizes if unit not in taken]
+    last = min(left, key=lambda unit: abs(missing - sizes[unit]), default=None)
+    return [*taken, last] if last is not None and abs(missing - sizes[last]) < missing else taken
 
 
 def drawn_order(units: Sequence[Unit], generator: random.Random) -> list[Unit]:

@@ -59,9 +59,9 @@ test("a placebo removes as many words of drawn units, and the same where λ remo
   const pruning = new Pruning(units, (id) => scoreOf.get(id)!, "placebo", "paper", drawn);
   const removed = (factor: number) => [...pruning.removal(factor).items].sort().join("");
   expect(removed(0)).toBe("");
-  expect(removed(0.4)).toBe("c"); // λ removes a, of 5 words: d would overshoot by more, c does not, b is as near
-  expect(removed(0.7)).toBe("d"); // λ removes a and b, of 7 words
-  expect(pruning.removal(0.7).share).toBeCloseTo(0.1);
+  expect(removed(0.4)).toBe("c"); // λ removes a, of 5 words: d does not fit, c does, with b the sum is as near
+  expect(removed(0.7)).toBe("bc"); // λ removes a and b, of 7 words
+  expect(pruning.removal(0.7).share).toBeCloseTo(0.5);
   expect(removed(1)).toBe("abcd");
 });
 

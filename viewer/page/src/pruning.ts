@@ -127,16 +127,23 @@ export class Pruning {
   }
 }
 
-/** Return drawn units with about as many words as those that λ removes: each that brings the sum nearer to theirs. */
+/**
+ * Return drawn units with about as many words as those that λ removes: each that fits, and last one that brings the sum
+ * nearer to theirs.
+ */
 export function asManyWords(drawn: readonly DrawnUnit[], removed: ReadonlySet<string>): ReadonlySet<string> {
   if (removed.size === drawn.length) return removed;
   let missing = drawn.reduce((sum, { id, words }) => (removed.has(id) ? sum + words : sum), 0);
   const taken = new Set<string>();
   for (const { id, words } of drawn) {
-    if (Math.abs(missing - words) >= Math.abs(missing)) continue;
+    if (words === 0 || words > missing) continue;
     taken.add(id);
     missing -= words;
   }
+  const off = ({ words }: DrawnUnit) => Math.abs(missing - words);
+  const left = drawn.filter(({ id }) => !taken.has(id));
+  const last = left.reduce<DrawnUnit | null>((best, unit) => (best && off(best) <= off(unit) ? best : unit), null);
+  if (last && off(last) < missing) taken.add(last.id);
   return taken;
 }
 
