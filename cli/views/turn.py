@@ -36,6 +36,7 @@ def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) ->
     """Print the variations of the prompt, if the run has any."""
     parameters = Parameters.model_validate(details.run.parameters)
     variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
+    variations += [f"items of another case: {parameters.items_from} (placebo)"] if parameters.items_from else []
     variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
     if parameters.names != "own":
         back = "put back in what is said" if parameters.names_put_back else "not put back"

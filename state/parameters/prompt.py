@@ -209,6 +209,12 @@ class VariationParameters(ParameterGroup):
         description="items or words of a block, by duplicating or dropping items: `m=10` items, `m=250w` exactly so "
         "many words, `m~250w` as near as items allow, and nothing where there are none (APP App. E, Table 7)",
     )
+    items_from: str | None = Field(
+        None,
+        description="a case whose items prompts of a dialogue have in the place of their own removable ones, as many "
+        "words of each block, its people under the names of those here (placebo, docs/experiments.md): a scenario, "
+        "several with commas between them of which the first that will do is taken, or all cases of one, tidewell:all",
+    )
     names: Names = Field(
         "own", description="people's names in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
     )
@@ -224,4 +230,4 @@ class VariationParameters(ParameterGroup):
     @property
     def prompts_are_varied(self) -> bool:
         """Whether anything is changed in a prompt before it is scored."""
-        return bool(self.removed_blocks or self.block_lengths or self.names != "own")
+        return bool(self.removed_blocks or self.block_lengths or self.names != "own" or self.items_from)
