@@ -49,6 +49,20 @@ def removal_in_words(details: TurnDetails) -> list[str]:
     ]
 
 
+def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
+    """Return in words how the prompt of a turn was varied, and what was asked for in one reply."""
+    parameters = Parameters.of_record(details.run.parameters)
+    variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
+    variations += [f"items of another case: {parameters.items_from} (placebo)"] if parameters.items_from else []
+    variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
+    if parameters.names != "own":
+        back = "put back in what is said" if parameters.names_put_back else "not put back"
+        variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
+    if parameters.generation == "sequential":
+        variations.append(f"{parameters.sequential_candidates} candidates in one reply, {details.distinct} distinct")
+    return variations
+
+
 def remarks(details: TurnDetails) -> dict[str, str]:
     """Return remarks on a turn by kind: a unit too heavy for λ, nothing that fits, scores of zero, no sense."""
     scores, parameters = details.record.scores, Parameters.of_record(details.run.parameters)
