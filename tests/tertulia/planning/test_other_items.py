@@ -1,5 +1,6 @@
 """Items of another case in prompts (`items_from`): whose they are, how many, and that its file is needed only once."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from support.commands import Cli
 
 import tertulia
 from tertulia.access.engines import ModelAccess
+from tertulia.lab.experiments.experiment import checked, experiment_with, read_experiment
 from tertulia.nodes.shared.situation import situation_among
 from tertulia.planning.other_items import under_names_of
 from tertulia.planning.starting import begin, plan_run
@@ -212,3 +214,33 @@ def test_a_scenario_that_somebody_sent_names_none_of_the_readers_files(cli: Cli,
 def test_older_runs_have_their_own_items() -> None:
     assert Parameters.of_record({}).items_from is None
     assert not Parameters().prompts_are_varied
+
+
+# --- experiments ----------------------------------------------------------------------------------------------------
+
+
+def an_experiment(items_from: str, cases: list[str]) -> dict[str, object]:
+    settings = {"full": {"removal_factor": 0}, "placebo": {"removal_factor": 0, "items_from": items_from}}
+    return {"name": "arms", "cases": cases, "settings": settings, "trials": 1, "rounds": 1, "model": "rehearsal"}
+
+
+def test_an_experiment_is_refused_before_its_first_trial_where_nobody_can_stand_for_a_case() -> None:
+    cases = ["tidewell:1", "tidewell:2", "tidewell:4"]
+    assert len(checked(experiment_with(an_experiment("tidewell:all", cases))).cases) == 3
+    with pytest.raises(SettingError, match="tidewell:0 can't stand for tidewell:4"):
+        checked(experiment_with(an_experiment("tidewell:0", cases)))
+
+
+def test_an_experiment_of_a_folder_names_what_lies_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "kitchen.yaml").write_text(KITCHEN, encoding="utf-8")
+    chosen = "kitchen.yaml, tidewell:0"
+    (folder / "arms.yaml").write_text(json.dumps(an_experiment(chosen, ["tidewell:1"])), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    experiment = read_experiment(Path("study/arms.yaml"))
+    assert experiment.settings["placebo"]["items_from"] == "study/kitchen.yaml,tidewell:0"
+    start = plan_run("tidewell:1", experiment.parameters("placebo")).start
+    assert isinstance(start, Case)
+    assert start.items_from is not None
+    assert start.items_from.scenario == "study/kitchen.yaml"
