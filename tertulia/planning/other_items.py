@@ -45,12 +45,13 @@ def with_other_items(start: Start, parameters: Parameters) -> Start:
         return start if start.items_from is None else start.model_copy(update={"items_from": None})
     from tertulia.worlds.catalog import resolve
 
-    problem = ""
+    problem = "no case is named"
     for scenario in _scenarios(chosen, start):
         other = resolve(scenario)
-        problem = f"{scenario} {found}" if (found := _problem_of(other, start, parameters)) else ""
-        if isinstance(other, Case) and not problem:
+        found = _problem_of(other, start, parameters)
+        if isinstance(other, Case) and found is None:
             return start.model_copy(update={"items_from": under_names_of(other, start)})
+        problem = f"{scenario} {found}"
     raise SettingError("items_from", chosen, f" can't stand for {start.scenario}: {problem}; name another case")
 
 
@@ -120,10 +121,11 @@ def _problem_of(other: Start, start: Case, parameters: Parameters) -> str | None
     by_words = {language_by_words(texts_of(case)) for case in (start, other)} - {None}  # short texts do not tell
     if len(by_words) > 1:
         return "is in another language"
-    shows_dialogues = "p" in parameters.removable_blocks and parameters.previous_dialogues_max > 0
+    replaced = set(parameters.removable_blocks) - set(parameters.removed_blocks)
+    shows_dialogues = "p" in replaced and parameters.previous_dialogues_max > 0
     if shows_dialogues and start.previous_dialogues and not other.previous_dialogues:
         return "has no earlier dialogues, and here are some"
-    if "m" in parameters.removable_blocks:
+    if "m" in replaced:
         for here, there in zip(start.names, other.names, strict=True):
             own = start.participant(here)
             if (own.memories or own.stream is not None) and not other.participant(there).memories:

@@ -181,6 +181,7 @@ def test_a_fork_takes_other_items_and_gives_them_back(cli: Cli, tmp_path: Path) 
         (HERE, "tidewell:3", "tidewell:3 has Priya Nambiar too"),
         (HERE, "tidewell:0", "tidewell:0 has no earlier dialogues, and here are some"),
         (HERE, "team_building", "team_building is no dialogue of two"),
+        (HERE, "", "no case is named"),
         ("team_building", HERE, "team_building is a meeting, and only a dialogue of two takes the items of another"),
         ("villagers", HERE, "villagers is an album chat"),
     ],
@@ -188,6 +189,10 @@ def test_a_fork_takes_other_items_and_gives_them_back(cli: Cli, tmp_path: Path) 
 def test_who_can_not_stand_for_somebody_is_refused_with_the_reason(scenario: str, items_from: str, why: str) -> None:
     with pytest.raises(SettingError, match=rf"items_from={items_from}.*{re.escape(why)}"):
         plan_run(scenario, {"items_from": items_from})
+
+
+def test_a_block_that_no_prompt_has_is_not_wanted_of_the_other_case() -> None:
+    assert plan_run(HERE, {"items_from": "tidewell:0", "removed_blocks": "p"}).parameters.items_from == "tidewell:0"
 
 
 def test_a_town_and_a_case_in_another_language_are_refused(cli: Cli, tmp_path: Path) -> None:
