@@ -220,14 +220,14 @@ def _request(
     parameters: Parameters,
 ) -> GenerationRequest:
     """Return the request for speech that answers what is shown, and repeats nothing of the prompt for an utterance."""
-    unrepeated = full if full is not None and parameters.matched_decoding else prompt
+    decoded_as = full if full is not None and parameters.matched_decoding else prompt
     return GenerationRequest(
         prompt=shown,
         fields=tuple(fields),
         generators=generators,
-        temperature=(parameters.opening_temperature if opens(prompt) else None) or parameters.sampling_temperature,
+        temperature=(parameters.opening_temperature if opens(decoded_as) else None) or parameters.sampling_temperature,
         top_p=parameters.top_p,
-        no_repeat_from=not_repeated(unrepeated, tokenizer),
+        no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         recent_lines=_recent_lines(prompt, tokenizer),
         language=parameters.language,

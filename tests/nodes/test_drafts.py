@@ -10,9 +10,10 @@ from support.dialogue_case import a_context, some_turns
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.shared.situation import Situation
-from tertulia.nodes.utterance.generate import best_first, opens
+from tertulia.nodes.utterance.generate import best_first, opens, utterance_request
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
@@ -82,6 +83,16 @@ async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left(
     assert full.context_strength == 1.0
     without_blocks = await asked(removed_blocks="bmpe", removal_factor=0, **settings)
     assert (len(without_blocks.generators), without_blocks.context_strength) == (4, 1.0)
+
+
+def test_a_line_about_an_album_is_no_opening_where_lambda_removes_the_album() -> None:
+    album = Unit(id="album.1", block="album", kind="item", text="A boat.", removable=True)
+    task = Unit(id="task.1", block="task", kind="text", text="Which one?")
+    full, pruned = (Prompt(units=units, speaker="Mara", layout="single_message") for units in ((album, task), (task,)))
+    parameters = Parameters(temperature=0.4, opening_temperature=0.8)
+    for matched, temperature in ((True, 0.4), (False, 0.8)):
+        chosen = parameters.model_copy(update={"matched_decoding": matched})
+        assert utterance_request(pruned, (), RehearsalTokenizer(), chosen, full).temperature == temperature
 
 
 async def test_a_run_that_began_before_goes_on_with_one_draft_where_nothing_is_left() -> None:
