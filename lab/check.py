@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import sqrt
 
 from tertulia.lab.pages.page import Cell, Column, Table
 from tertulia.lab.reports.ordering_tests import Figures
@@ -149,7 +150,7 @@ def _figures(truth: _Truth, report: Report, cases: int, sources: int, rng: rando
 
 def _noise(truth: _Truth, rng: random.Random) -> float:
     if truth.is_skewed:
-        return _NOISE * (rng.gammavariate(1 / _SKEW, _SKEW) - 1) / _SKEW**0.5
+        return _NOISE * (rng.gammavariate(1 / _SKEW, _SKEW) - 1) / sqrt(_SKEW)
     return rng.gauss(0, _NOISE)
 
 

@@ -98,6 +98,7 @@ def is_completed(call: Call) -> bool:
 def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
     """Return the parameters of a request besides its prompt, as JSON."""
     defaults = {"minimum": 0, "maximum": 10, "choices": (), "is_bounded": True}
+    weighs_context = request.without_context is not None or request.context_strength
     fields = [
         {
             name: list(value) if isinstance(value, tuple) else value
@@ -112,7 +113,7 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
         "temperature": request.temperature,
         "top_p": request.top_p,
         "no_repeat_ngram": request.no_repeat_ngram,
-        **({"context_strength": request.context_strength} if request.without_context else {}),
+        **({"context_strength": request.context_strength} if weighs_context else {}),
         **({"begun": request.prompt.reply_prefix} if request.prompt.reply_prefix else {}),
     }
 

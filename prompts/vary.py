@@ -1,4 +1,4 @@
-"""Variations of a prompt: blocks removed, blocks of another length, several candidates in one reply.
+"""Variations of a prompt: blocks removed, of another length or another case, several candidates in one reply.
 
 Source: APP §3, §5 and App. E. Other names are in `prompts/renaming.py`.
 """
@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
+from tertulia.prompts.remove import remove_units
 from tertulia.prompts.templates import template
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.state.errors import UsageError
@@ -15,6 +16,9 @@ from tertulia.state.parameters import Wording
 from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
 from tertulia.state.variation import BlockLength
 from tertulia.state.words import words
+
+#: What the ids of another case's units end with.
+OF_ANOTHER = ".other"
 
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:
@@ -69,6 +73,43 @@ def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: 
         by_id = dict(zip((unit.id for unit in items), times, strict=True))
         units = [copy for unit in units for copy in _copies(unit, by_id.get(unit.id, 1))]
     return prompt.model_copy(update={"units": tuple(units)})
+
+
+# --- items of another case ------------------------------------------------------------------------------------------
+
+
+def with_items_of(prompt: Prompt, other: Prompt, generator: random.Random) -> Prompt:
+    """Return the prompt with the removable items of another case's in the place of its own, block by block.
+
+    Each block has as nearly as many words of items as it had: of the other's too many, some are drawn to be dropped;
+    where they are too few it has all, and none twice. What both have alike, such as the name, is not dropped. A block
+    of which the other has no items goes with its texts. What may not be removed stays.
+
+    Args:
+        other: The prompt of the other case, with the names of this one. Its units get ids of their own (`OF_ANOTHER`).
+    """
+    own = [unit for unit in prompt.units if unit.removable]
+    others = {block: _as_many_words(other, own, block, generator) for block in dict.fromkeys(u.block for u in own)}
+    prompt = remove_units(prompt, [unit.id for unit in own if not others[unit.block]])
+    units: list[Unit] = []
+    for unit in prompt.units:
+        units += others.pop(unit.block, []) if unit.removable else [unit]
+    return prompt.model_copy(update={"units": tuple(units)})
+
+
+def _as_many_words(other: Prompt, own: Sequence[Unit], block: str, generator: random.Random) -> list[Unit]:
+    """Return removable units of a block of another prompt, as nearly as many words as those of a prompt's own."""
+    units = [unit for unit in other.units if unit.removable and unit.block == block]
+    replaced = {unit.id: unit.text for unit in own if unit.block == block}
+    alike = {unit.id for unit in units if replaced.get(unit.id) == unit.text}
+    may_go = [unit for unit in units if unit.id not in alike]
+    sizes = [words_in(unit.text) for unit in may_go]
+    target = sum(map(words_in, replaced.values())) - sum(words_in(unit.text) for unit in units if unit.id in alike)
+    dropped = set[str]()
+    if sum(sizes) > target:
+        times = _times(sizes, max(0, target), False, generator, may_be_empty=bool(alike)) or [1] * len(sizes)
+        dropped = {unit.id for unit, kept in zip(may_go, times, strict=True) if not kept}
+    return [unit.model_copy(update={"id": f"{unit.id}{OF_ANOTHER}"}) for unit in units if unit.id not in dropped]
 
 
 def words_in(text: str) -> int:

@@ -11,8 +11,9 @@ from tertulia.state.records import HasWithheld
 
 CaseSeed = int | Literal["auto", "seed"]
 
-#: What does not say what a case is: under which names it is run, from where its memories are read, and with what.
-_NOT_THE_CASE = {"scenario", "name", "withheld", "mechanisms"}
+#: What does not say what a case is: under which names it is run, from where its memories are read, with what, and
+#: whose items prompts have.
+_NOT_THE_CASE = {"scenario", "name", "withheld", "mechanisms", "items_from"}
 _NOT_THE_PARTICIPANT = {"stream", "model"}
 
 

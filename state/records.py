@@ -165,6 +165,11 @@ class Case(HasWithheld):
     previous_dialogues: tuple[Dialogue, ...] = Field(
         default=(), description="earlier dialogues of the two, oldest first"
     )
+    items_from: "Case | None" = Field(
+        default=None,
+        exclude_if=lambda case: case is None,
+        description="another case, under the names of the people here, whose items prompts have instead of its own",
+    )
 
     def participant(self, name: str) -> Participant:
         """Return the participant of that name (`KeyError` if it is neither of the two)."""
@@ -172,6 +177,11 @@ class Case(HasWithheld):
             if participant.persona.name == name:
                 return participant
         raise KeyError(name)
+
+    @property
+    def shown(self) -> "Case":
+        """The case whose items prompts have: another, or this one."""
+        return self if self.items_from is None else self.items_from
 
     def other(self, name: str) -> Participant:
         """Return the participant who is not `name`."""

@@ -7,10 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, plain
-from tertulia.reading.removal import remarks, removal_in_words
+from tertulia.reading.removal import remarks, removal_in_words, variations_in_words
 from tertulia.reading.sense import faults_in_words
 from tertulia.reading.turns import TurnDetails, as_written
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Prompt
 from tertulia.state.text import clean, in_words, number
 
@@ -34,15 +33,7 @@ def print_making(console: Console, details: TurnDetails) -> None:
 
 def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) -> None:
     """Print the variations of the prompt, if the run has any."""
-    parameters = Parameters.model_validate(details.run.parameters)
-    variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
-    variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
-    if parameters.names != "own":
-        back = "put back in what is said" if parameters.names_put_back else "not put back"
-        variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
-    if parameters.generation == "sequential":
-        variations.append(f"{parameters.sequential_candidates} candidates in one reply, {details.distinct} distinct")
-    if variations:
+    if variations := variations_in_words(details, prompt):
         console.print(plain("varied: " + "; ".join(variations), "bold"))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from tertulia.access.named_files import NamedFile, files_named, folder_of_store, require_files
+from tertulia.access.named_files import NamedFile, files_named, folder_of_store, require_files, scenarios_in
 from tertulia.access.trust import Trust
 from tertulia.models.served.chat_names import is_same_served
 from tertulia.state.errors import SettingError, StorageError, UsageError
@@ -163,11 +163,13 @@ def _named_from_here(experiment: Experiment, folder: Path) -> Experiment:
     """Return an experiment of a file in a folder with its files named as they are from the current folder."""
     from tertulia.worlds.catalog import named_from_here, path_from_here
 
+    def from_here(name: str, value: Any) -> Any:
+        if name == "items_from" and isinstance(value, str):
+            return ",".join(named_from_here(scenario, folder) for scenario in scenarios_in(value))
+        return path_from_here(value, folder) if name in NAME_FILES and isinstance(value, str) else value
+
     settings = {
-        setting: {
-            name: path_from_here(value, folder) if name in NAME_FILES and isinstance(value, str) else value
-            for name, value in parameters.items()
-        }
+        setting: {name: from_here(name, value) for name, value in parameters.items()}
         for setting, parameters in experiment.settings.items()
     }
     cases = tuple(named_from_here(case, folder) for case in experiment.cases)
@@ -225,7 +227,9 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
     for setting in experiment.settings:
         plan_run(cases[0], experiment.parameters(setting), model=experiment.model, additions=additions)
     for case in cases[1:]:
-        plan_run(case, experiment.parameters(first), model=experiment.model, additions=additions)
+        for setting, parameters in experiment.settings.items():  # what may stand for a case depends on the case
+            if setting == first or parameters.get("items_from") is not None:
+                plan_run(case, experiment.parameters(setting), model=experiment.model, additions=additions)
     return experiment
 
 

@@ -88,6 +88,8 @@ def situation_among(
             secret: it may be the speaker's own too.
         prompt: As of `situation_of`.
     """
+    if isinstance(start, Case):
+        start = start.shown
     known = {name: known_to(start.participant(name)) for name in start.names}
     for name, memories in remembered.items():
         is_own = name == speaker

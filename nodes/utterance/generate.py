@@ -53,11 +53,16 @@ async def draw_candidates(state: UtteranceState, context: Context, attempts: ran
 
 
 def drafts_wanted(state: UtteranceState, context: Context) -> int:
-    """Return of how many drafts the best is taken: one where the prompt has nothing by which one would be better."""
+    """Return of how many drafts the best is taken: as many whatever λ removed, but for a line that opens.
+
+    Without `matched_decoding` it is one where the prompt has nothing of the context by which drafts are weighed.
+    """
     parameters, weighed = context.parameters, what_is_weighed(context.parameters)
     if prompt_without(_answered(state, context), weighed) is not None:
         return parameters.drafts or 1
-    return 1 if weighed == "context" else parameters.opening_drafts or parameters.drafts or 1
+    if weighed == "context":
+        return parameters.drafts or 1 if parameters.matched_decoding else 1
+    return parameters.opening_drafts or parameters.drafts or 1
 
 
 async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[tuple[int, int]]) -> list[Reply]:
@@ -67,7 +72,8 @@ async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[
         keyed_generator(context.seed, round=state["turn"], agent=state["speaker"], node=step, attempt=attempt, row=row)
         for attempt, row in draws
     )
-    request = spoken_request(_answered(state, context), generators, context.model.tokenizer, context.parameters)
+    prompt, full = _answered(state, context), context.store.prompt(state["prompt"])
+    request = spoken_request(prompt, generators, context.model.tokenizer, context.parameters, full)
     return await context.asked_by(state["speaker"], state["turn"], step).generate(request)
 
 
@@ -100,10 +106,10 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
     Each is stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation.
     """
     parameters, number = context.parameters, context.parameters.sequential_candidates
-    prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
+    prompt, full = _answered(state, context), context.store.prompt(state["prompt"])
     speaker, turn, step = state["speaker"], state["turn"], step_of(state, "generate")
     generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step)
-    request = sequence_request(prompt, generator, context.model.tokenizer, parameters)
+    request = sequence_request(prompt, generator, context.model.tokenizer, parameters, full)
     (reply,) = await context.asked_by(speaker, turn, step).generate(request)
     label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
     keys = candidate_keys(number, parameters.language, parameters.wording)
@@ -122,30 +128,43 @@ async def draw_sequence(state: UtteranceState, context: Context) -> None:
 
 
 def utterance_request(
-    prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
+    prompt: Prompt,
+    generators: tuple[random.Random, ...],
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+    full: Prompt | None = None,
 ) -> GenerationRequest:
-    """Return the request for the utterance, and whether it ends the conversation. Source: APP Table 9."""
+    """Return the request for the utterance, and whether it ends the conversation. Source: APP Table 9.
+
+    Args:
+        prompt: The prompt that is answered.
+        full: The prompt before anything was removed from it; `None`: the same.
+    """
     speaker = prompt.speaker
     fields = [ReplyField(speaker, "speech", max_tokens=parameters.utterance_tokens)]
     if parameters.ending == "reply":
         fields.append(ReplyField(end_question(speaker, parameters.language), "boolean"))
     shown = render(prompt, tokenizer, reply_prefix_of(prompt))
-    return _request(prompt, shown, fields, generators, tokenizer, parameters)
+    return _request(prompt, full, shown, fields, generators, tokenizer, parameters)
 
 
 def spoken_request(
-    prompt: Prompt, generators: tuple[random.Random, ...], tokenizer: Tokenizer, parameters: Parameters
+    prompt: Prompt,
+    generators: tuple[random.Random, ...],
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+    full: Prompt | None = None,
 ) -> GenerationRequest:
     """Return the request for the utterance, in which the context is amplified, and each reply weighed."""
-    request = utterance_request(prompt, generators, tokenizer, parameters)
+    request = utterance_request(prompt, generators, tokenizer, parameters, full)
     if not (parameters.context_strength or max(parameters.drafts or 1, parameters.opening_drafts or 1) > 1):
         return request
-    request = replace(request, weighs=what_is_weighed(parameters))
+    request, strength = replace(request, weighs=what_is_weighed(parameters)), parameters.context_strength or 0.0
     bare = prompt_without(prompt, request.weighs)
     if bare is None:
-        return request
+        return replace(request, context_strength=strength) if parameters.matched_decoding else request
     shown = render(bare, tokenizer, reply_prefix_of(bare))
-    return replace(request, without_context=shown, context_strength=parameters.context_strength or 0.0)
+    return replace(request, without_context=shown, context_strength=strength)
 
 
 def what_is_weighed(parameters: Parameters) -> DraftsBy:
@@ -172,7 +191,11 @@ def opens(prompt: Prompt) -> bool:
 
 
 def sequence_request(
-    prompt: Prompt, generator: random.Random, tokenizer: Tokenizer, parameters: Parameters
+    prompt: Prompt,
+    generator: random.Random,
+    tokenizer: Tokenizer,
+    parameters: Parameters,
+    full: Prompt | None = None,
 ) -> GenerationRequest:
     """Return the request for several candidates in one reply, each with its ending. Source: APP §5."""
     asks_ending = parameters.ending == "reply"
@@ -184,11 +207,12 @@ def sequence_request(
         if asks_ending:
             fields.append(ReplyField(end_key, "boolean"))
     shown = render(asking, tokenizer, candidates_prefix(asking, language))
-    return _request(prompt, shown, fields, (generator,), tokenizer, parameters)
+    return _request(prompt, full, shown, fields, (generator,), tokenizer, parameters)
 
 
 def _request(
     prompt: Prompt,
+    full: Prompt | None,
     shown: RenderedPrompt,
     fields: Sequence[ReplyField],
     generators: tuple[random.Random, ...],
@@ -196,13 +220,14 @@ def _request(
     parameters: Parameters,
 ) -> GenerationRequest:
     """Return the request for speech that answers what is shown, and repeats nothing of the prompt for an utterance."""
+    decoded_as = full if full is not None and parameters.matched_decoding else prompt
     return GenerationRequest(
         prompt=shown,
         fields=tuple(fields),
         generators=generators,
-        temperature=(parameters.opening_temperature if opens(prompt) else None) or parameters.sampling_temperature,
+        temperature=(parameters.opening_temperature if opens(decoded_as) else None) or parameters.sampling_temperature,
         top_p=parameters.top_p,
-        no_repeat_from=not_repeated(prompt, tokenizer),
+        no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         recent_lines=_recent_lines(prompt, tokenizer),
         language=parameters.language,

@@ -1,5 +1,6 @@
 """Prune the prompt by λ. Source: APP §3.1, Algorithm 1."""
 
+import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
@@ -10,8 +11,10 @@ from tertulia.nodes.shared.removal_factor import removal_factor_of
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
-from tertulia.state.parameters import REMOVAL_TOLERANCE, Walk
+from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk
+from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import BLOCK_INITIALS, Unit
+from tertulia.state.words import words
 
 
 async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -22,8 +25,65 @@ async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     if factor is None and parameters.retain is not None:
         chosen = all_but_one(prompt.units, scores, BLOCK_INITIALS[parameters.retain_block], parameters.retain)
     else:
-        chosen = prune_units(prompt.units, scores, factor or 0.0, parameters.removal_order, parameters.removal_walk)
+        generator = placebo_generator(
+            runtime.context.prompt_seed, state["turn"], state["speaker"], state.get("part", "")
+        )
+        chosen = chosen_units(prompt.units, scores, factor or 0.0, parameters, generator)
     return {"removed": list(removed_with_blocks(prompt, chosen))}
+
+
+def chosen_units(
+    units: Sequence[Unit],
+    scores: Mapping[str, float],
+    removal_factor: float,
+    parameters: Parameters,
+    generator: random.Random,
+) -> list[str]:
+    """Return the ids of the units that λ removes by the order and the walk of a run; arguments as `prune_units`.
+
+    Args:
+        generator: What the placebo is drawn from (`placebo_generator`).
+    """
+    order, walk = parameters.removal_order, parameters.removal_walk
+    if order == "placebo":
+        return as_many_words(units, prune_units(units, scores, removal_factor, "descending", walk), generator)
+    return prune_units(units, scores, removal_factor, order, walk)
+
+
+def placebo_generator(seed: int, turn: int, speaker: str, part: str = "") -> random.Random:
+    """Return the generator from which a turn's placebo is drawn, at any λ; `seed` is that of draws for a prompt."""
+    return keyed_generator(seed, round=turn, agent=speaker, node=f"placebo_{part}" if part else "placebo")
+
+
+def as_many_words(units: Sequence[Unit], removed: Sequence[str], generator: random.Random) -> list[str]:
+    """Return the ids of removable units drawn at random that have about as many words as those that λ removes.
+
+    The units are visited in a random order, the same for any λ: a unit that fits is taken, one that would overshoot is
+    passed over; last, one of those is taken if that brings the sum nearer to the target, the one that brings it
+    nearest. Where λ removes nothing so does this, and where it removes all it is the same.
+
+    Args:
+        units: The units of the full prompt, in prompt order.
+        removed: Ids of the removable units that λ removes.
+    """
+    sizes = {unit.id: len(words(unit.text)) for unit in drawn_order(units, generator)}
+    if len(removed) == len(sizes):
+        return list(removed)
+    missing = sum(sizes[unit] for unit in removed)
+    taken = []
+    for unit, size in sizes.items():
+        if 0 < size <= missing:
+            taken.append(unit)
+            missing -= size
+    left = [unit for unit in sizes if unit not in taken]
+    last = min(left, key=lambda unit: abs(missing - sizes[unit]), default=None)
+    return [*taken, last] if last is not None and abs(missing - sizes[last]) < missing else taken
+
+
+def drawn_order(units: Sequence[Unit], generator: random.Random) -> list[Unit]:
+    """Return the removable units in the random order in which a placebo visits them."""
+    removable = [unit for unit in units if unit.removable]
+    return generator.sample(removable, len(removable))
 
 
 def prune_units(

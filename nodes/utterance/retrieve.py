@@ -20,7 +20,7 @@ from tertulia.state.graph_state import UtteranceState
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import Meeting
 from tertulia.state.randomness import keyed_generator
-from tertulia.state.records import Case, HumanNeeds, Memory, Turn, TurnRecord
+from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn, TurnRecord
 from tertulia.worlds.human_needs import draw_human_needs
 
 #: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.
@@ -32,7 +32,11 @@ _LOOK_BACK = 64
 
 async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Recall the memories that bear on the situation, and store the full prompt of the speaker."""
-    context = runtime.context.of(state["speaker"])
+    return {"prompt": runtime.context.store.save_prompt(full_prompt(state, runtime.context.of(state["speaker"])))}
+
+
+def full_prompt(state: UtteranceState, context: Context, mark: str = "") -> Prompt:
+    """Return the full prompt of the speaker; `mark` as of `shown_before`."""
     parameters, start, speaker = context.parameters, context.case_or_meeting, state["speaker"]
     listeners = [name for name in start.present(state["sim_time_s"]) if name != speaker]
     lines = turns_heard(context, speaker, state["turn"], parameters.dialogue_window, state["sim_time_s"])
@@ -43,7 +47,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     participant = start.participant(speaker)
     memories = recall(participant, points, start.time, context.embedder, context.store, parameters)
     if parameters.memory_order == "stable":
-        memories = in_places(memories, shown_before(context, speaker, state["turn"]))
+        memories = in_places(memories, shown_before(context, speaker, state["turn"], mark))
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,
@@ -61,8 +65,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
         special_rules=parameters.special_rules,
         wording=parameters.wording,
     )
-    prompt = assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
-    return {"prompt": context.store.save_prompt(prompt)}
+    return assemble_prompt(material, context.layout, parameters.blocks, parameters.removable_blocks)
 
 
 def focal_points(
@@ -84,11 +87,15 @@ def focal_points(
     return points
 
 
-def shown_before(context: Context, speaker: str, turn: int) -> list[str]:
-    """Return the ids of the memories in the speaker's last prompt of this conversation, in its order."""
+def shown_before(context: Context, speaker: str, turn: int, mark: str = "") -> list[str]:
+    """Return the ids of the memories in the speaker's last prompt of this conversation, in its order.
+
+    Args:
+        mark: What ids of their units end with beyond those of memories, as those of another case.
+    """
     record = last_record(context, speaker, turn)
     units = () if record is None or record.prompt is None else context.store.prompt(record.prompt).units
-    return [unit.id.removeprefix("memory.") for unit in units if unit.block == "memory"]
+    return [unit.id.removeprefix("memory.").removesuffix(mark) for unit in units if unit.block == "memory"]
 
 
 def last_record(context: Context, speaker: str, turn: int) -> TurnRecord | None:

@@ -1,12 +1,20 @@
-"""Vary the prompt before it is scored: blocks removed, blocks longer or shorter, other names. Source: APP §3, §6."""
+"""Vary the prompt before it is scored: blocks removed, longer or shorter, of another case; other names.
+
+Source: APP §3, §6; items of another case are ours, a placebo (docs/experiments.md).
+"""
+
+from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.utterance.retrieve import full_prompt
 from tertulia.prompts.renaming import renamed, renaming_of
-from tertulia.prompts.vary import with_lengths, without_blocks
+from tertulia.prompts.vary import OF_ANOTHER, with_items_of, with_lengths, without_blocks
+from tertulia.state.case_seed import case_seed_of
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState, step_of
 from tertulia.state.randomness import keyed_generator
+from tertulia.state.records import Case, Prompt
 
 
 async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
@@ -14,6 +22,10 @@ async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Utter
     context = runtime.context.of(state["speaker"])
     parameters, speaker, turn = context.parameters, state["speaker"], state["turn"]
     prompt = without_blocks(context.store.prompt(state["prompt"]), parameters.removed_blocks)
+    if (other := _other_prompt(state, context)) is not None:
+        # In all turns alike, so that who somebody is does not change while they talk.
+        generator = keyed_generator(context.prompt_seed, agent=speaker, node=step_of(state, "items_from"))
+        prompt = with_items_of(prompt, other, generator)
     prompt = with_lengths(
         prompt,
         parameters.lengths,
@@ -21,3 +33,13 @@ async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Utter
     )
     prompt = renamed(prompt, renaming_of(context.start.names, parameters.names))
     return {"prompt": context.store.save_prompt(prompt)}
+
+
+def _other_prompt(state: UtteranceState, context: Context) -> Prompt | None:
+    """Return the speaker's prompt as it were in the case that stands for this one; `None` where none does."""
+    start = context.start
+    if context.parameters.items_from is None or not isinstance(start, Case) or start.items_from is None:
+        return None
+    other = start.items_from
+    parameters = context.parameters.model_copy(update={"case_seed": case_seed_of(other)})
+    return full_prompt(state, replace(context, start=other, parameters=parameters), OF_ANOTHER)

@@ -17,7 +17,15 @@ from tertulia.state.parameters.model import (
 )
 from tertulia.state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from tertulia.state.parameters.preset import PRESETS
-from tertulia.state.parameters.prompt import MEMORY_ITEMS, REMOVAL_TOLERANCE, Layout, Reducer, Walk, Wording
+from tertulia.state.parameters.prompt import (
+    MEMORY_ITEMS,
+    REMOVAL_TOLERANCE,
+    Layout,
+    Reducer,
+    RemovalOrder,
+    Walk,
+    Wording,
+)
 
 __all__ = [
     "AGENTS",
@@ -47,6 +55,7 @@ __all__ = [
     "ParameterDescription",
     "Parameters",
     "Reducer",
+    "RemovalOrder",
     "Setting",
     "Walk",
     "Wording",

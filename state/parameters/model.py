@@ -73,8 +73,13 @@ class SamplingParameters(ParameterGroup):
     drafts_by: DraftsBy | None = Field(
         None,
         description="what the best draft is. answer: the likeliest that has most to do with what was said, to the "
-        "sentence that makes it so; context: that which has most to do with all else in the prompt (one draft where "
-        "there is nothing else); unset: the model's",
+        "sentence that makes it so; context: that which has most to do with all else in the prompt; unset: the model's",
+    )
+    matched_decoding: bool = Field(
+        True,
+        description="whether an utterance is decoded alike whatever λ removes: as many drafts, and the same words not "
+        "to be repeated, also where nothing is left by which drafts differ; false: then one draft, and what was "
+        "removed may be repeated",
     )
     opening_drafts: int | None = Field(
         None,

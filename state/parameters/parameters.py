@@ -69,6 +69,7 @@ BEFORE: Mapping[str, Any] = {
     "opening_temperature": None,
     "redraws": 0,
     "sense_knows": "scene",
+    "matched_decoding": False,
     "willingness": "computed",
     "goal_floor": 0.0,
     "address_pull": 0.0,

@@ -28,6 +28,9 @@ Walk = Literal["paper", "first_overshoot", "nearest", "calm"]
 #: How far the share that is removed may be from λ before it is told, and before `calm` goes on.
 REMOVAL_TOLERANCE = 0.02
 
+#: By what Algorithm 1 visits units: their scores; or as many words as from the highest down, of units drawn at random.
+RemovalOrder = Literal["descending", "ascending", "placebo"]
+
 
 def _check_removable(letters: str) -> str:
     if "c" in letters:
@@ -79,8 +82,10 @@ class PruningParameters(ParameterGroup):
     removal_factor: float = Field(
         0.5, ge=0, le=1, description="λ: share of the removable attention to remove (APP §3.1)"
     )
-    removal_order: Literal["descending", "ascending"] = Field(
-        "descending", description="walk Algorithm 1 from the highest or the lowest score (APP §3.2)"
+    removal_order: RemovalOrder = Field(
+        "descending",
+        description="walk Algorithm 1 from the highest or the lowest score (APP §3.2); or placebo (ours): remove as "
+        "many words as from the highest down, of units drawn at random (docs/experiments.md)",
     )
     removal_walk: Walk = Field(
         "paper",
@@ -225,6 +230,12 @@ class VariationParameters(ParameterGroup):
         description="items or words of a block, by duplicating or dropping items: `m=10` items, `m=250w` exactly so "
         "many words, `m~250w` as near as items allow, and nothing where there are none (APP App. E, Table 7)",
     )
+    items_from: str | None = Field(
+        None,
+        description="a case whose items prompts of a dialogue have in the place of their own removable ones, as many "
+        "words of each block, its people under the names of those here (placebo, docs/experiments.md): a scenario, "
+        "several with commas between them of which the first that will do is taken, or all cases of one, tidewell:all",
+    )
     names: Names = Field(
         "own", description="people's names in prompts: own, famous, rare, or A=B,C=D (APP §6, Table 4)"
     )
@@ -240,4 +251,4 @@ class VariationParameters(ParameterGroup):
     @property
     def prompts_are_varied(self) -> bool:
         """Whether anything is changed in a prompt before it is scored."""
-        return bool(self.removed_blocks or self.block_lengths or self.names != "own")
+        return bool(self.removed_blocks or self.block_lengths or self.names != "own" or self.items_from)

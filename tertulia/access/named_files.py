@@ -69,6 +69,14 @@ def files_named(
         for parameter in NAME_FILES:
             if isinstance(name := parameters.get(parameter), str):
                 yield NamedFile(f"settings.{setting}.{parameter}", name, folder / os.path.expanduser(name))
+        for scenario in scenarios_in(parameters.get("items_from")):
+            if (file := file_of(scenario, folder)) is not None:
+                yield NamedFile(f"settings.{setting}.items_from", scenario, file)
+
+
+def scenarios_in(items_from: object) -> list[str]:
+    """Return the scenarios that a value of `items_from` names."""
+    return [part.strip() for part in items_from.split(",") if part.strip()] if isinstance(items_from, str) else []
 
 
 def require_files(files: Iterable[NamedFile], named_by: str, folder: Path | None, trust: Trust) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.access.engines import THINKING, named_models
 from tertulia.access.model_names import ROLES, check_models
+from tertulia.planning.other_items import with_other_items
 from tertulia.planning.seats import check_is_there, with_seat
 from tertulia.planning.starting import NOTHING_ADDED, Additions, RunPlan, check_start
 from tertulia.state.cognition import Trace
@@ -125,6 +126,8 @@ def plan_fork(
         check_names(start.names, parameters)
     _check_limits(store, parent, parameters, trace, at, say is not None)
     check_start(start, parameters, settings)
+    if "items_from" in settings:
+        start = with_other_items(start, parameters)
     model_given, model = model, model or parent.model
     check_models(model, start, parameters)
     return RunPlan(

@@ -80,6 +80,9 @@ def plan_simulation(
         problem = ": nobody is asked while days pass; fork a conversation and sit there"
         raise SettingError("seat", parameters.seat, problem)
     parameters.check_wording()
+    if parameters.items_from is not None:
+        problem = ": people of a town remember their own days; fork a conversation of it with items_from"
+        raise SettingError("items_from", parameters.items_from, problem)
     check_known([resident.persona.name for resident in opened.town.residents], parameters.names)
     check_models(model, None, parameters)
     drawn = None if from_log else encounters_per_day or ENCOUNTERS_PER_DAY

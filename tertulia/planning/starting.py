@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tertulia.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.access.model_names import check_models
 from tertulia.access.trust import KnownTrust, Trust, Trusted
+from tertulia.planning.other_items import check_named_by_file, with_other_items
 from tertulia.planning.prompt_language import texts_of
 from tertulia.planning.seats import check_seat, with_seat
 from tertulia.state.album import Population
@@ -192,6 +193,7 @@ def plan_run(
     known, files = tuple(registry.mechanisms), dict[str, bytes]()
     given = settings_of(scenario, known)
     parameters = Parameters().with_settings(given).with_settings(settings)
+    check_named_by_file(scenario, given, settings)
     start = additions.switched_on(resolve(scenario, known, parameters, files), known)
     for link in links_of(start):
         additions.report(link)
@@ -201,6 +203,7 @@ def plan_run(
     registry.functions(parameters, start.kind)
     check_names(start.names, parameters)
     check_start(start, parameters, settings)
+    start = with_other_items(start, parameters)
     check_models(model, start, parameters)
     return RunPlan(
         start=start,

@@ -51,6 +51,8 @@ def run_document(run: RunRecord, start: Start) -> Document:
         document["meeting"] = meeting_document(start)
     elif isinstance(start, Population):
         document["population"] = population_document(start)
+    elif start.items_from is not None:
+        document["items_from"] = start.items_from.scenario
     return document
 
 

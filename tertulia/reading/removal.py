@@ -1,6 +1,7 @@
 """What λ removed from a turn's prompt, in words, with remarks where that is not what λ seems to ask for."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.reading.sense import faults_in_words
@@ -39,6 +40,8 @@ def removal_in_words(details: TurnDetails) -> list[str]:
             why = f"but {kept}"
         else:
             why = f"(this prompt has no {kept.rpartition(' of ')[2]} to retain one of)"
+    if Parameters.of_record(details.run.parameters).removal_order == "placebo" and (gone or what_if):
+        why = f"{why}, drawn at random (placebo)"
     texts = len(details.removed) - gone
     emptied = f", and {texts} {'text' if texts == 1 else 'texts'} of blocks that lost all items" if texts else ""
     return [
@@ -47,6 +50,20 @@ def removal_in_words(details: TurnDetails) -> list[str]:
         *pace,
         *remarks(details).values(),
     ]
+
+
+def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
+    """Return in words how the prompt of a turn was varied, and what was asked for in one reply."""
+    parameters = Parameters.of_record(details.run.parameters)
+    variations = [f"blocks left out: {parameters.removed_blocks}"] if parameters.removed_blocks else []
+    variations += [f"items of another case: {parameters.items_from} (placebo)"] if parameters.items_from else []
+    variations += [f"lengths: {parameters.block_lengths}"] if parameters.block_lengths else []
+    if parameters.names != "own":
+        back = "put back in what is said" if parameters.names_put_back else "not put back"
+        variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
+    if parameters.generation == "sequential":
+        variations.append(f"{parameters.sequential_candidates} candidates in one reply, {details.distinct} distinct")
+    return variations
 
 
 def remarks(details: TurnDetails) -> dict[str, str]:
@@ -69,7 +86,8 @@ def _remarks(
     total = sum(scores[unit.id] for unit in removable)
     staying = [unit for unit in removable if unit.id not in details.removed]
     heaviest = max(removable, key=lambda unit: scores[unit.id])
-    if total and heaviest in staying and scores[heaviest.id] > _MOST * total:
+    by_score = parameters.removal_order != "placebo"
+    if by_score and total and heaviest in staying and scores[heaviest.id] > _MOST * total:
         share = scores[heaviest.id] / total
         # The nearest walk removes it once λ is nearer to its share than to zero.
         least = share / 2 if parameters.removal_walk == "nearest" else share
@@ -79,10 +97,10 @@ def _remarks(
         yield "heavy", f"one unit holds {share:.0%} of the removable weight ({_quoted(heaviest.text)}): {stays}"
     if len(staying) == len(removable):
         yield "nothing", _why_nothing([scores[unit.id] for unit in removable], factor, parameters)
-    if total and abs(details.removed_share - factor) > REMOVAL_TOLERANCE + _ROUNDING:
+    if by_score and total and abs(details.removed_share - factor) > REMOVAL_TOLERANCE + _ROUNDING:
         yield "reached", _why_not_reached(details, factor, parameters)
     zero = sum(scores[unit.id] == 0 for unit in staying)
-    if factor == 1 and zero:
+    if by_score and factor == 1 and zero:
         yield (
             "zero",
             f"{zero} removable {'item has' if zero == 1 else 'items have'} a score of 0 and "
@@ -91,7 +109,8 @@ def _remarks(
 
 
 def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters) -> str:
-    is_heaviest = parameters.removal_walk in ("first_overshoot", "nearest") and parameters.removal_order == "descending"
+    is_stopping = parameters.removal_walk in ("first_overshoot", "nearest")
+    is_heaviest = is_stopping and parameters.removal_order != "ascending"
     total = sum(scores)
     weight = (max(scores) if is_heaviest else min(scores)) / total if total else 0.0
     which = f"the {'heaviest' if is_heaviest else 'lightest'} of {len(scores)} removable items"
@@ -110,7 +129,8 @@ def _why_not_reached(details: TurnDetails, factor: float, parameters: Parameters
     said = f"λ = {factor:g} was asked for, and {reached:.3f} reached"
     if "prune" in parameters.nodes:
         return f"{said}: nodes.prune={parameters.nodes['prune']} decides what goes"
-    calm = prune_units(details.removable, scores, factor, parameters.removal_order, "calm")
+    order: Literal["ascending", "descending"] = "ascending" if parameters.removal_order == "ascending" else "descending"
+    calm = prune_units(details.removable, scores, factor, order, "calm")
     share = sum(scores[unit] for unit in calm) / sum(scores[unit.id] for unit in details.removable)
     if abs(share - factor) >= abs(reached - factor) - _ROUNDING:
         return f"{said}: no walk comes nearer, as no removable unit has a share that would fit"

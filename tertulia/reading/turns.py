@@ -150,7 +150,7 @@ def read_turn(
 
 def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, removal_factor: float | None) -> TurnDetails:
     prompt = store.prompt(record.prompt) if record.prompt else None
-    removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor)
+    removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor, part)
     return TurnDetails(
         run=run,
         record=record,

@@ -61,6 +61,8 @@ def bytes_of(store: str) -> bytes:
         ("'ga:{home}/town:all'", "{{}}", "town"),
         ("villagers", "{{agents: 2, pictures: {home}/Photos}}", "Photos"),
         ("villagers", "{{agents: 2, villagers: {home}/private.yaml}}", "private.yaml"),
+        ("tidewell", "{{items_from: {home}/private.yaml}}", "private.yaml"),
+        ("tidewell", "{{items_from: 'tidewell:0,ga:{home}/town:0'}}", "town"),
         ("'../{up}/private.yaml'", "{{}}", "private.yaml"),
         ("link.yaml", "{{}}", "private.yaml"),
         ("folder/private.yaml", "{{}}", "private.yaml"),

@@ -10,9 +10,10 @@ from support.dialogue_case import a_context, some_turns
 from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.shared.situation import Situation
-from tertulia.nodes.utterance.generate import best_first, opens
+from tertulia.nodes.utterance.generate import best_first, opens, utterance_request
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
@@ -70,9 +71,44 @@ async def test_what_the_context_is_amplified_against_has_the_dialogue_and_no_oth
     assert ("task", "text") in kinds
 
 
-async def test_without_a_context_no_draft_could_be_better_and_none_is_drawn() -> None:
-    request = await asked(removed_blocks="bmpe", removal_factor=0, drafts=4, context_strength=1.0)
-    assert (len(request.generators), request.without_context) == (1, None)
+async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left() -> None:
+    settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "temperature": 0.6, "drafts_by": "context"}
+    full, half, bare = [await asked(removal_factor=factor, **settings) for factor in (0, 0.5, 1)]
+    assert full.without_context is not None
+    assert bare.without_context is None
+    assert {len(request.generators) for request in (full, half, bare)} == {4}
+    for name in ("temperature", "top_p", "no_repeat_from", "no_repeat_ngram", "recent_lines", "context_strength"):
+        assert getattr(full, name) == getattr(half, name) == getattr(bare, name), name
+    assert full.weighs == bare.weighs == "context"
+    assert full.context_strength == 1.0
+    without_blocks = await asked(removed_blocks="bmpe", removal_factor=0, **settings)
+    assert (len(without_blocks.generators), without_blocks.context_strength) == (4, 1.0)
+
+
+def test_a_line_about_an_album_is_no_opening_where_lambda_removes_the_album() -> None:
+    album = Unit(id="album.1", block="album", kind="item", text="A boat.", removable=True)
+    task = Unit(id="task.1", block="task", kind="text", text="Which one?")
+    full, pruned = (Prompt(units=units, speaker="Mara", layout="single_message") for units in ((album, task), (task,)))
+    parameters = Parameters(temperature=0.4, opening_temperature=0.8)
+    for matched, temperature in ((True, 0.4), (False, 0.8)):
+        chosen = parameters.model_copy(update={"matched_decoding": matched})
+        assert utterance_request(pruned, (), RehearsalTokenizer(), chosen, full).temperature == temperature
+
+
+async def test_a_run_that_began_before_goes_on_with_one_draft_where_nothing_is_left() -> None:
+    settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "matched_decoding": False}
+    full, bare = [await asked(removal_factor=factor, **settings) for factor in (0, 1)]
+    assert (len(full.generators), len(bare.generators)) == (4, 1)
+    assert (bare.without_context, bare.context_strength) == (None, 0.0)
+    assert set(bare.no_repeat_from) < set(full.no_repeat_from)
+    assert not Parameters.of_record({"drafts": 4}).matched_decoding
+    assert Parameters().matched_decoding
+
+
+def test_drafts_of_which_nothing_is_known_are_told_apart_by_the_monitor_alone() -> None:
+    monitor = Monitor("Mara", Situation("Mara", ["Mara", "Piotr"]))
+    drafts = [a_reply(text, None) for text in ("Mara has a lamp.", "Hm.", "A boat.")]
+    assert [reply.text for reply in best_first(drafts, monitor)] == ["Hm.", "A boat.", "Mara has a lamp."]
 
 
 async def test_a_line_that_opens_a_conversation_has_a_temperature_of_its_own() -> None:

@@ -1,14 +1,16 @@
-"""Algorithm 1, by examples, by its invariants, and against the paper's pseudocode written out."""
+"""Algorithm 1, by examples, by its invariants, and against the paper's pseudocode written out; and its placebo."""
 
+import random
+from itertools import pairwise
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.utterance.prune import as_many_words, chosen_units, prune_units
 from tertulia.prompts.remove import remove_units, removed_with_blocks
-from tertulia.state.parameters import REMOVAL_TOLERANCE, Walk
+from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk
 from tertulia.state.records import Prompt, Unit
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1024), min_size=1, max_size=25)  # exact in binary
@@ -207,3 +209,48 @@ def test_no_walk_is_nearer_than_the_calm_one_unless_both_are_near_enough(scores:
 def test_the_calm_walk_removes_all_at_one(scores: list[float], order) -> None:
     units, by_id = _units(scores)
     assert {u for u in by_id if by_id[u] > 0} <= set(prune_units(units, by_id, 1.0, order, "calm"))
+
+
+# --- the placebo ----------------------------------------------------------------------------------------------------
+
+_LENGTHS = st.lists(st.integers(1, 30), min_size=1, max_size=25)
+
+
+def _of_lengths(lengths: list[int]) -> list[Unit]:
+    return [
+        Unit(id=f"u{i}", block="memory", kind="item", text="word " * length, removable=True)
+        for i, length in enumerate(lengths)
+    ]
+
+
+@given(_LENGTHS, st.data(), st.integers(0, 999))
+def test_a_placebo_has_about_as_many_words_as_what_lambda_removes(lengths: list[int], data, seed: int) -> None:
+    units = _of_lengths(lengths)
+    removed = [unit.id for unit in units if data.draw(st.booleans())]
+    taken = as_many_words(units, removed, random.Random(seed))
+    assert taken == as_many_words(units, removed, random.Random(seed))
+    assert len(set(taken)) == len(taken)
+    words = dict(zip((unit.id for unit in units), lengths, strict=True))
+    missing = sum(words[unit] for unit in removed) - sum(words[unit] for unit in taken)
+    # No unit that was passed over at the end would bring it nearer.
+    assert all(abs(missing - words[unit.id]) >= abs(missing) for unit in units if unit.id not in taken)
+    if len(removed) in (0, len(units)):
+        assert taken == removed
+
+
+def test_a_placebo_takes_any_unit_whatever_its_score() -> None:
+    units, scores = _of_lengths([10] * 12), {f"u{i}": 12.0 - i for i in range(12)}
+    parameters = Parameters().with_settings({"removal_order": "placebo"})
+    by_score = prune_units(units, scores, 0.5)
+    drawn = [chosen_units(units, scores, 0.5, parameters, random.Random(seed)) for seed in range(200)]
+    assert {len(taken) for taken in drawn} == {len(by_score)}
+    assert {unit for taken in drawn for unit in taken} == set(scores)
+    assert sum(set(taken) == set(by_score) for taken in drawn) < 10
+
+
+@given(_LENGTHS, st.integers(0, 999))
+def test_a_placebo_at_more_goes_on_where_it_stopped_at_less(lengths: list[int], seed: int) -> None:
+    # The order is drawn once for all λ; of units of one length more are a continuation of fewer.
+    units = _of_lengths([5] * len(lengths))
+    taken = [as_many_words(units, [f"u{i}" for i in range(n)], random.Random(seed)) for n in range(len(units))]
+    assert all(more[: len(less)] == less for less, more in pairwise(taken))

@@ -130,6 +130,22 @@ async def test_pruning_walks_the_scores_of_the_state(order: str, removed: str) -
     assert [unit for unit in state["removed"] if scores.get(unit)] == [removed]
 
 
+async def test_a_placebo_is_drawn_anew_in_each_turn_and_by_each_speaker_and_by_the_seed() -> None:
+    settings = {"removal_factor": 0.5, "removal_order": "placebo", "removable_blocks": "m"}
+    removed = []
+    for seed, speaker in ((7, "Mara"), (7, "Mara"), (8, "Mara"), (7, "Piotr")):
+        context = a_context(seed=seed, **settings)
+        state = await after({**START, "speaker": speaker}, context, retrieve_memory, score_attention, prune)
+        removed.append(state["removed"])
+    assert removed[0] == removed[1]
+    assert len({tuple(units) for units in removed}) == 3
+    of_case = []
+    for seed in (7, 8):
+        context = a_context(seed=seed, prompt_draws="case", **settings)
+        of_case.append((await after(START, context, retrieve_memory, score_attention, prune))["removed"])
+    assert of_case[0] == of_case[1]
+
+
 # --- generate -------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tertulia.prompts.renaming import Renaming, check_names, first_name, renamed, renaming_of
-from tertulia.prompts.vary import asking_for_candidates, candidate_keys, with_lengths, without_blocks, words_in
+from tertulia.prompts.vary import (
+    asking_for_candidates,
+    candidate_keys,
+    with_items_of,
+    with_lengths,
+    without_blocks,
+    words_in,
+)
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
@@ -119,6 +126,37 @@ def test_a_length_that_cant_be_reached_says_so(lengths: str, message: str) -> No
     with pytest.raises(UsageError) as refused:
         brought_to(a_prompt([3, 5, 9, 9]), lengths)
     assert message in str(refused.value)
+
+
+# --- items of another case ------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.lists(st.integers(1, 30), min_size=1, max_size=12))
+def test_items_of_another_case_stand_in_their_block_as_nearly_as_many_words(own: list[int], others: list[int]) -> None:
+    prompt, other = a_prompt(own), a_prompt(others)
+    others_units = (unit.model_copy(update={"text": unit.text.replace("word", "thing")}) for unit in other.units)
+    other = other.model_copy(update={"units": tuple(others_units)})
+    varied = with_items_of(prompt, other, random.Random(1))
+    assert [unit for unit in varied.units if unit.kind == "text"] == [u for u in prompt.units if u.kind == "text"]
+    taken = items(varied)
+    assert varied.units[0].id == "memory.lead"
+    ids = [unit.id.removesuffix(".other") for unit in taken]
+    assert ids == [unit.id for unit in items(other) if unit.id in ids]  # in their order, none twice
+    assert all(unit.id.endswith(".other") and unit.removable for unit in taken)
+    sums = {0}
+    for size in others:
+        sums |= {total + size for total in sums}
+    assert abs(words(varied) - sum(own)) == min(abs(total - sum(own)) for total in sums if total)
+
+
+def test_what_may_not_be_removed_stays_and_a_block_of_which_the_other_has_nothing_goes() -> None:
+    fixed = Unit(id="memory.fixed", block="memory", kind="item", text="Stays.")
+    prompt, other = a_prompt([3, 4]), a_prompt([5], block="goals")
+    instructions = ["task.text_1", "output_instruction.text_1"]
+    assert [unit.id for unit in with_items_of(prompt, other, random.Random(1)).units] == instructions
+    prompt = prompt.model_copy(update={"units": (fixed, *prompt.units)})
+    kept = [unit.id for unit in with_items_of(prompt, other, random.Random(1)).units]
+    assert kept == ["memory.fixed", "memory.lead", *instructions]
 
 
 # --- settings -------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def assert_struck_as_by_engine(page: Page, path: Path, address: str, run: str, t
         page.locator(".making [data-removed='1']").evaluate_all("all => all.map((one) => one.dataset.unit)")
     ) == set(turn_record.removed)
     seen = set()
-    for order, walk in SETTINGS:
+    for order, walk in (*SETTINGS, ("placebo", "paper")):
         choose_settings(page, order, walk)
         parameters = record.parameters | {"removal_order": order, "removal_walk": walk}
         varied = record.model_copy(update={"parameters": parameters})

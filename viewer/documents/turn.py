@@ -5,8 +5,10 @@ from tertulia.reading.documents import turn_document
 from tertulia.reading.removal import retained
 from tertulia.reading.traces import read_visits, visits_document
 from tertulia.reading.turns import TurnDetails, read_turn
+from tertulia.reading.what_if import placebo_of
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
+from tertulia.state.words import words
 from tertulia.storage.store import SqlStore
 
 #: The most scorers of one prompt side by side, with the turn's own.
@@ -35,6 +37,7 @@ def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
         "removal": {
             "order": parameters.removal_order,
             "walk": parameters.removal_walk,
+            "drawn": _drawn(details, part),
             "factor": details.record.removal_factor,
             "retained": retained(details.run),
         },
@@ -42,6 +45,16 @@ def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
         "revision": parameters.revision,
         "scorers": _scorers(store, details, part),
     }
+
+
+def _drawn(details: TurnDetails, part: str) -> list[Document]:
+    """Return the removable units of a prompt in the order in which its placebo visits them, each with its words."""
+    from tertulia.nodes.utterance.prune import drawn_order
+
+    if details.prompt is None:
+        return []
+    drawn = drawn_order(details.prompt.units, placebo_of(details.run, details.record, part))
+    return [{"id": unit.id, "words": len(words(unit.text))} for unit in drawn]
 
 
 def _scorers(store: SqlStore, details: TurnDetails, part: str) -> list[Document]:

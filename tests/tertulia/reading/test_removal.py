@@ -1,6 +1,7 @@
 """What λ could not do, and lengths of blocks that are not there, are told and do not stop a run."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from support.commands import Cli
 from support.dialogue_case import a_context
 from support.stored import a_run
 
+import tertulia
 from tertulia.reading.removal import notes_of_turn, remarks, removal_in_words
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.what_if import removed_at
@@ -163,3 +165,35 @@ def test_a_turn_under_whose_lambda_nothing_fits_is_noted_once(cli: Cli) -> None:
     assert (result.code, result.err.count("note: turn 1: nothing fits under λ = 0.0001")) == (0, 1), result.err
     assert result.err.count("nothing fits") == 1
     assert "nothing fits under λ = 0.0001" in cli("show", "@last", "--turn", "3").out
+
+
+def test_what_a_placebo_removed_is_found_again_from_the_store_in_dialogues_meetings_and_albums(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    settings = {"removal_order": "placebo"}
+    runs = [
+        tertulia.run(
+            name, rehearse=True, rounds=3, removal_factor=0.5, store=path, settings=settings, progress=False, **more
+        )
+        for name, more in (("tidewell", {}), ("team_building", {}), ("villagers", {"agents": 4}))
+    ]
+    removed = 0
+    with SqlStore.open(path) as store:
+        for run in (store.run(run.id) for run in runs):
+            for turn in store.turns(run.run):
+                records = {"": store.turn_record(run.run, turn.turn), **store.parts(run.run, turn.turn)}
+                for part, record in records.items():
+                    if record.scores is None or record.prompt is None:
+                        continue
+                    prompt = store.prompt(record.prompt)
+                    assert removed_at(run, record, prompt, 0.5, part) == record.removed
+                    removed += len(record.removed)
+    assert removed
+
+
+def test_a_placebo_is_told_in_words(cli: Cli) -> None:
+    settings = ("--rounds", "1", "--lambda", "0.5", "--set", "removal_order=placebo")
+    run = cli("run", "tidewell", "--rehearse", *settings, "--json").json["run"]
+    assert "removed at λ = 0.5, drawn at random (placebo): " in cli("show", run, "--turn", "1").out
+    whatif = cli("show", run, "--turn", "1", "--lambda", "0.5", "--json").json
+    recorded = cli("show", run, "--turn", "1", "--json").json
+    assert [unit["removed"] for unit in whatif["units"]] == [unit["removed"] for unit in recorded["units"]]

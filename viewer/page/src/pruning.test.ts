@@ -64,6 +64,19 @@ test("the walk stops once the target is reached: units without weight stay", () 
   expect(removed([0, 0], 0)).toBe("");
 });
 
+test("a placebo removes as many words of drawn units, and the same where λ removes nothing or all", () => {
+  const units = [..."abcd"].map((id) => ({ id, block: "memory", kind: "item", removable: true }));
+  const drawn = [{ id: "d", words: 11 }, { id: "c", words: 4 }, { id: "b", words: 2 }, { id: "a", words: 5 }];
+  const scoreOf = new Map([["a", 4], ["b", 3], ["c", 2], ["d", 1]]);
+  const pruning = new Pruning(units, (id) => scoreOf.get(id)!, "placebo", "paper", drawn);
+  const removed = (factor: number) => [...pruning.removal(factor).items].sort().join("");
+  expect(removed(0)).toBe("");
+  expect(removed(0.4)).toBe("c"); // λ removes a, of 5 words: d does not fit, c does, with b the sum is as near
+  expect(removed(0.7)).toBe("bc"); // λ removes a and b, of 7 words
+  expect(pruning.removal(0.7).share).toBeCloseTo(0.5);
+  expect(removed(1)).toBe("abcd");
+});
+
 test("a block that loses all items loses its texts, and no other does", () => {
   const units: PrunedUnit[] = [
     { id: "goals.text", block: "goals", kind: "text", removable: false },

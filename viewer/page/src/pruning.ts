@@ -5,7 +5,7 @@
  * and here, and decimals of one prompt are brought to a common power of ten, so that they are whole numbers.
  */
 
-export type Order = "descending" | "ascending";
+export type Order = "descending" | "ascending" | "placebo";
 export type Walk = "paper" | "first_overshoot" | "nearest" | "calm";
 
 /** A unit as far as its removal depends on it. */
@@ -14,6 +14,12 @@ export interface PrunedUnit {
   readonly block: string;
   readonly kind: string;
   readonly removable: boolean;
+}
+
+/** A removable unit in the order in which a placebo visits them, as the engine has drawn it, and its words. */
+export interface DrawnUnit {
+  readonly id: string;
+  readonly words: number;
 }
 
 /** What one λ removes. */
@@ -51,12 +57,15 @@ export class Pruning {
   /**
    * @param units The units of the full prompt, in prompt order.
    * @param scoreOf The score of a removable unit, a number ≥ 0.
+   * @param drawn What the placebo visits; other orders need none. A placebo is visited as from the highest score down,
+   *   and as many words are removed at random as that would remove.
    */
   constructor(
     private readonly units: readonly PrunedUnit[],
     scoreOf: (id: string) => number,
-    order: Order,
+    private readonly order: Order,
     private readonly walk: Walk,
+    private readonly drawn: readonly DrawnUnit[] = [],
   ) {
     const removable = units.filter((unit) => unit.removable);
     const decimals = removable.map((unit) => decimalOf(scoreOf(unit.id)));
@@ -64,7 +73,7 @@ export class Pruning {
     const exact = decimals.map(({ digits, exponent }) => digits * 10n ** BigInt(exponent - least));
     // Sorting is stable: ties keep the prompt's order.
     const places = removable.map((_, place) => place);
-    places.sort((a, b) => compared(exact[a]!, exact[b]!) * (order === "descending" ? -1 : 1));
+    places.sort((a, b) => compared(exact[a]!, exact[b]!) * (order === "ascending" ? 1 : -1));
     this.visited = places.map((place) => removable[place]!.id);
     this.scores = places.map((place) => exact[place]!);
     this.total = this.scores.reduce((sum, score) => sum + score, 0n);
@@ -85,9 +94,9 @@ export class Pruning {
   removal(factor: number): Removal {
     let removal = this.known.get(factor);
     if (removal === undefined) {
-      const places = this.removedPlaces(factor);
-      const items = new Set(places.map((place) => this.visited[place]!));
-      const sum = places.reduce((sum, place) => sum + this.scores[place]!, 0n);
+      const walked = new Set(this.removedPlaces(factor).map((place) => this.visited[place]!));
+      const items = this.order === "placebo" ? asManyWords(this.drawn, walked) : walked;
+      const sum = this.scores.reduce((sum, score, place) => (items.has(this.visited[place]!) ? sum + score : sum), 0n);
       removal = { units: removedWithBlocks(this.units, items), items, share: ratio(sum, this.total) };
       this.known.set(factor, removal);
     }
@@ -144,6 +153,26 @@ export class Pruning {
     }
     return nearest;
   }
+}
+
+/**
+ * Return drawn units with about as many words as those that λ removes: each that fits, and last one that brings the sum
+ * nearer to theirs.
+ */
+export function asManyWords(drawn: readonly DrawnUnit[], removed: ReadonlySet<string>): ReadonlySet<string> {
+  if (removed.size === drawn.length) return removed;
+  let missing = drawn.reduce((sum, { id, words }) => (removed.has(id) ? sum + words : sum), 0);
+  const taken = new Set<string>();
+  for (const { id, words } of drawn) {
+    if (words === 0 || words > missing) continue;
+    taken.add(id);
+    missing -= words;
+  }
+  const off = ({ words }: DrawnUnit) => Math.abs(missing - words);
+  const left = drawn.filter(({ id }) => !taken.has(id));
+  const last = left.reduce<DrawnUnit | null>((best, unit) => (best && off(best) <= off(unit) ? best : unit), null);
+  if (last && off(last) < missing) taken.add(last.id);
+  return taken;
 }
 
 /** Return the ids of all units that are removed together with these: a block that loses all items loses its texts. */

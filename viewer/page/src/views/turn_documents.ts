@@ -1,6 +1,6 @@
 /** The documents of a turn (viewer/documents/turn.py), as far as the page reads them. */
 
-import type { Order, Walk } from "../pruning";
+import type { DrawnUnit, Order, Walk } from "../pruning";
 
 export interface Unit {
   readonly id: string;
@@ -58,6 +58,8 @@ export interface Making {
   readonly removal: {
     readonly order: Order;
     readonly walk: Walk;
+    /** What a placebo visits, in its random order. */
+    readonly drawn: readonly DrawnUnit[];
     /** λ as it was recorded in the turn; null where nothing was scored, or `retained` was in its place. */
     readonly factor: number | null;
     readonly retained: string | null;

@@ -14,7 +14,7 @@ import { ScorersInWords } from "./scorers";
 import { Units } from "./units";
 import { useFactor } from "./use_factor";
 
-const ORDERS: readonly Order[] = ["descending", "ascending"];
+const ORDERS: readonly Order[] = ["descending", "ascending", "placebo"];
 const WALKS: readonly Walk[] = ["paper", "first_overshoot", "nearest", "calm"];
 
 export function PromptPane({ run, making }: { run: Run; making: Making }) {
@@ -59,7 +59,7 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
   const walk = WALKS.find((walk) => walk === query.walk) ?? making.removal.walk;
   const [factor, setFactor] = useFactor();
   const prunings = useMemo(
-    () => scorers.map(({ scores }) => new Pruning(making.units, (id) => scores[id]!, order, walk)),
+    () => scorers.map(({ scores }) => new Pruning(making.units, (id) => scores[id]!, order, walk, making.removal.drawn)),
     [making, order, walk],
   );
   const recorded = useMemo(() => recordedRemoval(making, prunings[0]!), [making, prunings]);
@@ -126,6 +126,7 @@ function Settings({ order, walk }: { order: Order; walk: Walk }) {
         <select value={order} onChange={choose("order")}>
           <option value="descending">highest score down</option>
           <option value="ascending">lowest score up</option>
+          <option value="placebo">highest, and as many words are removed at random (placebo)</option>
         </select>
       </label>
       <label>

@@ -32,9 +32,10 @@ export function remarksOn(
   const { visited, shares } = pruning;
   if (!factor || !visited.length) return [];
   const remarks: string[] = [];
-  const heaviest = order === "descending" ? 0 : visited.length - 1;
+  const byScore = order !== "placebo";
+  const heaviest = order === "ascending" ? visited.length - 1 : 0;
   const share = shares[heaviest]!;
-  if (share > MOST && !removal.items.has(visited[heaviest]!)) {
+  if (byScore && share > MOST && !removal.items.has(visited[heaviest]!)) {
     const least = walk === "nearest" ? share / 2 : share;
     const stays = `λ below ${least.toFixed(2)} ${walk === "paper" ? "passes over it" : "stops at it"}`;
     remarks.push(
@@ -44,7 +45,7 @@ export function remarksOn(
     );
   }
   if (!removal.items.size) {
-    const isHeaviest = (walk === "first_overshoot" || walk === "nearest") && order === "descending";
+    const isHeaviest = (walk === "first_overshoot" || walk === "nearest") && order !== "ascending";
     const weight = isHeaviest ? Math.max(...shares) : Math.min(...shares);
     remarks.push(
       `Nothing fits under λ = ${factor}, as the ${isHeaviest ? "heaviest" : "lightest"} of ${visited.length} removable ` +
@@ -53,7 +54,7 @@ export function remarksOn(
     );
   }
   const zero = visited.filter((id, place) => pruning.isWeightless(place) && !removal.items.has(id)).length;
-  if (factor === 1 && zero) {
+  if (byScore && factor === 1 && zero) {
     remarks.push(
       `${zero} removable ${zero === 1 ? "item has" : "items have"} a score of 0 and ${zero === 1 ? "stays" : "stay"} at ` +
         "λ = 1: Algorithm 1 stops once the target is reached",
