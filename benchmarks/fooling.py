@@ -11,7 +11,9 @@ many lines as the real one (at most four of a place), by the same speakers:
 * *partner's*: memories of the partner as one's own, as they are and with *I*
 
 The table has per kind the mean figure, that of the match alone (`margin`), and how many are below the real dialogue of
-their case. `swapped` is no attack but a question: the real dialogue with its speakers changed about.
+their case. Below it stand ways that were thought of once the rules were there, to see where they end: the place in four
+sentences, neighbouring words of the real lines changed about, and memories behind *Well, you know*; and the real
+dialogue with its speakers changed about.
 
 Cases: the logged ones of Tidewell and, if it is given, of a Generative Agents run; `benchmarks/cases`, of which the
 last earlier dialogue is taken as the real one; with `--scenes` some plain ones of `worlds/scenes/` too, none of which
@@ -60,6 +62,16 @@ class RealCase(NamedTuple):
     is_design: bool
 
 
+#: Ways that the rules were not made for.
+BEYOND = ("place, varied", "neighbours", "memories, well", "not true that", "partner's, you know", "swapped")
+_PLACES = (
+    "So here we are at {place}.",
+    "It is quiet at {place} today.",
+    "I came to {place} this morning.",
+    "You find me at {place}, as always.",
+)
+
+
 # --- cases ----------------------------------------------------------------------------------------------------------
 
 
@@ -97,7 +109,7 @@ def of_scenes() -> list[RealCase]:
 
 
 def attacks(case: Case, said: Dialogue) -> dict[str, Dialogue]:
-    """Return the dialogues of each kind of attack on a case, and the real one with its speakers changed about."""
+    """Return the dialogues of each kind of attack on a case."""
     draw = keyed_generator(1, agent="".join(case.names), node="attack")
     speakers = [speaker for speaker, _ in said]
 
@@ -120,6 +132,13 @@ def attacks(case: Case, said: Dialogue) -> dict[str, Dialogue]:
         "negated, I": of(lambda name: with_i(negated(memory(name), name), name)),
         "partner's": of(lambda name: memory(other(name))),
         "partner's, I": of(lambda name: with_i(memory(other(name)), other(name))),
+        "place, varied": [
+            (speaker, _PLACES[at].format(place=case.place or "home")) for at, speaker in enumerate(speakers[:4])
+        ],
+        "neighbours": [(speaker, with_neighbours_changed(text)) for speaker, text in said],
+        "memories, well": of(lambda name: f"Well, you know, {with_i(memory(name), name)}"),
+        "not true that": of(lambda name: f"It is not true that {with_i(memory(name), name)}"),
+        "partner's, you know": of(lambda name: f"You know, {with_i(memory(other(name)), other(name))}"),
         "swapped": [(other(speaker), text) for speaker, text in said],
     }
 
@@ -148,6 +167,14 @@ def shuffled(text: str, draw: Random) -> str:
     """Return the words of a text in another order."""
     words = text.split()
     draw.shuffle(words)
+    return " ".join(words)
+
+
+def with_neighbours_changed(text: str) -> str:
+    """Return a text of which every two neighbouring words have changed places."""
+    words = text.split()
+    for at in range(0, len(words) - 1, 2):
+        words[at], words[at + 1] = words[at + 1], words[at]
     return " ".join(words)
 
 
