@@ -5,7 +5,7 @@
 
 * *Found, margin*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is
   (`metrics.to_the_point`). By chance one of so many cases is right, and who recites is always found.
-* *To the point*: the margin in the speakers' own words; *recited words* and *out of order* are two of what it leaves out.
+* *To the point*: the margin in the speakers' own words; *recited words*, *out of order*: two of what it leaves out.
 * *Varied*: dist-N and sim over the dialogues of a case that differ in their seed, as in the paper, and dist-2 at equal
   length, over as many words of each case as the setting with the fewest has.
 * *Recited*: the share of lines with six words in a row from one text of their case; and how many lines are, word for

@@ -45,6 +45,8 @@ class CaseMeasures:
     def __init__(self, trials: Trials, embedder: KnownVectors) -> None:
         self._trials, self._embedder = trials, embedder
         self._pointed: dict[str, ToThePoint] = {}
+        self._speakers: dict[tuple[str, int | None], list[float]] = {}
+        self._uses: dict[tuple[str, int | None], list[tuple[str, int]]] = {}
         self._figures: Mapping[str, Figure] = {
             **{name: partial(self._of_case, field) for name, field in _POINTED.items()},
             "sim_gap": self._gap,
@@ -113,7 +115,13 @@ class CaseMeasures:
 
     def _speaker_found(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
         """Return the share of utterances to which what is known of its speaker is the nearest."""
-        return mean(right for trial in trials for right in self._found_speakers(trial, at))
+        return mean(right for trial in trials for right in self._right_speakers(trial, at))
+
+    def _right_speakers(self, trial: MeasuredTrial, at: int | None) -> list[float]:
+        key = trial.run.run, at
+        if key not in self._speakers:
+            self._speakers[key] = self._found_speakers(trial, at)
+        return self._speakers[key]
 
     def _found_speakers(self, trial: MeasuredTrial, at: int | None) -> list[float]:
         if isinstance(trial.start, Population):
@@ -138,6 +146,12 @@ class CaseMeasures:
 
     def _used(self, trial: MeasuredTrial, at: int | None) -> list[tuple[str, int]]:
         """Return the memories that a trial's utterances use, as person and number, one for each utterance that does."""
+        key = trial.run.run, at
+        if key not in self._uses:
+            self._uses[key] = self._find_uses(trial, at)
+        return self._uses[key]
+
+    def _find_uses(self, trial: MeasuredTrial, at: int | None) -> list[tuple[str, int]]:
         if not isinstance(trial.start, Case):
             return []
         used = []

@@ -11,7 +11,10 @@ from tertulia.metrics.diversity import Dialogue, dialogue_text, n_grams
 from tertulia.metrics.participation import Participation
 from tertulia.metrics.post_removal import PostRemoval
 from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
+from tertulia.metrics.recitation import recites
 from tertulia.metrics.repetition import ends_in_repetition
+from tertulia.nodes.shared.sense_details import contradicts_facts
+from tertulia.nodes.shared.situation import Situation
 from tertulia.prompts.renaming import Renaming, names_in_words
 from tertulia.reading.sense import found_in_run
 from tertulia.state.language_model import Embedder
@@ -158,6 +161,22 @@ class MeasuredTrial:
         )
 
     @cached_property
+    def recited(self) -> list[float | None]:
+        """Of each utterance, whether it recites an item that was left in its prompt; `None` of those without items."""
+        return [
+            float(recites(line.text, line.kept)) if line is not None and (line.kept or line.removed) else None
+            for line in self.prompted
+        ]
+
+    @cached_property
+    def against(self) -> dict[str, list[float | None]]:
+        """For `kept` and `removed`, of each utterance whether it has another detail than those items; else `None`."""
+        return {
+            "kept": [_is_against(line, line.kept if line else ()) for line in self.prompted],
+            "removed": [_is_against(line, line.removed if line else ()) for line in self.prompted],
+        }
+
+    @cached_property
     def has_faults(self) -> list[bool]:
         """Of each utterance, whether it makes no sense where it was said."""
         return [bool(faults) for faults in found_in_run(self._store, self.run).faults]
@@ -190,6 +209,12 @@ class MeasuredTrial:
     @cached_property
     def _renamed(self) -> Renaming:
         return names_in_words(self.start.names, Parameters.of_record(self.run.parameters))
+
+
+def _is_against(line: Prompted | None, items: tuple[str, ...]) -> float | None:
+    if line is None or not items:
+        return None
+    return float(contradicts_facts(line.text, Situation(line.speaker, [line.speaker], known={line.speaker: items})))
 
 
 def _left(record: TurnRecord, prompt: Prompt | None) -> dict[str, float]:

@@ -15,16 +15,13 @@ from itertools import chain
 
 from tertulia.lab.experiments.results import TrialRun
 from tertulia.lab.reports.case_measures import CaseMeasures, Figure, Trials, why_not_measured
-from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial, Prompted
+from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
 from tertulia.metrics.diversity import mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
 from tertulia.metrics.participation import AgentFigures
-from tertulia.metrics.recitation import recites
 from tertulia.metrics.repetition import equals_earlier, repeated_lines
 from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
 from tertulia.metrics.variety import expected_distinct, vendi_score
-from tertulia.nodes.shared.sense_details import contradicts_facts
-from tertulia.nodes.shared.situation import Situation
 from tertulia.state.language_model import Embedder
 from tertulia.state.store import Store
 
@@ -279,23 +276,16 @@ def _trigrams_between(trials: Sequence[MeasuredTrial], at: int | None) -> float 
 
 
 def _recited_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    lines = _prompted(trials, at)
-    return mean(float(recites(line.text, line.kept)) for line in lines if line.kept or line.removed)
+    return mean(recited for trial in trials for recited in trial.recited[_at(at)])
 
 
 def _against(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
     """Return the share of utterances that are against a detail of the items that were kept, or removed, by rules."""
-    found = [(line, getattr(line, field)) for line in _prompted(trials, at)]
-    return mean(
-        float(contradicts_facts(line.text, Situation(line.speaker, [line.speaker], known={line.speaker: items})))
-        for line, items in found
-        if items
-    )
+    return mean(is_against for trial in trials for is_against in trial.against[field][_at(at)])
 
 
-def _prompted(trials: Sequence[MeasuredTrial], at: int | None) -> list[Prompted]:
-    chosen = slice(None) if at is None else slice(at, at + 1)
-    return [line for trial in trials for line in trial.prompted[chosen] if line is not None]
+def _at(at: int | None) -> slice:
+    return slice(None) if at is None else slice(at, at + 1)
 
 
 # --- figures of how turns came about ----------------------------------------------------------------------------------

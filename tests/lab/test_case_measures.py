@@ -11,10 +11,16 @@ from support.word_vectors import WordEmbedder
 
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
+from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.case_measures import OF_CASES
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.papers import metric_named
+from tertulia.lab.reports.provenance import Provenance
+from tertulia.lab.reports.report import report_of_experiment
+from tertulia.lab.reports.report_making import Measurers, make_report
 from tertulia.metrics.recitation import recites
+from tertulia.models.loading import rehearsal_of
+from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Case, Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 
@@ -179,6 +185,18 @@ def test_what_cannot_be_had_is_none_and_has_a_reason(store: SqlStore, results: R
     embedded = Measuring(store, results.runs, None).why_not_measured(ALL)
     assert set(embedded) == set(OF_CASES)
     assert Measuring(store, [], LetterEmbedder(40)).figures(ALL) == {}
+
+
+def test_a_report_shows_why_there_is_no_figure(store: SqlStore, results: Results) -> None:
+    metrics = ["dist3", "to_the_point", "against_removed", "recited_lines"]
+    experiment = results.experiment.model_copy(update={"cases": ("tidewell:0",)})
+    report = report_of_experiment(experiment, "all", metrics)
+    one = replace(results, runs=[run for run in results.runs if run.case == "tidewell:0"])
+    measurers = Measurers(RehearsalEmbedder, None, lambda: rehearsal_of("rehearsal"))
+    findings, page = make_report(store, report, one, measurers, Provenance(("x",)))
+    assert findings.skipped["to_the_point"] == "as there is no other case to tell it from"
+    assert "Not measured: to the point, as there is no other case to tell it from" in "\n".join(markdown(page, {}))
+    assert {"dist3", "recited_lines"} <= set(findings.metrics)
 
 
 def test_a_case_under_two_names_is_no_other_case(store: SqlStore, results: Results) -> None:
