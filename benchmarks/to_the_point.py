@@ -3,8 +3,9 @@
 `python -m benchmarks.to_the_point [--cases FILE_OR_NAME ...] [--seeds 1 2 3] [--turns 4] [--set NAME=VALUE ...]
 [--vary NAME=VALUE,VALUE ...] [--model NAME] [--store FILE] [--lines]`
 
-* *To the point*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is
-  (`metrics.to_the_point`). By chance one of so many cases is right.
+* *Found, margin*: from its utterances alone, people's names masked, the embedder finds which of the cases a dialogue is
+  (`metrics.to_the_point`). By chance one of so many cases is right, and who recites is always found.
+* *To the point*: the margin in the speakers' own words; *recited words*, *out of order*: two of what it leaves out.
 * *Varied*: dist-N and sim over the dialogues of a case that differ in their seed, as in the paper, and dist-2 at equal
   length, over as many words of each case as the setting with the fewest has.
 * *Recited*: the share of lines with six words in a row from one text of their case; and how many lines are, word for
@@ -66,6 +67,9 @@ _FIGURES = (
     "words a line",
     "4-grams repeated",
     "recited",
+    "to the point",
+    "recited words",
+    "out of order",
 )
 
 
@@ -119,6 +123,7 @@ def figures_of(
     start = resolve(case)
     known = texts_of_case(start) if isinstance(start, Case) else []
     figures += [mean(recites(text, known) for dialogue in each for _, text in dialogue)]
+    figures += [found.to_the_point, found.recited, found.out_of_order]
     return [np.nan if figure is None else float(figure) for figure in figures]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tertulia.measuring.line_checks import checks_of
 from tertulia.metrics.diversity import Dialogue
 from tertulia.metrics.to_the_point import ToThePoint, texts_of_case, to_the_point
 from tertulia.nodes.meeting.address import without_names
@@ -23,10 +24,20 @@ def to_the_point_of_scenarios(
     """
     starts = {scenario: resolve(scenario) for scenario in dict.fromkeys((*dialogues, *others))}
     cases = {scenario: start for scenario, start in starts.items() if isinstance(start, Case)}
+    return to_the_point_of_cases({s: dialogues[s] for s in cases if s in dialogues}, cases, embedder)
+
+
+def to_the_point_of_cases(
+    dialogues: Mapping[str, Sequence[Dialogue]], cases: Mapping[str, Case], embedder: Embedder
+) -> dict[str, ToThePoint]:
+    """Return how much to the point the dialogues of cases are, by name; each is looked for among all the cases."""
     masked = {
-        scenario: [[without_names(text, case.names) for _, text in dialogue] for dialogue in dialogues[scenario]]
-        for scenario, case in cases.items()
-        if scenario in dialogues
+        name: [[without_names(text, cases[name].names) for _, text in dialogue] for dialogue in of_case]
+        for name, of_case in dialogues.items()
     }
-    texts = {s: [without_names(text, case.names) for text in texts_of_case(case)] for s, case in cases.items()}
-    return to_the_point(masked, texts, embedder)
+    texts = {name: [without_names(text, case.names) for text in texts_of_case(case)] for name, case in cases.items()}
+    checks = {
+        name: [checks_of(dialogue, cases[name], embedder) for dialogue in of_case]
+        for name, of_case in dialogues.items()
+    }
+    return to_the_point(masked, texts, embedder, checks)

@@ -229,7 +229,7 @@ _SCENE: TypeAdapter[Scene] = TypeAdapter(Annotated[Scene, Field(discriminator="f
 
 
 def shipped_scenes() -> Path:
-    """Return the folder with the scenes that are part of the project; it exists in a checkout, not in a wheel."""
+    """Return the folder with the scenes that are part of the project."""
     return Path(__file__).parent / "scenes"
 
 

@@ -11,8 +11,11 @@ from tertulia.metrics.diversity import Dialogue, dialogue_text, n_grams
 from tertulia.metrics.participation import Participation
 from tertulia.metrics.post_removal import PostRemoval
 from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
+from tertulia.metrics.recitation import recites
 from tertulia.metrics.repetition import ends_in_repetition
-from tertulia.prompts.renaming import names_in_words
+from tertulia.nodes.shared.sense_details import contradicts_facts
+from tertulia.nodes.shared.situation import Situation
+from tertulia.prompts.renaming import Renaming, names_in_words
 from tertulia.reading.sense import found_in_run
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
@@ -22,6 +25,8 @@ from tertulia.state.store import Store
 
 #: Lengths of n-grams.
 _LENGTHS = (1, 2, 3)
+#: The block of a prompt with what was said before in the same conversation.
+_CURRENT = "current_dialogue"
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,21 @@ class Making:
     removal: Removal | None
     left: Mapping[str, float]
     inconsistency: Inconsistency
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """An utterance and what its prompt told.
+
+    Attributes:
+        speaker, text: Who said what.
+        kept, removed: The items of the prompt that were left and removed, without the current dialogue.
+    """
+
+    speaker: str
+    text: str
+    kept: tuple[str, ...]
+    removed: tuple[str, ...]
 
 
 class KnownVectors:
@@ -125,6 +145,38 @@ class MeasuredTrial:
         return Making(removal_of(record, prompt), _left(record, prompt), inconsistency_of(record, candidates))
 
     @cached_property
+    def prompted(self) -> list[Prompted | None]:
+        """Its utterances with what their prompts told, in their order; `None` of those without a prompt."""
+        spoken = [turn for turn in self._store.turns(self.run.run) if turn.speaker is not None]
+        return [self._prompted(self._store.turn_record(self.run.run, turn.turn)) for turn in spoken]
+
+    def _prompted(self, record: TurnRecord) -> Prompted | None:
+        if record.prompt is None or record.turn.speaker is None:
+            return None
+        prompt, removed = self._store.prompt(record.prompt), set(record.removed)
+        items = [unit for unit in prompt.units if unit.kind == "item" and unit.block != _CURRENT]
+        kept = tuple(unit.text for unit in items if unit.id not in removed)
+        return Prompted(
+            record.turn.speaker, record.turn.text, kept, tuple(unit.text for unit in items if unit.id in removed)
+        )
+
+    @cached_property
+    def recited(self) -> list[float | None]:
+        """Of each utterance, whether it recites an item that was left in its prompt; `None` of those without items."""
+        return [
+            float(recites(line.text, line.kept)) if line is not None and (line.kept or line.removed) else None
+            for line in self.prompted
+        ]
+
+    @cached_property
+    def against(self) -> dict[str, list[float | None]]:
+        """For `kept` and `removed`, of each utterance whether it has another detail than those items; else `None`."""
+        return {
+            "kept": [_is_against(line, line.kept if line else ()) for line in self.prompted],
+            "removed": [_is_against(line, line.removed if line else ()) for line in self.prompted],
+        }
+
+    @cached_property
     def has_faults(self) -> list[bool]:
         """Of each utterance, whether it makes no sense where it was said."""
         return [bool(faults) for faults in found_in_run(self._store, self.run).faults]
@@ -142,8 +194,27 @@ class MeasuredTrial:
     @property
     def names(self) -> tuple[str, ...]:
         """What its people are called: their own names, and those that they have in its words."""
-        renamed = names_in_words(self.start.names, Parameters.of_record(self.run.parameters))
-        return tuple(dict.fromkeys((*self.start.names, *map(renamed.name_of, self.start.names))))
+        return tuple(dict.fromkeys((*self.start.names, *map(self._renamed.name_of, self.start.names))))
+
+    @cached_property
+    def as_named(self) -> Dialogue:
+        """The dialogue with the names that people have in its case, where others stand in its words."""
+        own = {self._renamed.name_of(name): name for name in self.start.names}
+        return [(own.get(speaker, speaker), self._renamed.put_back(text)) for speaker, text in self.dialogue]
+
+    def lines_as_named(self, at: int | None = None) -> Dialogue:
+        """Return `as_named`, or its utterance at an index from 0 alone."""
+        return self.as_named if at is None else self.as_named[at : at + 1]
+
+    @cached_property
+    def _renamed(self) -> Renaming:
+        return names_in_words(self.start.names, Parameters.of_record(self.run.parameters))
+
+
+def _is_against(line: Prompted | None, items: tuple[str, ...]) -> float | None:
+    if line is None or not items:
+        return None
+    return float(contradicts_facts(line.text, Situation(line.speaker, [line.speaker], known={line.speaker: items})))
 
 
 def _left(record: TurnRecord, prompt: Prompt | None) -> dict[str, float]:

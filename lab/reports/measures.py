@@ -14,24 +14,16 @@ from functools import partial
 from itertools import chain
 
 from tertulia.lab.experiments.results import TrialRun
+from tertulia.lab.reports.case_measures import CaseMeasures, Figure, Trials, why_not_measured
 from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
 from tertulia.metrics.diversity import mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
 from tertulia.metrics.participation import AgentFigures
 from tertulia.metrics.repetition import equals_earlier, repeated_lines
 from tertulia.metrics.statistics import CaseFigure, Sample, common_trials, jackknifed, sample_of
-from tertulia.metrics.to_the_point import texts_of_case, to_the_point
 from tertulia.metrics.variety import expected_distinct, vendi_score
-from tertulia.nodes.meeting.address import without_names
 from tertulia.state.language_model import Embedder
-from tertulia.state.records import Case
 from tertulia.state.store import Store
-
-#: By setting, case and number, the trials that all settings have.
-Trials = Mapping[str, Mapping[str, Mapping[int, MeasuredTrial]]]
-
-#: Takes a figure of some trials of a case, or of their utterances at an index.
-Figure = Callable[[Sequence[MeasuredTrial], int | None], float | None]
 
 #: A trial of setting A and the same of setting B.
 _Pair = tuple[MeasuredTrial, MeasuredTrial]
@@ -59,7 +51,7 @@ class Measuring:
         self.trials: Trials = common_trials(everything)
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
         self._embedder = None if embedder is None else KnownVectors(embedder)
-        self._margins: dict[str, float | None] = {}
+        self._of_cases = None if self._embedder is None else CaseMeasures(self.trials, self._embedder)
 
     @property
     def all(self) -> list[MeasuredTrial]:
@@ -89,14 +81,16 @@ class Measuring:
                     measured[setting][metric] = sample
         return measured
 
+    def why_not_measured(self, metrics: Iterable[str]) -> dict[str, str]:
+        """Return which metrics that need a case, a prompt, or several trials can't be had of these trials, and why."""
+        return why_not_measured(self.trials, metrics, self._embedder is not None)
+
     def _samples(self, metric: str) -> dict[str, Sample]:
         base, _, place = metric.partition("@")
         name, _, person = base.partition(":")
         at = int(place) if place else None
         if name in _EMBEDDED:
             self._embed(at, name.endswith("_untruncated"))
-        if name == "to_the_point":
-            self._find_cases()
         reaching = {
             setting: {case: _reaching(trials, at) for case, trials in cases.items()}
             for setting, cases in self.trials.items()
@@ -113,8 +107,8 @@ class Measuring:
         if name in _EMBEDDED:
             take = vendi_score if name.startswith("vendi") else mean_pairwise_cosine
             return None if self._embedder is None else partial(self._of_vectors, take, name.endswith("_untruncated"))
-        if name == "to_the_point":
-            return lambda trials, at: mean(self._margins.get(trial.run.run) for trial in trials)
+        if self._of_cases is not None and (figure := self._of_cases.figure(name)) is not None:
+            return figure
         if name == "trait":
             return lambda trials, at: mean(trial.poles.get(person) for trial in trials)
         if person:
@@ -138,22 +132,6 @@ class Measuring:
         assert self._embedder is not None, "nothing was embedded"
         embed = self._embedder.embed_untruncated if is_whole else self._embedder.embed
         return take(embed([trial.text(at) for trial in trials]))
-
-    def _find_cases(self) -> None:
-        """Measure how much to the point each trial is: by how much it matches its case better than the other cases."""
-        if self._embedder is None or self._margins:
-            return
-        texts: dict[str, list[str]] = {}
-        for case, trials in next(iter(self.trials.values()), {}).items():
-            trial = _one_of(trials)
-            if isinstance(trial.start, Case):
-                texts[case] = [without_names(text, trial.names) for text in texts_of_case(trial.start)]
-        for cases in self.trials.values():
-            for case, trials in cases.items():
-                for trial in trials.values():
-                    spoken = [[without_names(text, trial.names) for _, text in trial.dialogue]]
-                    found = to_the_point({case: spoken}, texts, self._embedder)
-                    self._margins[trial.run.run] = found[case].margin
 
     def exclusiveness(self, a: str, b: str, groups: int | None, metrics: Iterable[str]) -> dict[str, Sample]:
         """Return how exclusive what is said in setting B is against setting A, by metric. Source: APP App. D, Table 6.
@@ -279,6 +257,37 @@ def _repeated_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | 
     return mean(equals_earlier(trial.dialogue)[at] for trial in trials) if at else None
 
 
+# --- figures of what is taken from elsewhere --------------------------------------------------------------------------
+
+
+def _trigrams_within(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    """Return the share of a dialogue's triples of words that stood in it before, as its mean over dialogues."""
+    grams = [trial.spoken(at).grams[3] for trial in trials]
+    return mean(1 - len(found) / found.total() if found.total() else None for found in grams)
+
+
+def _trigrams_between(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    """Return the share of a dialogue's distinct triples of words that another trial has, as its mean over dialogues."""
+    if len(trials) < 2:
+        return None
+    grams = [set(trial.spoken(at).grams[3]) for trial in trials]
+    having = Counter(gram for found in grams for gram in found)
+    return mean(sum(having[gram] > 1 for gram in found) / len(found) if found else None for found in grams)
+
+
+def _recited_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    return mean(recited for trial in trials for recited in trial.recited[_at(at)])
+
+
+def _against(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    """Return the share of utterances that are against a detail of the items that were kept, or removed, by rules."""
+    return mean(is_against for trial in trials for is_against in trial.against[field][_at(at)])
+
+
+def _at(at: int | None) -> slice:
+    return slice(None) if at is None else slice(at, at + 1)
+
+
 # --- figures of how turns came about ----------------------------------------------------------------------------------
 
 
@@ -335,6 +344,11 @@ _FIGURES: Mapping[str, Figure] = {
     "without_sense": _without_sense,
     "repeated_lines": _repeated_lines,
     "len": _length,
+    "trigrams_within": _trigrams_within,
+    "trigrams_between": _trigrams_between,
+    "recited_lines": _recited_lines,
+    "against_kept": partial(_against, "kept"),
+    "against_removed": partial(_against, "removed"),
     "duplicate_rate": _duplicates,
     **{f"removed_{field}": partial(_of_removal, field) for field in ("items", "words", "attention")},
     **{f"left_{initial}": partial(_left, initial) for initial in "bmpe"},

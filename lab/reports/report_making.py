@@ -211,10 +211,10 @@ def _measure_by_models(
     store: SqlStore, report: Report, measuring: Measuring, measurers: Measurers, show: Show
 ) -> dict[str, str]:
     """Measure what only models can, and return which metrics could not be measured, and why."""
-    skipped: dict[str, str] = {}
     trials, metrics = measuring.all, report.metrics
     if not trials:
         return {}
+    skipped = measuring.why_not_measured(metrics)
     if "fluency" in metrics:
         reader = measurers.reader
         if reader is None:

@@ -245,14 +245,20 @@ def test_what_was_removed_is_read_of_the_stored_turns(store: SqlStore, results: 
     assert measuring.times["tidewell:3"] > measuring.times["tidewell:0"]
 
 
-def test_words_tell_the_case_of_a_dialogue_and_names_do_not(store: SqlStore, results: Results) -> None:
+def test_words_match_the_case_of_a_dialogue_and_names_do_not(store: SqlStore, results: Results) -> None:
     starts = {run.run.run: store.start(run.run.run) for run in results.runs}
     texts = {run: texts_of_case(start) for run, start in starts.items() if isinstance(start, Case)}
-    remembered = [replace(run, dialogue=[("Ada", text) for text in texts[run.run.run]]) for run in results.runs]
+    remembered = [
+        replace(run, dialogue=[(starts[run.run.run].names[0], text) for text in texts[run.run.run]])
+        for run in results.runs
+    ]
     named = [replace(run, dialogue=[("Ada", name) for name in starts[run.run.run].names]) for run in results.runs]
-    told = Measuring(store, remembered, LetterEmbedder(40)).figures(["to_the_point"])["all"]["to_the_point"]
-    assert all(figure.value > 0.001 for figure in told.values())
-    assert "to_the_point" not in Measuring(store, named, LetterEmbedder(40)).figures(["to_the_point"])["all"]
+    metrics = ["match", "to_the_point", "recited_words"]
+    told = Measuring(store, remembered, LetterEmbedder(40)).figures(metrics)["all"]
+    assert all(figure.value > 0.001 for figure in told["match"].values())
+    assert all(figure.value == 1 for figure in told["recited_words"].values())
+    assert all(figure.value == 0 for figure in told["to_the_point"].values())  # recitation is not to the point
+    assert Measuring(store, named, LetterEmbedder(40)).figures(metrics)["all"] == {}
 
 
 @given(st.lists(st.lists(st.text(max_size=12), max_size=3), min_size=1, max_size=3))
