@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tertulia.lab.annotations.next_line import SpokenLine, spoken_lines
 from tertulia.lab.experiments.results import TrialRun
 from tertulia.measuring.participation import read_participation
 from tertulia.metrics.diversity import Dialogue, dialogue_text, n_grams
@@ -90,9 +91,12 @@ class MeasuredTrial:
         self.setting, self.run, self.dialogue = found.setting, found.run, found.dialogue
         self._store = store
         self._spoken: dict[int | None, Spoken] = {}
-        #: Set by who has a model (`measured_by_models`): how likely each utterance is, where attention went, and how
-        #: people of each pole of a trait came across.
+        #: Set by who has a model (`measured_by_models`): how likely each utterance is, the entropy of its tokens, how
+        #: far the first prompt diverges from the baseline's, where attention went, and how people of each pole of a
+        #: trait came across.
         self.likelihoods: Sequence[float | None] = ()
+        self.entropies: Sequence[float | None] = ()
+        self.divergence: float | None = None
         self.attention: PostRemoval | None = None
         self.poles: Mapping[str, float | None] = {}
 
@@ -123,6 +127,11 @@ class MeasuredTrial:
         prompt = self._store.prompt(record.prompt) if record.prompt is not None else None
         candidates = self._store.candidates(self.run.run, record.turn.turn)
         return Making(removal_of(record, prompt), _left(record, prompt), inconsistency_of(record, candidates))
+
+    @cached_property
+    def spoken_lines(self) -> list[SpokenLine | None]:
+        """Its utterances with their prompts; `None` for those that its model did not speak."""
+        return spoken_lines(self._store, self.run)
 
     @cached_property
     def has_faults(self) -> list[bool]:
