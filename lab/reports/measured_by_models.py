@@ -103,7 +103,7 @@ def read_next_lines(
 
     Args:
         trials: By setting, case and number.
-        metrics: Which of `entropy` and `divergence` are wanted.
+        metrics: What is wanted: `entropy`, of all lines or at an index (`entropy@0`: the openings), and `divergence`.
 
     Raises:
         ModelError: The model does not show its next-token distribution.
@@ -134,9 +134,17 @@ class _AskedTrial:
     @classmethod
     def of(cls, trial: MeasuredTrial, full: MeasuredTrial | None, metrics: Collection[str]) -> "_AskedTrial":
         """Return what is asked of a trial, beside the same one of the baseline."""
-        lines = trial.spoken_lines
-        entropies = [None if line is None else LineReading(line) for line in lines] if "entropy" in metrics else []
-        if "divergence" not in metrics or full is None or full.setting == trial.setting or not lines:
+        lines, whole = trial.spoken_lines, "entropy" in metrics
+        entropies = [
+            LineReading(line) if line is not None and (whole or f"entropy@{at}" in metrics) else None
+            for at, line in enumerate(lines)
+        ]
+        if (
+            not {"divergence", "divergence@0"} & {*metrics}
+            or full is None
+            or full.setting == trial.setting
+            or not lines
+        ):
             return cls(trial, entropies, None)
         spoken, pruned = next(iter(full.spoken_lines), None), lines[0]
         if spoken is None or pruned is None or (spoken.speaker, spoken.turn) != (pruned.speaker, pruned.turn):

@@ -236,10 +236,8 @@ def _measure_by_models(
         chosen = [trial for trial in trials if not along or trial.setting in along]
         skipped |= _tried(attention, lambda: read_attention(store, chosen, measurers.speaker(), show))
     if lines := [metric for metric in metrics if base_of(metric) in NEXT_LINE]:
-        wanted = {base_of(metric) for metric in lines}
         skipped |= _tried(
-            lines,
-            lambda: read_next_lines(store, measuring.trials, report.baseline, wanted, measurers.speaker, show),
+            lines, lambda: read_next_lines(store, measuring.trials, report.baseline, lines, measurers.speaker, show)
         )
     if traits := [metric for metric in metrics if metric.startswith("trait:")]:
         chosen = [trial for trial in trials if trial.setting == report.baseline]

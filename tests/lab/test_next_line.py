@@ -1,6 +1,6 @@
 """What was expected of the next line: entropy, and KL(full ‖ pruned) of the opening prompts, from stored runs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -44,6 +44,7 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "Half": {"removal_factor": 0.5},
     "RMm": {"removed_blocks": "m", "removal_factor": 0.0},
 }
+METRICS = ("entropy", "divergence", "entropy@1", "divergence@1")
 COMMON = {"max_utterance_tokens": 8, "revision": "off", "judge": "off", "redraws": 0}
 
 
@@ -82,8 +83,14 @@ def results(store: SqlStore) -> Results:
     return found
 
 
-def made(store: SqlStore, results: Results, speaker: Callable[[], LanguageModel], baseline: str = "Full") -> Findings:
-    report = report_of_experiment(results.experiment, baseline, ["entropy", "divergence", "entropy@1", "divergence@1"])
+def made(
+    store: SqlStore,
+    results: Results,
+    speaker: Callable[[], LanguageModel],
+    baseline: str = "Full",
+    metrics: Sequence[str] = METRICS,
+) -> Findings:
+    report = report_of_experiment(results.experiment, baseline, metrics)
     measurers = Measurers(RehearsalEmbedder, None, speaker)
     return make_report(store, report, results, measurers, Provenance(("x",)))[0]
 
@@ -195,6 +202,13 @@ def test_equal_prompts_are_read_once_with_all_lines_behind_them(
     assert sum(number for *_, number in asked) == 8 * 2 + 3 * 2
     assert max(number for *_, number in asked) == 4, "the openings of both settings with the full prompt"
     assert {sample.value for sample in measured.figures["Half"]["divergence"].values()} == {2.0}
+    asked.clear()
+    measured = made(store, results, lambda: model, metrics=["entropy@0", "divergence"])
+    assert sum(number for *_, number in asked) == 8 + 3 * 2, "the openings alone"
+    assert {*measured.figures["Half"]} == {"entropy@0", "divergence"}
+    asked.clear()
+    made(store, results, lambda: model, metrics=["entropy@1"])
+    assert (sum(number for *_, number in asked), {other for _, other, _ in asked}) == (8, {None})
 
 
 def test_a_line_of_another_model_and_an_album_have_no_figure(store: SqlStore, results: Results) -> None:
