@@ -40,6 +40,7 @@ _WITH_TURNS = "fig6"
 
 #: What the name of a control ends with, behind that of its experiment.
 _CONTROL = " (control)"
+
 #: What the model that spoke is asked about the lines.
 NEXT_LINE = frozenset(("entropy", "divergence"))
 
