@@ -76,6 +76,42 @@ class TokenLikelihoodModel(LanguageModel, Protocol):
         """
 
 
+@dataclass(frozen=True)
+class TokenFigures:
+    """What a model expected at each token of a response: probabilities of all its vocabulary, at temperature 1.
+
+    Nothing is cut off or forbidden: neither a nucleus nor a grammar. One number per token, in nats.
+
+    Attributes:
+        log_likelihoods: The log-probability of the token, at most 0.
+        entropies: The entropy of the next-token distribution, at least 0.
+        other_log_likelihoods: The log-probability after the other prompt; empty where there was none.
+        divergences: KL(first ‖ other) of the two distributions, at least 0; empty where there was one prompt.
+    """
+
+    log_likelihoods: tuple[float, ...]
+    entropies: tuple[float, ...]
+    other_log_likelihoods: tuple[float, ...] = ()
+    divergences: tuple[float, ...] = ()
+
+
+@runtime_checkable
+class NextTokenModel(LanguageModel, Protocol):
+    """A language model that shows its whole next-token distribution in figures."""
+
+    async def token_figures(
+        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], other: RenderedPrompt | None = None
+    ) -> list[TokenFigures]:
+        """Return the figures of every token of each response after the prompt, and after another prompt.
+
+        Prompts are read once for all responses; a response without tokens has none.
+
+        Raises:
+            ContextWindowError: A prompt and its longest response do not fit.
+            ModelError: The model failed.
+        """
+
+
 @runtime_checkable
 class ServedModel(LanguageModel, Protocol):
     """A language model that shows only text, but may say how likely one is: that depends on who serves it."""

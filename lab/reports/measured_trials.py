@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tertulia.lab.annotations.next_line import SpokenLine, spoken_lines
 from tertulia.lab.experiments.results import TrialRun
 from tertulia.measuring.participation import read_participation
 from tertulia.metrics.diversity import Dialogue, dialogue_text, n_grams
@@ -110,9 +111,12 @@ class MeasuredTrial:
         self.setting, self.run, self.dialogue = found.setting, found.run, found.dialogue
         self._store = store
         self._spoken: dict[int | None, Spoken] = {}
-        #: Set by who has a model (`measured_by_models`): how likely each utterance is, where attention went, and how
-        #: people of each pole of a trait came across.
+        #: Set by who has a model (`measured_by_models`): how likely each utterance is, the entropy of its tokens, how
+        #: far the first prompt diverges from the baseline's, where attention went, and how people of each pole of a
+        #: trait came across.
         self.likelihoods: Sequence[float | None] = ()
+        self.entropies: Sequence[float | None] = ()
+        self.divergence: float | None = None
         self.attention: PostRemoval | None = None
         self.poles: Mapping[str, float | None] = {}
 
@@ -175,6 +179,11 @@ class MeasuredTrial:
             "kept": [_is_against(line, line.kept if line else ()) for line in self.prompted],
             "removed": [_is_against(line, line.removed if line else ()) for line in self.prompted],
         }
+
+    @cached_property
+    def spoken_lines(self) -> list[SpokenLine | None]:
+        """Its utterances with their prompts; `None` for those that its model did not speak."""
+        return spoken_lines(self._store, self.run)
 
     @cached_property
     def has_faults(self) -> list[bool]:

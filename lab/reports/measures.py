@@ -308,9 +308,14 @@ def _turns(trial: MeasuredTrial, at: int | None) -> Sequence[Making]:
     return trial.makings if at is None else trial.makings[at : at + 1]
 
 
-def _likelihood(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    values = [trial.likelihoods if at is None else trial.likelihoods[at : at + 1] for trial in trials]
-    return mean(chain.from_iterable(values))
+def _of_lines(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    lines = slice(None) if at is None else slice(at, at + 1)
+    return mean(chain.from_iterable(getattr(trial, field)[lines] for trial in trials))
+
+
+def _divergence(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
+    """Return how far opening prompts diverge from the baseline's; later ones have another past, and no figure."""
+    return None if at else mean(trial.divergence for trial in trials)
 
 
 def _of_attention(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
@@ -354,7 +359,9 @@ _FIGURES: Mapping[str, Figure] = {
     **{f"left_{initial}": partial(_left, initial) for initial in "bmpe"},
     "inconsistency_before": partial(_of_inconsistency, "before"),
     "inconsistency": partial(_of_inconsistency, "after"),
-    "fluency": _likelihood,
+    "fluency": partial(_of_lines, "likelihoods"),
+    "entropy": partial(_of_lines, "entropies"),
+    "divergence": _divergence,
     **{f"attention_{field}": partial(_of_attention, field) for field in ("kept", "top1", "top3")},
     **{field: partial(_of_meeting, field) for field in ("turns", "silences", "silence_s", "sim_minutes", "evenness")},
 }

@@ -13,9 +13,17 @@ from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Page
 from tertulia.lab.reports.logged import logged_section
-from tertulia.lab.reports.measured_by_models import Show, ignore, read_attention, read_fluency, read_inventories
+from tertulia.lab.reports.measured_by_models import (
+    Show,
+    ignore,
+    read_attention,
+    read_fluency,
+    read_inventories,
+    read_next_lines,
+)
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.ordering_tests import metrics_of
+from tertulia.lab.reports.paper_files import base_of
 from tertulia.lab.reports.papers import Report, experiment_of_report
 from tertulia.lab.reports.provenance import Provenance, installed_versions
 from tertulia.lab.reports.report import Findings, find, slug
@@ -32,6 +40,9 @@ _WITH_TURNS = "fig6"
 
 #: What the name of a control ends with, behind that of its experiment.
 _CONTROL = " (control)"
+
+#: What the model that spoke is asked about the lines.
+NEXT_LINE = frozenset(("entropy", "divergence"))
 
 #: What is written in the place of a model's name where none is wanted.
 NO_MODEL = "none"
@@ -225,6 +236,10 @@ def _measure_by_models(
         along = {setting for curve in report.curves.values() for _, setting in curve.points}
         chosen = [trial for trial in trials if not along or trial.setting in along]
         skipped |= _tried(attention, lambda: read_attention(store, chosen, measurers.speaker(), show))
+    if lines := [metric for metric in metrics if base_of(metric) in NEXT_LINE]:
+        skipped |= _tried(
+            lines, lambda: read_next_lines(store, measuring.trials, report.baseline, lines, measurers.speaker, show)
+        )
     if traits := [metric for metric in metrics if metric.startswith("trait:")]:
         chosen = [trial for trial in trials if trial.setting == report.baseline]
         name = chosen[0].run.model if chosen else ""

@@ -31,6 +31,7 @@ from tertulia.models.local.grammar import ReplyGrammar
 from tertulia.models.local.kept_prompts import KeptPrompts
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.sight import PictureProcessor, ProcessorTokenizer
+from tertulia.models.local.token_figures import token_figures
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.state.errors import ContextWindowError, ModelError
 from tertulia.state.language_model import (
@@ -42,7 +43,15 @@ from tertulia.state.language_model import (
     ScoringOptions,
 )
 from tertulia.state.parameters.model import ModelWeights
-from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
+from tertulia.state.questions import (
+    Answer,
+    Generation,
+    Likelihood,
+    NextOption,
+    Question,
+    ScoredGeneration,
+    TokenFigures,
+)
 from tertulia.state.records import Reply
 
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
@@ -150,6 +159,16 @@ class CausalLanguageModel:
             logs = state.forward([read[first : first + len(part)]])[0].float().log_softmax(-1)
             found += logs.gather(1, torch.tensor(part, device=logs.device)[:, None])[:, 0].tolist()
         return found
+
+    async def token_figures(
+        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], other: RenderedPrompt | None = None
+    ) -> list[TokenFigures]:
+        """Return the figures of every token of each response after the prompt, and after another (see the contract)."""
+        for read in (prompt, other):
+            if read is not None:
+                self._require_fit(read, max(map(len, responses), default=0))
+        second = None if other is None else self.prompts.get(other)
+        return token_figures(self.model, self.prompts.get(prompt), responses, second)
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return how likely each option is to come next, of these options alone; they sum to 1."""
