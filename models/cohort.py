@@ -22,13 +22,15 @@ from tertulia.state.questions import (
     Generation,
     Likelihood,
     NextOption,
+    NextTokenModel,
     Question,
     ScoredGeneration,
+    TokenReading,
 )
 from tertulia.state.store import Store
 
 #: The kinds of questions in the order in which the steps of an utterance ask them.
-_ORDER: tuple[type[Question], ...] = (ScoredGeneration, Generation, Likelihood, NextOption)
+_ORDER: tuple[type[Question], ...] = (ScoredGeneration, Generation, Likelihood, TokenReading, NextOption)
 
 
 @dataclass(frozen=True)
@@ -180,3 +182,7 @@ async def ask(model: LanguageModel, question: Question) -> Answer:
             return await model.log_likelihood(prompt, reply)
         case NextOption(prompt, options):
             return await model.probabilities(prompt, options)
+        case TokenReading(prompt, response, other, sampling):
+            assert isinstance(model, NextTokenModel)
+            (figures,) = await model.token_figures(prompt, [response], other, sampling)
+            return figures

@@ -23,7 +23,17 @@ from tertulia.state.language_model import (
     ReplyField,
     ScoringOptions,
 )
-from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
+from tertulia.state.questions import (
+    Answer,
+    Generation,
+    Likelihood,
+    NextOption,
+    Question,
+    Sampling,
+    ScoredGeneration,
+    TokenFigures,
+    TokenReading,
+)
 from tertulia.state.records import Reply
 from tertulia.state.store import Store
 
@@ -77,6 +87,11 @@ class Journal:
                     self.save([known])
                 return known
         return call
+
+    def content_of(self, prompt: RenderedPrompt) -> str:
+        """Store another prompt that a call reads, and return its content hash."""
+        assert prompt.source is not None
+        return self._store.save_prompt(prompt.source)
 
     def save(self, calls: Sequence[Call]) -> None:
         """Store completed calls in one transaction."""
@@ -133,7 +148,17 @@ def with_answer(call: Call, question: Question, answer: Answer, seconds: float) 
             return _with_values(call, (value,), len(prompt.input_ids) + len(reply.tokens), seconds)
         case NextOption(prompt), list(values):
             return _with_values(call, tuple(values), len(prompt.input_ids), seconds)
+        case TokenReading(prompt, response, other), TokenFigures() as figures:
+            prompts = [prompt] if other is None else [prompt, other]
+            read = sum(len(each.input_ids) + len(response) for each in prompts)
+            return _with_values(call, _by_token(figures), read, seconds)
     raise TypeError(f"{type(answer).__name__} answers no {type(question).__name__}")
+
+
+def _by_token(figures: TokenFigures) -> tuple[dict[str, float], ...]:
+    """Return the figures of each token by their names, as a call holds them."""
+    values = {name: of_tokens for name, of_tokens in vars(figures).items() if of_tokens}
+    return tuple(dict(zip(values, of_token, strict=True)) for of_token in zip(*values.values(), strict=True))
 
 
 def _with_values(call: Call, values: tuple[Any, ...], prompt_tokens: int, seconds: float) -> Call:
@@ -285,6 +310,28 @@ class JournalledModel:
         call = self._open("probabilities", prompt, {"options": list(options)})
         values = (await self._answered(call, NextOption(prompt, tuple(options)))).values
         return [value for value in values if isinstance(value, float)]
+
+    async def token_figures(
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        other: RenderedPrompt | None = None,
+        sampling: Sampling | None = None,
+    ) -> list[TokenFigures]:
+        """Return the figures of every token of each response; the model itself has to be a `NextTokenModel`."""
+        beside: dict[str, Any] = {} if other is None else {"other": self._journal.content_of(other)}
+        beside |= {} if sampling is None else asdict(sampling)
+        calls = [
+            self._open("token_figures", prompt, {"response": list(response), **beside}) for response in responses
+        ]
+        readings = [TokenReading(prompt, tuple(response), other, sampling) for response in responses]
+        found = []
+        for call, reading in zip(calls, readings, strict=True):
+            values = (await self._answered(call, reading)).values if reading.response else ()
+            of_tokens = [value for value in values if isinstance(value, dict)]
+            names = of_tokens[0] if of_tokens else ("log_likelihoods", "entropies")
+            found.append(TokenFigures(**{name: tuple(value[name] for value in of_tokens) for name in names}))
+        return found
 
     async def _answered(self, call: Call, question: Question) -> Call:
         return call if is_completed(call) else await self._batches.answer(self._model, self._seat, call, question)

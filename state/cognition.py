@@ -203,7 +203,7 @@ class Floor(Record):
     reason: str | None = None
 
 
-CallKind = Literal["generate", "generate_scored", "score", "log_likelihood", "probabilities"]
+CallKind = Literal["generate", "generate_scored", "score", "log_likelihood", "probabilities", "token_figures"]
 
 
 class Call(Record):
@@ -215,7 +215,8 @@ class Call(Record):
         kind: The method of the model that was called.
         prompt: Content hash of the prompt.
         parameters: The arguments besides: the fields of the reply, sampling, options.
-        values: The figures that were computed: a score for each unit, a log-likelihood, probabilities.
+        values: The figures that were computed: a score for each unit, a log-likelihood, probabilities, or those of each
+            token.
         prompt_tokens, reply_tokens: Read, and written in all replies together; `None` where it is not known.
         seconds: Its share of the time that its batch took; `None` where it is not known.
     """

@@ -42,10 +42,51 @@ class NextOption:
     options: tuple[str, ...]
 
 
-Question = Generation | ScoredGeneration | Likelihood | NextOption
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are drawn: at a temperature, from a nucleus (`draw_token` in models/local/decoding.py)."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+
+
+@dataclass(frozen=True)
+class TokenReading:
+    """What `token_figures` is asked of one response."""
+
+    prompt: RenderedPrompt
+    response: tuple[int, ...]
+    other: RenderedPrompt | None = None
+    sampling: Sampling | None = None
+
+
+@dataclass(frozen=True)
+class TokenFigures:
+    """What a model expected at each token of a response: probabilities of all its vocabulary, at temperature 1.
+
+    Nothing is cut off or forbidden: neither a nucleus nor a grammar. One number per token, in nats.
+
+    Attributes:
+        log_likelihoods: The log-probability of the token, at most 0.
+        entropies: The entropy of the next-token distribution, at least 0.
+        other_log_likelihoods: The log-probability after the other prompt; empty where there was none.
+        divergences: KL(first ‖ other) of the two distributions, at least 0; empty where there was one prompt.
+        expected: By how much a token that is drawn there is likelier after the first prompt than after the other, in
+            expectation; empty where no way of drawing was given. At temperature 1 without a nucleus it is the
+            divergence.
+    """
+
+    log_likelihoods: tuple[float, ...]
+    entropies: tuple[float, ...]
+    other_log_likelihoods: tuple[float, ...] = ()
+    divergences: tuple[float, ...] = ()
+    expected: tuple[float, ...] = ()
+
+
+Question = Generation | ScoredGeneration | Likelihood | NextOption | TokenReading
 
 #: What the method returns that a question stands for.
-Answer = list[Reply] | tuple[list[Reply], dict[str, float]] | float | list[float]
+Answer = list[Reply] | tuple[list[Reply], dict[str, float]] | float | list[float] | TokenFigures
 
 
 @runtime_checkable
@@ -76,35 +117,23 @@ class TokenLikelihoodModel(LanguageModel, Protocol):
         """
 
 
-@dataclass(frozen=True)
-class TokenFigures:
-    """What a model expected at each token of a response: probabilities of all its vocabulary, at temperature 1.
-
-    Nothing is cut off or forbidden: neither a nucleus nor a grammar. One number per token, in nats.
-
-    Attributes:
-        log_likelihoods: The log-probability of the token, at most 0.
-        entropies: The entropy of the next-token distribution, at least 0.
-        other_log_likelihoods: The log-probability after the other prompt; empty where there was none.
-        divergences: KL(first ‖ other) of the two distributions, at least 0; empty where there was one prompt.
-    """
-
-    log_likelihoods: tuple[float, ...]
-    entropies: tuple[float, ...]
-    other_log_likelihoods: tuple[float, ...] = ()
-    divergences: tuple[float, ...] = ()
-
-
 @runtime_checkable
 class NextTokenModel(LanguageModel, Protocol):
     """A language model that shows its whole next-token distribution in figures."""
 
     async def token_figures(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], other: RenderedPrompt | None = None
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        other: RenderedPrompt | None = None,
+        sampling: Sampling | None = None,
     ) -> list[TokenFigures]:
         """Return the figures of every token of each response after the prompt, and after another prompt.
 
         Prompts are read once for all responses; a response without tokens has none.
+
+        Args:
+            sampling: How responses to the prompt are drawn, for what is expected of them beside the other prompt.
 
         Raises:
             ContextWindowError: A prompt and its longest response do not fit.

@@ -49,8 +49,10 @@ from tertulia.state.questions import (
     Likelihood,
     NextOption,
     Question,
+    Sampling,
     ScoredGeneration,
     TokenFigures,
+    TokenReading,
 )
 from tertulia.state.records import Reply
 
@@ -125,6 +127,7 @@ class CausalLanguageModel:
             (ScoredGeneration, self._generated_and_scored),
             (Likelihood, self._likelihoods),
             (NextOption, self._next_options),
+            (TokenReading, self._token_figures),
         )
         for kind, answer in kinds:
             of_kind = [number for number in distinct if isinstance(questions[number], kind)]
@@ -161,14 +164,18 @@ class CausalLanguageModel:
         return found
 
     async def token_figures(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], other: RenderedPrompt | None = None
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        other: RenderedPrompt | None = None,
+        sampling: Sampling | None = None,
     ) -> list[TokenFigures]:
         """Return the figures of every token of each response after the prompt, and after another (see the contract)."""
         for read in (prompt, other):
             if read is not None:
                 self._require_fit(read, max(map(len, responses), default=0))
         second = None if other is None else self.prompts.get(other)
-        return token_figures(self.model, self.prompts.get(prompt), responses, second)
+        return token_figures(self.model, self.prompts.get(prompt), responses, second, sampling)
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return how likely each option is to come next, of these options alone; they sum to 1."""
@@ -246,8 +253,20 @@ class CausalLanguageModel:
             answers.append(cast(list[float], torch.stack(totals).softmax(-1).tolist()))
         return answers
 
+    def _token_figures(self, questions: Sequence[TokenReading]) -> list[TokenFigures]:
+        found = []
+        for question in questions:
+            self._require_fit(*self._room_of(question))
+            second = None if question.other is None else self.prompts.get(question.other)
+            first = self.prompts.get(question.prompt)
+            found += token_figures(self.model, first, [question.response], second, question.sampling)
+        return found
+
     def _room_of(self, question: Question) -> tuple[RenderedPrompt, int]:
-        """Return the prompt of a question, and how many tokens may be read after it."""
+        """Return the prompt of a question, the longer one of two, and how many tokens may be read after it."""
+        if isinstance(question, TokenReading):
+            prompts = [question.prompt] if question.other is None else [question.prompt, question.other]
+            return max(prompts, key=lambda prompt: len(prompt.input_ids)), len(question.response)
         if isinstance(question, Likelihood):
             return question.prompt, question.reply.text_tokens[1]
         if isinstance(question, NextOption):
@@ -271,7 +290,7 @@ class CausalLanguageModel:
         """Return about how many bytes answering a question holds: keys and values, and logits of all it reads."""
         prompt, capacity = self._room_of(question)
         logits = 4 * int(self.model.config.get_text_config().vocab_size)
-        if isinstance(question, Likelihood | NextOption):
+        if isinstance(question, Likelihood | NextOption | TokenReading):
             rows = len(question.options) if isinstance(question, NextOption) else 1
             return rows * capacity * logits
         request = question.request

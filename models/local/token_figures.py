@@ -3,11 +3,13 @@
 1. The responses are rows behind one prompt, or behind two; all are read a few tokens at a time, so that no tensor over
    the vocabulary is larger than `_TENSOR_BYTES`, however many responses there are and however long.
 2. Figures are those of `log_softmax` in float32 over the whole vocabulary, at temperature 1.
+3. What is expected of tokens that are drawn weighs the same figures by the distribution that they are drawn from.
 
 Shapes: N tokens of several rows, V tokens of the vocabulary.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -15,14 +17,18 @@ from transformers import PreTrainedModel
 
 from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.prefix import Prefix
-from tertulia.state.questions import TokenFigures
+from tertulia.state.questions import Sampling, TokenFigures
 
 #: The most bytes of a tensor with a float32 for each of some tokens and each token of the vocabulary.
 _TENSOR_BYTES = 64 << 20
 
 
 def token_figures(
-    model: PreTrainedModel, prefix: Prefix, responses: Sequence[Sequence[int]], other: Prefix | None = None
+    model: PreTrainedModel,
+    prefix: Prefix,
+    responses: Sequence[Sequence[int]],
+    other: Prefix | None = None,
+    sampling: Sampling | None = None,
 ) -> list[TokenFigures]:
     """Return the figures of every token of each response after a prompt, and after another prompt if there is one.
 
@@ -34,21 +40,34 @@ def token_figures(
     most_rows = max(1, at_once // len(prefixes))
     found: list[TokenFigures] = []
     for first in range(0, len(responses), most_rows):
-        found += _of_rows(model, prefixes, responses[first : first + most_rows], at_once)
+        found += _of_rows(model, prefixes, responses[first : first + most_rows], at_once, sampling)
     if not is_same:
         return found
-    return [
-        TokenFigures(each.log_likelihoods, each.entropies, each.log_likelihoods, (0.0,) * len(each.entropies))
-        for each in found
-    ]
+    return [_beside_itself(each, sampling is not None) for each in found]
+
+
+def _beside_itself(figures: TokenFigures, is_sampled: bool) -> TokenFigures:
+    """Return the figures of a response after a prompt and after the same prompt: they don't differ."""
+    none = (0.0,) * len(figures.entropies)
+    return replace(
+        figures,
+        other_log_likelihoods=figures.log_likelihoods,
+        divergences=none,
+        expected=none if is_sampled else (),
+    )
 
 
 def _of_rows(
-    model: PreTrainedModel, prefixes: Sequence[Prefix], responses: Sequence[Sequence[int]], at_once: int
+    model: PreTrainedModel,
+    prefixes: Sequence[Prefix],
+    responses: Sequence[Sequence[int]],
+    at_once: int,
+    sampling: Sampling | None,
 ) -> list[TokenFigures]:
     rows, longest = len(responses), max(map(len, responses), default=0)
     # By kind of figure, its values by row: the fields of `TokenFigures` in their order.
-    values: list[list[list[float]]] = [[[] for _ in responses] for _ in range(2 * len(prefixes))]
+    kinds = 2 * len(prefixes) + (sampling is not None and len(prefixes) > 1)
+    values: list[list[list[float]]] = [[[] for _ in responses] for _ in range(kinds)]
     if longest == 0:
         return [TokenFigures((), ()) for _ in responses]
     state = DecodingState(model, prefixes, rows, longest, capture=False)
@@ -60,19 +79,31 @@ def _of_rows(
         lengths = [len(part) for part in parts]
         tokens = torch.tensor([token for part in parts for token in part], device=model.device)
         after_each = [torch.cat(logits[at : at + rows]) for at in range(0, len(logits), rows)]  # (N, V) by prompt
-        for of_kind, figures in zip(values, _figures(after_each, tokens), strict=True):
+        for of_kind, figures in zip(values, _figures(after_each, tokens, sampling), strict=True):
             for of_row, new in zip(of_kind, torch.split(figures, lengths), strict=True):
                 of_row += new.tolist()
     return [TokenFigures(*(tuple(of_kind[row]) for of_kind in values)) for row in range(rows)]
 
 
-def _figures(logits: Sequence[Tensor], tokens: Tensor) -> list[Tensor]:
+def _figures(logits: Sequence[Tensor], tokens: Tensor, sampling: Sampling | None = None) -> list[Tensor]:
     """Return the kinds of figures of some tokens, `(N,)` each, from logits `(N, V)` by prompt."""
     logs, *others = [each.float().log_softmax(-1) for each in logits]
     probabilities = logs.exp()
     found = [logs.gather(1, tokens[:, None])[:, 0], torch.special.entr(probabilities).sum(-1)]
     for other in others:
         # What can't come has no part in it (a model may forbid tokens: 0 · −∞); rounding alone would make it negative.
-        terms = torch.where(probabilities > 0, probabilities * (logs - other), 0.0)
-        found += [other.gather(1, tokens[:, None])[:, 0], terms.sum(-1).clamp_min(0)]
+        gains = torch.where(probabilities > 0, logs - other, 0.0)
+        found += [other.gather(1, tokens[:, None])[:, 0], (probabilities * gains).sum(-1).clamp_min(0)]
+        if sampling is not None:
+            found.append((drawn_from(logs, sampling) * gains).sum(-1))
     return found
+
+
+def drawn_from(logs: Tensor, sampling: Sampling) -> Tensor:
+    """Return the distributions that tokens are drawn from, `(N, V)`: tempered, and nothing outside the nucleus."""
+    probabilities = (logs / sampling.temperature).softmax(-1)
+    ranked, order = probabilities.sort(descending=True)
+    before = ranked.double().cumsum(-1) - ranked
+    kept = torch.where(before < sampling.top_p, ranked, 0.0)
+    nucleus = torch.zeros_like(probabilities).scatter(1, order, kept)
+    return nucleus / nucleus.sum(-1, keepdim=True)

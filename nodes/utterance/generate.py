@@ -225,13 +225,18 @@ def _request(
         prompt=shown,
         fields=tuple(fields),
         generators=generators,
-        temperature=(parameters.opening_temperature if opens(decoded_as) else None) or parameters.sampling_temperature,
+        temperature=temperature_of(decoded_as, parameters),
         top_p=parameters.top_p,
         no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
         recent_lines=_recent_lines(prompt, tokenizer),
         language=parameters.language,
     )
+
+
+def temperature_of(prompt: Prompt, parameters: Parameters) -> float:
+    """Return the temperature at which replies to a prompt are drawn."""
+    return (parameters.opening_temperature if opens(prompt) else None) or parameters.sampling_temperature
 
 
 def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:

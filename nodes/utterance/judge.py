@@ -1,16 +1,19 @@
 """Judge whether the utterance conflicts with what was removed from its prompt. Source: APP §4.1.
 
 There are two judges; a higher figure is worse. `rating` is the paper's, `likelihood` is for models too small to rate
-(docs/readings.md says how it was measured).
+(docs/readings.md says how it was measured). By how much a reply is likelier without the removed facts is above 0 by
+nature, as it was drawn without them: its expectation is a Kullback–Leibler divergence. Where the model shows its
+vocabulary's probabilities, that is taken off (`judge_centred`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.shared.asking import text_of
-from tertulia.nodes.utterance.generate import candidate_at, utterance_of
+from tertulia.nodes.utterance.generate import candidate_at, temperature_of, utterance_of
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.judge import RATING_KEYS, assemble_judge_prompt
 from tertulia.prompts.names import listed
@@ -21,17 +24,22 @@ from tertulia.prompts.render import render, retokenized
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
 from tertulia.state.graph_state import UtteranceState, step_of
-from tertulia.state.language_model import GenerationRequest, ReplyField
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField
+from tertulia.state.questions import NextTokenModel, Sampling
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Candidate, Prompt, Reply
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of a candidate: the figure of each scoring run, and the judge's comment, if any."""
+    """The judgement of a candidate: the figure of each scoring run, the judge's comment, if any, and the way of judging.
+
+    `way` is `rating`, `likelihood`, or `centred likelihood`.
+    """
 
     runs: tuple[float, ...]
     comment: str | None = None
+    way: str = "likelihood"
 
     @property
     def inconsistency(self) -> float:
@@ -64,7 +72,7 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     return {
         "inconsistency": [*state["inconsistency"], judgement.inconsistency],
         "conflict": conflicts and may_revise,
-        "judged_by": f"{parameters.judge} by {context.model.id}",
+        "judged_by": f"{judgement.way} by {context.model.id}",
     }
 
 
@@ -126,6 +134,7 @@ async def judge_by_rating(
     return Judgement(
         runs=tuple(float(reply.fields[key]) for reply in replies),
         comment=telling_comment(considered, threshold, placeholder, key),
+        way="rating",
     )
 
 
@@ -152,15 +161,55 @@ def telling_comment(
 async def judge_by_likelihood(
     state: UtteranceState, context: Context, prompt: Prompt, removed: Sequence[str], candidate: Candidate
 ) -> Judgement:
-    """Compare the likelihood of the utterance with the removed units and without them.
+    """Compare the likelihood of the utterance with the removed units and without them, in nats per token.
 
     The figure is the mean log-probability of the utterance's tokens after the pruned prompt, minus that after the full
-    prompt, in nats per token: positive where the removed facts make the utterance less likely.
+    prompt: positive where the removed facts make the utterance less likely. Centred, it is how much more they do so
+    than for other replies to the same prompt (`centred_contrast`).
     """
     model = context.asked_by(state["speaker"], state["turn"], step_of(state, "judge"))
     reply_prefix, reply = reply_prefix_of(prompt), candidate.reply
     if "judge" in context.roles:  # another model may have written it
         reply = retokenized(model.tokenizer, reply, reply_prefix)
-    full = await model.log_likelihood(render(prompt, model.tokenizer, reply_prefix), reply)
-    pruned = await model.log_likelihood(render(remove_units(prompt, removed), model.tokenizer, reply_prefix), reply)
-    return Judgement(runs=(pruned - full,))
+    answered = remove_units(prompt, state.get("removed", removed))
+    prompts = (prompt, remove_units(prompt, removed), answered)
+    full, pruned, shown = (render(each, model.tokenizer, reply_prefix) for each in prompts)
+    if context.parameters.judge_centred and isinstance(context.model, NextTokenModel):
+        assert isinstance(model, NextTokenModel)
+        spoken = context.of(state["speaker"], "speak").parameters
+        sampling = Sampling(temperature_of(answered, spoken), spoken.top_p)
+        figure = await centred_contrast(model, full, pruned, shown, reply, sampling)
+        return Judgement(runs=(figure,), way="centred likelihood")
+    likelihood = await model.log_likelihood(full, reply)
+    return Judgement(runs=(await model.log_likelihood(pruned, reply) - likelihood,))
+
+
+async def centred_contrast(
+    model: NextTokenModel,
+    full: RenderedPrompt,
+    pruned: RenderedPrompt,
+    answered: RenderedPrompt,
+    reply: Reply,
+    sampling: Sampling,
+) -> float:
+    """Return how much likelier a reply's text is after the pruned prompt than after the full one, less what is expected.
+
+    For every token the expectation is over the tokens that could have been drawn in its place, after the same words:
+    so the figure is 0 on average over replies that are drawn from `answered` like that, whatever was removed.
+
+    Args:
+        answered: The prompt that was answered: the pruned one, the full one (as the baseline), or a third.
+        sampling: How replies are drawn. Bans, the reply's grammar, and the choice of the best draft are left out.
+
+    Returns:
+        A mean over the tokens of the reply's first text, in nats.
+    """
+    first, past_last = reply.text_tokens
+    figure = 0.0
+    # By the chain log p/q = log r/q − log r/p with r = `answered`; where that is p or q, its term is 0.
+    for other, sign in ((full, 1), (pruned, -1)):
+        if other.input_ids != answered.input_ids:
+            (found,) = await model.token_figures(answered, [reply.tokens[:past_last]], other, sampling)
+            of_tokens = zip(found.log_likelihoods, found.other_log_likelihoods, found.expected, strict=True)
+            figure += sign * fmean([mine - others - expected for mine, others, expected in of_tokens][first:])
+    return figure

@@ -161,6 +161,11 @@ class JudgeParameters(ParameterGroup):
     inconsistency_threshold: float | None = Field(
         None, description="θ: unset: 6.67 for the rating judge (APP §4.1), the model's own for the likelihood judge"
     )
+    judge_centred: bool = Field(
+        True,
+        description="of the likelihood judge: take off what is expected of replies to the same prompt, where the model "
+        "shows its vocabulary's probabilities; false: not, as in earlier versions",
+    )
     max_rollbacks: int = Field(3, ge=0, le=16, description="backups to fall back on (APP §4.1)")
     backups: Literal["with_utterance", "on_demand"] = Field(
         "with_utterance", description="when the backups are drawn (APP §4.1: with the utterance)"

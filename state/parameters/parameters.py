@@ -80,6 +80,7 @@ BEFORE: Mapping[str, Any] = {
     "agreements": False,
     "day_plans": "log",
     "goals": False,
+    "judge_centred": False,
     "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 

@@ -29,7 +29,11 @@ _SUITS_THE_MODEL = (
 )  # fmt: skip
 
 #: Thresholds that depend on a choice: chosen again with it.
-_THRESHOLDS = {"judge": "inconsistency_threshold", "ending": "ending_threshold"}
+_THRESHOLDS = {
+    "judge": "inconsistency_threshold",
+    "judge_centred": "inconsistency_threshold",
+    "ending": "ending_threshold",
+}
 
 #: What makes a population: fixed in forks, or belongings would not follow from exchanges.
 _OF_THE_POPULATION = ("villagers", "pictures", "agents", "album_pictures")
