@@ -321,9 +321,7 @@ class JournalledModel:
         """Return the figures of every token of each response; the model itself has to be a `NextTokenModel`."""
         beside: dict[str, Any] = {} if other is None else {"other": self._journal.content_of(other)}
         beside |= {} if sampling is None else asdict(sampling)
-        calls = [
-            self._open("token_figures", prompt, {"response": list(response), **beside}) for response in responses
-        ]
+        calls = [self._open("token_figures", prompt, {"response": list(response), **beside}) for response in responses]
         readings = [TokenReading(prompt, tuple(response), other, sampling) for response in responses]
         found = []
         for call, reading in zip(calls, readings, strict=True):

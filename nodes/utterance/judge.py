@@ -32,9 +32,12 @@ from tertulia.state.records import Candidate, Prompt, Reply
 
 @dataclass(frozen=True)
 class Judgement:
-    """The judgement of a candidate: the figure of each scoring run, the judge's comment, if any, and the way of judging.
+    """The judgement of a candidate.
 
-    `way` is `rating`, `likelihood`, or `centred likelihood`.
+    Attributes:
+        runs: The figure of each scoring run.
+        comment: The judge's comment, if any.
+        way: How it was judged: `rating`, `likelihood`, or `centred likelihood`.
     """
 
     runs: tuple[float, ...]
@@ -192,7 +195,7 @@ async def centred_contrast(
     reply: Reply,
     sampling: Sampling,
 ) -> float:
-    """Return how much likelier a reply's text is after the pruned prompt than after the full one, less what is expected.
+    """Return how much likelier a reply is after the pruned prompt than after the full one, less what is expected.
 
     For every token the expectation is over the tokens that could have been drawn in its place, after the same words:
     so the figure is 0 on average over replies that are drawn from `answered` like that, whatever was removed.

@@ -22,7 +22,10 @@ from tertulia.state.questions import (
     Likelihood,
     NextOption,
     Question,
+    Sampling,
     ScoredGeneration,
+    TokenFigures,
+    TokenReading,
 )
 from tertulia.state.records import Prompt, Reply, Unit
 
@@ -58,6 +61,7 @@ def _questions(model: CausalLanguageModel) -> list[Question]:
         Generation(judged),
         NextOption(_prompt(model, *noon), (" no", " yes", " perhaps so")),
         Generation(_request(model, 6, *late, rows=0)),
+        TokenReading(_prompt(model, *late), reply.tokens, _prompt(model, *noon), Sampling(0.7, 0.9)),
     ]
 
 
@@ -78,6 +82,9 @@ async def _alone(model: CausalLanguageModel, question: Question) -> Answer:
         return await model.generate_scored(question.request, question.options)
     if isinstance(question, Likelihood):
         return await model.log_likelihood(question.prompt, question.reply)
+    if isinstance(question, TokenReading):
+        asked = (question.prompt, [question.response], question.other, question.sampling)
+        return (await model.token_figures(*asked))[0]
     return await model.probabilities(question.prompt, question.options)
 
 
@@ -90,6 +97,9 @@ def _require_alike(found: Answer, expected: Answer) -> None:
         assert [reply.text for reply in found] == [reply.text for reply in expected]  # type: ignore[union-attr]
         for mine, other in zip(found, expected, strict=True):  # type: ignore[arg-type]
             assert (mine.information or 0.0) == pytest.approx(other.information or 0.0, rel=1e-2)  # type: ignore[union-attr]
+    elif isinstance(expected, TokenFigures):
+        for values, others in zip(vars(found).values(), vars(expected).values(), strict=True):
+            assert values == pytest.approx(others, rel=1e-3, abs=1e-5)
     else:
         assert found == pytest.approx(expected, rel=1e-3)
 

@@ -25,8 +25,8 @@ from tertulia.state.records import Prompt, Reply, Unit
 
 START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 SETTINGS: dict[str, Any] = {
-    "judge": "likelihood", "inconsistency_threshold": 0.1, "removal_factor": 0.5, "redraws": 0, "max_utterance_tokens": 8,
-    "scoring_responses": 1, "scoring_tokens": 4, "ending": "off",
+    "judge": "likelihood", "inconsistency_threshold": 0.1, "removal_factor": 0.5, "ending": "off", "redraws": 0,
+    "max_utterance_tokens": 8, "scoring_responses": 1, "scoring_tokens": 4,
 }  # fmt: skip
 TEXTS = ("You are Mara.", "The ferry leaves at noon.", "The baker knows it well.", "It leaves.")
 PROMPT = Prompt(
