@@ -77,14 +77,13 @@ def pair_figures(
 ) -> dict[str, list[tuple[list[float], list[float]]]]:
     """Return for each way of removing, by pair, the figures of what agrees and of what contradicts."""
     found: dict[str, list[tuple[list[float], list[float]]]] = {"the fact": [], "all at λ = 0.5": [], "another": []}
-    cases: dict[int, tuple[Case, Prompt, list[str]]] = {}
+    cases: dict[int, tuple[Case, Prompt, tuple[str, ...]]] = {}
     for pair in pairs:
         if pair["case"] not in cases:
             case = resolve(f"tidewell:{pair['case']}")
             assert isinstance(case, Case)
             full = first_prompt(model, embedder, case, 1, parameters)
-            at_half = removed_with_blocks(full, removed_at(model, full, 0.5, 1, parameters))
-            cases[pair["case"]] = case, full, list(at_half)
+            cases[pair["case"]] = case, full, removed_with_blocks(full, removed_at(model, full, 0.5, 1, parameters))
         case, full, at_half = cases[pair["case"]]
         other = next(each for each in pairs if each["case"] == pair["case"] and each is not pair)
         fact, foreign = _unit_with(full, pair["fact"]), _unit_with(full, other["fact"])

@@ -1,6 +1,7 @@
 """What a model expects at each token of a response: the plain definition, read a few tokens at a time."""
 
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 import torch
@@ -69,9 +70,9 @@ async def test_several_responses_have_the_figures_of_each_alone_however_few_toke
     largest: list[int] = []
     figures_of = module._figures
 
-    def watched(logits: list[Tensor], tokens: Tensor) -> list[Tensor]:
+    def watched(logits: list[Tensor], *others: Any) -> list[Tensor]:
         largest.append(max(each.float().nbytes for each in logits))
-        return figures_of(logits, tokens)
+        return figures_of(logits, *others)
 
     monkeypatch.setattr(module, "_figures", watched)
     of_token = 4 * model.model.config.vocab_size
