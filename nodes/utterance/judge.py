@@ -180,7 +180,8 @@ async def judge_by_likelihood(
     if context.parameters.judge_centred and isinstance(context.model, NextTokenModel):
         assert isinstance(model, NextTokenModel)
         spoken = context.of(state["speaker"], "speak").parameters
-        sampling = Sampling(temperature_of(answered, spoken), spoken.top_p)
+        decoded_as = prompt if spoken.matched_decoding else answered  # as `generate` has it
+        sampling = Sampling(temperature_of(decoded_as, spoken), spoken.top_p)
         figure = await centred_contrast(model, full, pruned, shown, reply, sampling)
         return Judgement(runs=(figure,), way="centred likelihood")
     likelihood = await model.log_likelihood(full, reply)
