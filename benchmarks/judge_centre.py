@@ -52,7 +52,7 @@ def figures(
     shown = [render(prompt, model.tokenizer, reply_prefix_of(full)) for prompt in (pruned, full)]
     sampling = Sampling(temperature_of(pruned, parameters), parameters.top_p)
     first, past_last = reply.text_tokens
-    asked = model.token_figures(shown[0], [reply.tokens[:past_last]], shown[1], sampling)
+    asked = model.token_figures(shown[0], [reply.tokens[:past_last]], shown[1], sampling=sampling)
     (found,) = asyncio.run(asked)
     gains = (np.array(found.log_likelihoods) - np.array(found.other_log_likelihoods))[first:]
     centres = (0.0, np.array(found.divergences)[first:], np.array(found.expected)[first:])

@@ -184,5 +184,5 @@ async def ask(model: LanguageModel, question: Question) -> Answer:
             return await model.probabilities(prompt, options)
         case TokenReading(prompt, response, other, sampling):
             assert isinstance(model, NextTokenModel)
-            (figures,) = await model.token_figures(prompt, [response], other, sampling)
+            (figures,) = await model.token_figures(prompt, [response], other, sampling=sampling)
             return figures

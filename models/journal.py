@@ -316,6 +316,7 @@ class JournalledModel:
         prompt: RenderedPrompt,
         responses: Sequence[Sequence[int]],
         other: RenderedPrompt | None = None,
+        *,
         sampling: Sampling | None = None,
     ) -> list[TokenFigures]:
         """Return the figures of every token of each response; the model itself has to be a `NextTokenModel`."""

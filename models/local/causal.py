@@ -168,6 +168,7 @@ class CausalLanguageModel:
         prompt: RenderedPrompt,
         responses: Sequence[Sequence[int]],
         other: RenderedPrompt | None = None,
+        *,
         sampling: Sampling | None = None,
     ) -> list[TokenFigures]:
         """Return the figures of every token of each response after the prompt, and after another (see the contract)."""

@@ -213,7 +213,7 @@ async def centred_contrast(
     # By the chain log p/q = log r/q − log r/p with r = `answered`; where that is p or q, its term is 0.
     for other, sign in ((full, 1), (pruned, -1)):
         if other.input_ids != answered.input_ids:
-            (found,) = await model.token_figures(answered, [reply.tokens[:past_last]], other, sampling)
+            (found,) = await model.token_figures(answered, [reply.tokens[:past_last]], other, sampling=sampling)
             of_tokens = zip(found.log_likelihoods, found.other_log_likelihoods, found.expected, strict=True)
             figure += sign * fmean([mine - others - expected for mine, others, expected in of_tokens][first:])
     return figure

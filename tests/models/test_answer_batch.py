@@ -83,8 +83,8 @@ async def _alone(model: CausalLanguageModel, question: Question) -> Answer:
     if isinstance(question, Likelihood):
         return await model.log_likelihood(question.prompt, question.reply)
     if isinstance(question, TokenReading):
-        asked = (question.prompt, [question.response], question.other, question.sampling)
-        return (await model.token_figures(*asked))[0]
+        asked = (question.prompt, [question.response], question.other)
+        return (await model.token_figures(*asked, sampling=question.sampling))[0]
     return await model.probabilities(question.prompt, question.options)
 
 

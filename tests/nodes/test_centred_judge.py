@@ -48,11 +48,11 @@ class Counting(CausalLanguageModel):
     asked = 0
     fails = False
 
-    async def token_figures(self, *asked: Any) -> Any:
+    async def token_figures(self, *asked: Any, **options: Any) -> Any:
         self.asked += 1
         if self.fails:
             raise RuntimeError("the machine was switched off")
-        return await super().token_figures(*asked)
+        return await super().token_figures(*asked, **options)
 
 
 def counting() -> Counting:
@@ -76,11 +76,11 @@ def _next(model: CausalLanguageModel, prompt: Prompt, sampling: Sampling, before
 class AtOnce(CausalLanguageModel):
     """A tiny model that reads the whole vocabulary as responses of one token at once, and keeps what it found."""
 
-    async def token_figures(self, prompt: Any, responses: Any, other: Any = None, sampling: Any = None) -> Any:
+    async def token_figures(self, prompt: Any, responses: Any, other: Any = None, *, sampling: Any = None) -> Any:
         found = self.__dict__.setdefault("found", {})
         if (key := (prompt.input_ids, other.input_ids)) not in found:
             tokens = [[token] for token in range(self.model.config.vocab_size)]
-            found[key] = await super().token_figures(prompt, tokens, other, sampling)
+            found[key] = await super().token_figures(prompt, tokens, other, sampling=sampling)
         return [found[key][token] for (token,) in responses]
 
 
