@@ -197,7 +197,7 @@ def test_a_case_with_another_habit_is_brought_nearer_than_by_the_calibrated_lamb
     def missed(habit: float, steered: Setpoint | None) -> float:
         cases = [
             [a_conversation(100 * case + trial, calibrated, habit, steered, target)[0] for trial in range(4)]
-            for case in range(8)
+            for case in range(16)
         ]
         return mean(distinct_n([[("A", text) for text in texts] for texts in case], 3) - target for case in cases)
 
