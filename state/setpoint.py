@@ -60,6 +60,10 @@ class Evidence(Record):
         f"than {MOST_TRIALS}, or there is no effect",
     )
 
+    trials_at_best: int | None = Field(
+        None, description="the same for an effect as large as the pilot leaves possible, to a one-sided 95 %"
+    )
+
     @property
     def is_shown(self) -> bool:
         """Whether λ moves the metric by more than chance."""
@@ -175,16 +179,25 @@ class Setpoint(Record):
                 f"the pilot does not show that λ moves it: {found}, which may be chance ({p}, and at most "
                 f"{self.evidence.level:g} counts)"
             )
-        if self.evidence.trials_needed is None:
+        return f"{shown}; {self._what_would_help(self.evidence)}"
+
+    def _what_would_help(self, evidence: Evidence) -> str:
+        """Return how many more conversations would be enough, and what to do instead."""
+        trials = evidence.trials_needed or evidence.trials_at_best
+        if trials is None:
             return (
-                f"{shown}; no pilot of up to {MOST_TRIALS} conversations at each λ is likely to show so small an "
-                "effect: choose λ with --lambda"
+                f"even were the effect as large as this pilot leaves possible, {MOST_TRIALS} conversations at each λ "
+                "would not be enough; choose λ with --lambda"
             )
-        more = (self.evidence.trials_needed - self.trials) * len(self.removal_factors)
-        return (
-            f"{shown}; were the effect of this size, about {more} more conversations would show it: "
-            f"--pilot {self.evidence.trials_needed} goes on from those there are; or choose λ with --lambda"
-        )
+        more = (trials - self.trials) * len(self.removal_factors)
+        if evidence.trials_needed is None:
+            size = (
+                f"of this size, more than {MOST_TRIALS} conversations at each λ would be needed; were it as large as "
+            )
+            size += f"this pilot leaves possible, {more} more in all"
+        else:
+            size = f"of this size, about {more} more conversations in all would be enough"
+        return f"were the effect {size}: --pilot {trials} goes on from those there are; or choose λ with --lambda"
 
     def named(self, level: str) -> float:
         """Return the figure of a level by name (`LEVELS`); a high diversity is a low sim."""

@@ -17,10 +17,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import product
 from statistics import NormalDist
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
-
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.setpoint import LEAST_RANGE, MOST_TRIALS, Evidence
 
@@ -58,42 +54,56 @@ def evidence_of(
         falls: Whether it falls where dialogues are more varied.
         looks: How many smaller pilots, whose dialogues are among these, were refused.
     """
-    sizes = Counter(factors)
-    places = sorted(sizes)
+    places = sorted(set(factors))
+    dealt = [places.index(factor) for factor in factors]
+    sizes = [dealt.count(place) for place in range(len(places))]
     known: dict[tuple[int, ...], float] = {}
 
-    def spread(labels: Mapping[int, float]) -> float:
-        groups: dict[float, list[int]] = {factor: [] for factor in places}
-        for dialogue in sorted(labels):
-            groups[labels[dialogue]].append(dialogue)
-        for group in map(tuple, groups.values()):
+    def spread(labels: Sequence[int]) -> float:
+        groups: list[list[int]] = [[] for _ in places]
+        for dialogue, place in enumerate(labels):
+            groups[place].append(dialogue)
+        figures = []
+        for group in map(tuple, groups):
             if group not in known:
-                known[group] = figure(group)
-        figures = np.array([known[tuple(group)] for group in groups.values()])
-        return spread_of_fit(figures, np.array([sizes[factor] for factor in places]), falls)
+                known[group] = -figure(group) if falls else figure(group)
+            figures.append(known[group])
+        return spread_of_fit(figures, sizes)
 
     blocks: dict[Hashable, list[int]] = {}
     for dialogue, trial in enumerate(trials):
         blocks.setdefault(trial, []).append(dialogue)
-    found = spread(dict(enumerate(factors)))
-    is_exact = _arrangements(blocks, factors) <= _DRAWN
-    permuted = _all_permutations(blocks, factors) if is_exact else _drawn_permutations(blocks, factors)
+    found = spread(dealt)
+    is_exact = _arrangements(blocks, dealt) <= _DRAWN
+    permuted = _all_permutations(blocks, dealt) if is_exact else _drawn_permutations(blocks, dealt)
     spreads = [spread(labels) for labels in permuted]
     as_far = sum(other >= found - _ROUNDING for other in spreads)
     p = as_far / len(spreads) if is_exact else (as_far + 1) / (len(spreads) + 1)
     return Evidence(p=p, level=level_of(looks), permutations=len(spreads), is_exact=is_exact, looks=looks)
 
 
-def spread_of_fit(figures: NDArray[np.float64], sizes: NDArray[np.int_], falls: bool) -> float:
-    """Return the sum of squares between λ of the monotone fit to figures `(K,)` of groups of these sizes."""
-    fit = isotonic_regression(figures, weights=sizes, increasing=not falls).x
-    return float(sizes @ (fit - np.average(fit, weights=sizes)) ** 2)
+def spread_of_fit(figures: Sequence[float], sizes: Sequence[int]) -> float:
+    """Return the sum of squares between λ of the rising fit to figures of groups of these sizes.
+
+    Neighbours that fall are pooled; in plain Python, as a library takes longer for a handful of figures.
+    """
+    pools: list[tuple[float, int]] = []
+    for figure, size in zip(figures, sizes, strict=True):
+        pool = (figure, size)
+        while pools and pools[-1][0] >= pool[0]:
+            before, weight = pools.pop()
+            both = weight + pool[1]
+            pool = ((before * weight + pool[0] * pool[1]) / both, both)
+        pools.append(pool)
+    level = sum(figure * size for figure, size in pools) / sum(sizes)
+    return sum(size * (figure - level) ** 2 for figure, size in pools)
 
 
 def needing(evidence: Evidence, trials: int, rise: float, scatter: float) -> Evidence:
-    """Return evidence with how many trials at each λ would be needed if λ did as much as it seems to.
+    """Return evidence with how many trials at each λ would be needed: if λ does what it seems to, and at best.
 
-    With so many a pilot shows it with a probability of about 0.8, and its bands leave something to ask for.
+    With so many a pilot shows it with a probability of about 0.8, and its bands leave something to ask for. What λ
+    seems to do is uncertain: at best it does as much as this pilot leaves possible, to a one-sided 95 %.
 
     Args:
         evidence: What the pilot shows.
@@ -101,14 +111,21 @@ def needing(evidence: Evidence, trials: int, rise: float, scatter: float) -> Evi
         rise: By how much the fitted metric is more varied at the greatest λ than at the least, from 0.
         scatter: The standard deviation of the parts of dialogues in the metric, within a λ.
     """
-    needed = trials + 1.0
-    if not evidence.is_shown:
-        hint = NormalDist().inv_cdf(1 - evidence.p) if evidence.p < 1 else -math.inf
-        wanted = NormalDist().inv_cdf(1 - level_of(evidence.looks + 1)) + NormalDist().inv_cdf(_POWER)
-        needed = max(needed, trials * (wanted / hint) ** 2 if hint > 0 else math.inf)
-    left = rise - LEAST_RANGE
-    needed = max(needed, (2 * NormalDist().inv_cdf(0.975) * scatter / left) ** 2 if left > 0 else math.inf)
-    return evidence.model_copy(update={"trials_needed": math.ceil(needed) if needed <= MOST_TRIALS else None})
+    normal = NormalDist()
+    hint = normal.inv_cdf(1 - evidence.p) if evidence.p < 1 else -math.inf
+    wanted = normal.inv_cdf(1 - level_of(evidence.looks + 1)) + normal.inv_cdf(_POWER)
+    bands = 2 * normal.inv_cdf(0.975) * scatter
+    slack = normal.inv_cdf(0.95)
+
+    def needed(hint: float, rise: float) -> int | None:
+        """Return the trials for an effect of so many standard errors, now, and of this rise."""
+        shows = trials + 1.0 if evidence.is_shown else trials * (wanted / hint) ** 2 if hint > 0 else math.inf
+        leaves_range = (bands / (rise - LEAST_RANGE)) ** 2 if rise > LEAST_RANGE else math.inf
+        most = max(trials + 1.0, shows, leaves_range)
+        return math.ceil(most) if most <= MOST_TRIALS else None
+
+    at_best = needed(hint + slack, rise + slack * scatter * math.sqrt(2 / trials))
+    return evidence.model_copy(update={"trials_needed": needed(hint, rise), "trials_at_best": at_best})
 
 
 # --- permutations ---------------------------------------------------------------------------------------------------
@@ -116,23 +133,22 @@ def needing(evidence: Evidence, trials: int, rise: float, scatter: float) -> Evi
 _Blocks = Mapping[Hashable, Sequence[int]]
 
 
-def _arrangements(blocks: _Blocks, factors: Sequence[float]) -> int:
+def _arrangements(blocks: _Blocks, dealt: Sequence[int]) -> int:
     """Return in how many ways λ may be dealt to the dialogues, within each trial."""
     ways = 1
     for block in blocks.values():
-        alike = Counter(factors[dialogue] for dialogue in block)
+        alike = Counter(dealt[dialogue] for dialogue in block)
         ways *= math.factorial(len(block)) // math.prod(map(math.factorial, alike.values()))
     return ways
 
 
-def _all_permutations(blocks: _Blocks, factors: Sequence[float]) -> Iterator[Mapping[int, float]]:
-    """Yield λ by dialogue in every way, the pilot's among them."""
-    for dealt in product(*(_deals(sorted(factors[i] for i in block)) for block in blocks.values())):
-        pairs = zip(blocks.values(), dealt, strict=True)
-        yield {dialogue: factor for block, deal in pairs for dialogue, factor in zip(block, deal, strict=True)}
+def _all_permutations(blocks: _Blocks, dealt: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the number of the λ of each dialogue in every way, the pilot's among them."""
+    for deals in product(*(_deals(sorted(dealt[dialogue] for dialogue in block)) for block in blocks.values())):
+        yield _labels(blocks, deals, len(dealt))
 
 
-def _deals(labels: Sequence[float]) -> list[tuple[float, ...]]:
+def _deals(labels: Sequence[int]) -> list[tuple[int, ...]]:
     """Return the distinct orders of sorted labels."""
     if not labels:
         return [()]
@@ -144,12 +160,17 @@ def _deals(labels: Sequence[float]) -> list[tuple[float, ...]]:
     ]
 
 
-def _drawn_permutations(blocks: _Blocks, factors: Sequence[float]) -> Iterator[Mapping[int, float]]:
-    """Yield λ by dialogue in ways that are drawn."""
+def _drawn_permutations(blocks: _Blocks, dealt: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the number of the λ of each dialogue in ways that are drawn."""
     generator = keyed_generator(1, node="pilot permutations")
+    of_blocks = [[dealt[dialogue] for dialogue in block] for block in blocks.values()]
     for _ in range(_DRAWN):
-        yield {
-            dialogue: factor
-            for block in blocks.values()
-            for dialogue, factor in zip(block, generator.sample([factors[i] for i in block], k=len(block)), strict=True)
-        }
+        yield _labels(blocks, [generator.sample(labels, k=len(labels)) for labels in of_blocks], len(dealt))
+
+
+def _labels(blocks: _Blocks, deals: Sequence[Sequence[int]], dialogues: int) -> list[int]:
+    labels = [0] * dialogues
+    for block, deal in zip(blocks.values(), deals, strict=True):
+        for dialogue, label in zip(block, deal, strict=True):
+            labels[dialogue] = label
+    return labels
