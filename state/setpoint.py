@@ -193,8 +193,8 @@ class Setpoint(Record):
         if evidence.trials_needed is None:
             size = (
                 f"of this size, more than {MOST_TRIALS} conversations at each λ would be needed; were it as large as "
+                f"this pilot leaves possible, {more} more in all would be enough"
             )
-            size += f"this pilot leaves possible, {more} more in all"
         else:
             size = f"of this size, about {more} more conversations in all would be enough"
         return f"were the effect {size}: --pilot {trials} goes on from those there are; or choose λ with --lambda"

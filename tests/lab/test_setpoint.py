@@ -282,7 +282,10 @@ def test_a_pilot_that_shows_nothing_is_refused_with_what_would() -> None:
     words = str(refused.value)
     for what in ("does not show that λ moves it", "0.500 to 0.800", "p = 0.3", "15 more", "--pilot 9", "--lambda"):
         assert what in words
-    for at_best, what in ((12, "more than 50 .* leaves possible, 24 more in all: --pilot 12"), (None, "even were")):
+    for at_best, what in (
+        (12, "more than 50 .* leaves possible, 24 more in all would be enough: --pilot 12"),
+        (None, "even were"),
+    ):
         unlikely = CHANCE.model_copy(update={"trials_needed": None, "trials_at_best": at_best})
         with pytest.raises(SettingError, match=what):
             a_setpoint(evidence=unlikely).check_reachable(0.6)
