@@ -204,7 +204,7 @@ class Disturber:
         while process.poll() is None and time.perf_counter() < began + PATIENCE_S:
             largest = max(largest, largest_in(place))
             time.sleep(0.005)
-        expect_success(process, store)
+        expect_success(process, store, (subject.done,))
         ended, calls = time.perf_counter(), calls_in(store) - calls_before
         self.run(subject.after, store)
         start_s, drive_s = (known - began, ended - known) if subject.begins_at_once else (0.0, ended - began)
@@ -368,11 +368,12 @@ class _Disturbed:
             SoakError: It ended otherwise than it should.
         """
         code, said = exit_code_of(process, self._store), said_on(self._store)
+        done = self._measure.subject.done
         if "Traceback" in said:
             raise SoakError(f"a traceback: {said}")
-        if code != 0 and code not in _CODES[self._disturbance]:
+        if code != done and code not in _CODES[self._disturbance]:
             raise SoakError(f"exit code {code} after {self._disturbance}: {said}")
-        return code != 0
+        return code != done
 
     def _largest(self, drawn: random.Random) -> int:
         """Draw what no file may pass: of the log of a store that is written, or of all that there is at the end."""
@@ -387,7 +388,8 @@ class _Disturbed:
         return self._disturber.start(self._measure.begins, store, largest_file=largest_file)
 
     def _go_on_alone(self, store: Path) -> None:
-        is_done = (0, 3) if self._measure.subject.is_gone else (0,)
+        done = self._measure.subject.done
+        is_done = (done, 3) if self._measure.subject.is_gone else (done,)
         expect_success(self._started(store), store, is_done)
         self._disturber.run(self._measure.subject.after, store)
 

@@ -22,6 +22,15 @@ _SECONDS = re.compile(r'"seconds": [^,}]*')
 _EXPERIMENT = str(Path(__file__).with_name("two_rules.yaml"))
 _ALBUMS = ("lab", "album", "--agents", "4", "--rounds", "2", "--rehearse", "--embedder", "rehearsal")
 
+#: A calibration by which a run is steered; a pilot of the rehearsal, which does not heed λ, gives none.
+_CALIBRATED = json.dumps(
+    {
+        **{"metric": "dist3", "trials": 4, "rounds": 3, "window": 3, "removal_factors": [0, 1]},
+        **{"diversity": [0.5, 0.8], "low": [0.48, 0.78], "high": [0.52, 0.82]},
+        **{"running": [{"at_zero": 0.8, "slope": 0.1}], "gains": [0.5]},
+    }
+)
+
 #: What fills the whole store. Later ones find the run of an earlier one as `@last`.
 MAKING: tuple[Command, ...] = (
     _ALBUMS,
@@ -30,7 +39,8 @@ MAKING: tuple[Command, ...] = (
     ("fork", "@last", "--at", "2", "--lambda", "0.9"),
     ("runs", "label", "@last", "a fork"),
     ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1"),
-    ("run", "tidewell", "--rehearse", "--diversity", "medium", "--pilot", "3", "--rounds", "3"),
+    ("lab", "setpoint", "tidewell", "--rehearse", "--levels", "medium", "--pilot", "3", "--rounds", "3"),
+    ("run", "tidewell", "--rehearse", "--rounds", "3", "--set", "diversity=0.6", "--set", f"setpoint={_CALIBRATED}"),
     ("lab", "run", _EXPERIMENT, "--workers", "1"),
     ("run", "team_building", "--rehearse", "--rounds", "3", "--lambda", "0.4"),
     ("inventory", "@last", "--rehearse"),

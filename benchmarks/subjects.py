@@ -78,6 +78,7 @@ class Subject:
         changes_its_store: Whether what it does is about this very store, and means nothing in another.
         begins_late: Whether there is much to disturb before its run has begun.
         is_gone: Whether what it removes is not found when the command is given again.
+        is_refused: Whether it ends with a refusal, exit code 2, once it has done what is disturbed.
         planned: How many disturbances are planned within one process; drawn.
     """
 
@@ -95,6 +96,7 @@ class Subject:
     changes_its_store: bool = False
     begins_late: bool = False
     is_gone: bool = False
+    is_refused: bool = False
     planned: tuple[int, ...] = (1, 1, 2, 2, 3, 5)
 
     @property
@@ -106,6 +108,11 @@ class Subject:
     def begins_at_once(self) -> bool:
         """Whether it begins a run or a simulation first, and is disturbed from then on."""
         return self.goes_on is not None and not self.begins_late
+
+    @property
+    def done(self) -> int:
+        """The exit code of a process that nobody disturbs."""
+        return 2 if self.is_refused else 0
 
     @property
     def asks_server(self) -> bool:
@@ -208,8 +215,8 @@ def _experiments(length: int, seeded: Command) -> dict[str, tuple[Subject, ...]]
     asked = ("run", "tidewell", *_REHEARSE, "--diversity", "medium", "--pilot", "3", "--rounds", "3", *seeded)
     levels = ("--levels", "medium", "--trials", "3", "--pilot", "3", "--rounds", "3")
 
-    def made(kind: str, begins: Command, goes_on: Command | None = None) -> tuple[Subject, ...]:
-        return (Subject(kind, begins, goes_on, imports=imports, is_in_order=False, begins_late=True),)
+    def made(kind: str, begins: Command, is_refused: bool = False) -> tuple[Subject, ...]:
+        return (Subject(kind, begins, imports=imports, is_in_order=False, begins_late=True, is_refused=is_refused),)
 
     by_server = ("sweep", "mothers_house", "--model", "{server}", "--trials", "2", "--rounds", "2")
     return {
@@ -226,7 +233,7 @@ def _experiments(length: int, seeded: Command) -> dict[str, tuple[Subject, ...]]
         "sweep by a server": (_remote(by_server, None),),
         "experiment": made("experiment", ("lab", "run", _EXPERIMENT, "--workers", "1")),
         "report": made("report", (*report, "--fluency-model", "none", "--out", "{out}")),
-        "calibration": made("calibration", asked, _RESUME),
+        "calibration": made("calibration", asked, is_refused=True),  # the rehearsal does not heed λ
         "setpoint": made("setpoint", ("lab", "setpoint", "tidewell", *_REHEARSE, *levels)),
     }
 

@@ -18,11 +18,14 @@ from tertulia.state.records import Record
 #: What may be asked for: dist-N and sim over the dialogues of a case. Source: APP §2.
 DiversityMetric = Literal["dist1", "dist2", "dist3", "sim"]
 
-#: Names for a level: how far it lies between the least and the most that λ reaches.
+#: Names for a level: how far it lies between the least and the most that λ reaches, as `Setpoint.reachable` has them.
 LEVELS = {"low": 0.25, "medium": 0.5, "high": 0.75}
 
 #: The least range of diversity that λ can be steered over.
 LEAST_RANGE = 0.01
+
+#: The most conversations at each λ that a pilot is advised to have.
+MOST_TRIALS = 50
 
 
 class Line(Record):
@@ -41,6 +44,30 @@ class Inconsistency(Record):
 
     expected: Line
     deviation: float = Field(ge=0, description="standard deviation between utterances")
+
+
+class Evidence(Record):
+    """Whether a pilot shows that λ moves the metric, by a permutation test (lab/experiments/evidence.py)."""
+
+    p: float = Field(gt=0, le=1, description="how often chance alone parts the λ of the pilot as far")
+    level: float = Field(gt=0, lt=1, description="the greatest p that counts")
+    permutations: int = Field(ge=1, description="of λ over the dialogues of each trial, that p was found by")
+    is_exact: bool = Field(description="whether these are all there are")
+    looks: int = Field(0, ge=0, description="smaller pilots of these conversations that were refused before")
+    trials_needed: int | None = Field(
+        None,
+        description="dialogues at each λ by which an effect of this size would be shown and leave a range; None: more "
+        f"than {MOST_TRIALS}, or there is no effect",
+    )
+
+    trials_at_best: int | None = Field(
+        None, description="the same for an effect as large as the pilot leaves possible, to a one-sided 95 %"
+    )
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether λ moves the metric by more than chance."""
+        return self.p <= self.level
 
 
 class Setpoint(Record):
@@ -64,6 +91,7 @@ class Setpoint(Record):
         description="behind each utterance, what part of a deviation of the running measure shows in the metric"
     )
     inconsistency: Inconsistency | None = Field(default=None, description="None: nothing was judged")
+    evidence: Evidence | None = Field(default=None, description="None: not tested, as in calibrations of before")
 
     @model_validator(mode="before")
     @classmethod
@@ -98,24 +126,82 @@ class Setpoint(Record):
         return tuple(self.sign * figure for figure in self.diversity)
 
     @property
-    def reachable(self) -> tuple[float, float]:
-        """The least and the greatest figure that a λ gives."""
+    def fitted(self) -> tuple[float, float]:
+        """The least and the greatest figure of the fit."""
         return min(self.diversity), max(self.diversity)
 
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """What may be asked for, from the least diversity to the most: what lies beyond the bands of both ends of λ.
+
+        Calibrations of earlier versions, whose bands were too narrow to be held to, promise all of the fit.
+        """
+        if self.evidence is None:
+            return self.diversity[0], self.diversity[-1]
+        return (self.high[0], self.low[-1]) if self.sign > 0 else (self.low[0], self.high[-1])
+
+    @property
+    def reachable(self) -> tuple[float, float]:
+        """The least and the greatest figure that a λ gives as surely as the pilot tells; equal where there is none."""
+        first, last = self._ends
+        return (first, first) if self.sign * (last - first) < 0 else (min(first, last), max(first, last))
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether the pilot shows that λ moves the metric, over a range that is large enough."""
+        least, most = self.reachable
+        return (self.evidence is None or self.evidence.is_shown) and most - least >= LEAST_RANGE
+
     def check_reachable(self, diversity: float) -> None:
-        """Raise `SettingError`, with the reachable range, for a figure that no λ gives."""
+        """Raise `SettingError` for a figure that no λ is known to give, with what is known and what to do."""
         least, most = self.reachable
         measured = f"{self.metric} over {self.trials} dialogues of {self.rounds} utterances"
-        if most - least < LEAST_RANGE:
-            problem = f": a higher λ does not give more: {measured} is {least:.3f} to {most:.3f} whatever λ is"
-            raise SettingError("diversity", f"{diversity:g}", problem)
+        if not self.can_be_asked:
+            raise SettingError("diversity", f"{diversity:g}", f": {self._nothing_shown(measured)}")
         if not least <= diversity <= most:
             problem = f": λ reaches {least:.3f} to {most:.3f} ({measured}); ask for a figure in there"
             raise SettingError("diversity", f"{diversity:g}", problem)
 
+    def _nothing_shown(self, measured: str) -> str:
+        """Return why nothing can be asked for, and what would help."""
+        found = f"{measured} is {self.fitted[0]:.3f} to {self.fitted[1]:.3f}"
+        if self.evidence is None:
+            return f"a higher λ does not give more: {found} whatever λ is"
+        p = f"p = {self.evidence.p:.2g}"
+        if self.evidence.is_shown:
+            shown = (
+                f"λ moves it ({p}), but the bands of the least and the greatest λ leave no range to ask for: {found}"
+            )
+        elif self.fitted[1] - self.fitted[0] < LEAST_RANGE:
+            shown = f"a higher λ does not give more: {found} whatever λ is ({p})"
+        else:
+            shown = (
+                f"the pilot does not show that λ moves it: {found}, which may be chance ({p}, and at most "
+                f"{self.evidence.level:g} counts)"
+            )
+        return f"{shown}; {self._what_would_help(self.evidence)}"
+
+    def _what_would_help(self, evidence: Evidence) -> str:
+        """Return how many more conversations would be enough, and what to do instead."""
+        trials = evidence.trials_needed or evidence.trials_at_best
+        if trials is None:
+            return (
+                f"even were the effect as large as this pilot leaves possible, {MOST_TRIALS} conversations at each λ "
+                "would not be enough; choose λ with --lambda"
+            )
+        more = (trials - self.trials) * len(self.removal_factors)
+        if evidence.trials_needed is None:
+            size = (
+                f"of this size, more than {MOST_TRIALS} conversations at each λ would be needed; were it as large as "
+                f"this pilot leaves possible, {more} more in all would be enough"
+            )
+        else:
+            size = f"of this size, about {more} more conversations in all would be enough"
+        return f"were the effect {size}: --pilot {trials} goes on from those there are; or choose λ with --lambda"
+
     def named(self, level: str) -> float:
         """Return the figure of a level by name (`LEVELS`); a high diversity is a low sim."""
-        first, last = self.diversity[0], self.diversity[-1]
+        first, last = self._ends
         return first + LEVELS[level] * (last - first)
 
     def removal_factor_for(self, diversity: float) -> float:

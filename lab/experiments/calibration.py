@@ -1,4 +1,4 @@
-"""Fit how diversity follows λ to the dialogues of a pilot; nothing is run, and nothing drawn but the bootstrap.
+"""Fit how diversity follows λ to the dialogues of a pilot; nothing is run.
 
 A metric over the dialogues of a case is no mean over them, but nearly: each dialogue has a *part* in it, by how much it
 changes without that dialogue (the jackknife's influence). The mean of the parts is the metric, and their scatter its
@@ -8,23 +8,26 @@ the first order, were all like it. That is what its running measure is held agai
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate
+from operator import or_
 from statistics import mean
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
+from scipy.stats import t
 
-from tertulia.metrics.diversity import dialogue_text, distinct_n, mean_pairwise_cosine
+from tertulia.lab.experiments.evidence import Figure, evidence_of, needing
+from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine, n_grams
 from tertulia.nodes.shared.removal_factor import Words, running_measures, words_of
 from tertulia.state.errors import UsageError
-from tertulia.state.randomness import keyed_generator
-from tertulia.state.setpoint import DiversityMetric, Inconsistency, Line, Setpoint
+from tertulia.state.setpoint import DiversityMetric, Evidence, Inconsistency, Line, Setpoint
 
-#: Samples of the bootstrap, and the ends of its band.
-_SAMPLES, _BAND = 1000, (2.5, 97.5)
+#: How sure each end of a band is.
+_SURE = 0.975
 
 #: The most of a deviation of the running measure that may show in the metric: what a dialogue repeats of itself shows
 #: whole.
@@ -39,17 +42,18 @@ LEAST_DIALOGUES = 3
 #: Returns the vectors of texts.
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
-#: Returns the metric over the dialogues of these numbers.
-Figure = Callable[[Sequence[int]], float]
-
 
 @dataclass(frozen=True)
 class PilotDialogue:
-    """A dialogue of a pilot at a λ: speaker and text of each utterance, and the judge's figure of it, if any."""
+    """A dialogue of a pilot at a λ: speaker and text of each utterance, and the judge's figure of it, if any.
+
+    Dialogues of one trial have one seed; `None` where it is not known which they are.
+    """
 
     removal_factor: float
     lines: tuple[tuple[str, str], ...]
     inconsistency: tuple[float | None, ...]
+    trial: int | None = None
 
     @property
     def words(self) -> list[Words]:
@@ -62,10 +66,12 @@ def fit_setpoint(
     metric: DiversityMetric,
     rounds: int,
     embed: Embed | None = None,
+    looks: int = 0,
 ) -> Setpoint:
     """Return the calibration of λ by a pilot's dialogues, of one scenario and model, with at most so many rounds each.
 
-    The running measure has as many rounds, and at least 2. For sim, `embed` returns the vectors of texts.
+    The running measure has as many rounds, and at least 2. For sim, `embed` returns the vectors of texts. `looks` is
+    how many smaller pilots, whose dialogues are among these, were refused.
 
     Raises:
         UsageError: There are fewer than two λ with three dialogues that have words.
@@ -81,15 +87,18 @@ def fit_setpoint(
             "the pilot has too few dialogues to calibrate λ: three are needed at two values of λ at least, and they "
             "need words; look at its runs, or let it have more trials"
         )
-    parts = {factor: parts_of(figure_of(group, metric, embed), len(group)) for factor, group in groups.items()}
     window = max(2, rounds)
     running = {
         factor: [running_measures(dialogue.words, n, window) for dialogue in group] for factor, group in groups.items()
     }
-    diversity, low, high = _curve(parts, falls=metric == "sim")
+    falls = metric == "sim"
+    figure = figure_of([dialogue for group in groups.values() for dialogue in group], metric, embed)
+    parts = _parts_by_factor(groups, figure)
+    diversity, low, high = _curve(parts, falls)
+    trials = min(map(len, groups.values()))
     return Setpoint(
         metric=metric,
-        trials=min(map(len, groups.values())),
+        trials=trials,
         rounds=rounds,
         window=window,
         removal_factors=tuple(groups),
@@ -97,9 +106,22 @@ def fit_setpoint(
         low=low,
         high=high,
         running=_running_lines(running, rounds),
-        gains=_gains(running, parts, rounds, -1 if metric == "sim" else 1),
+        gains=_gains(running, parts, rounds, -1 if falls else 1),
         inconsistency=_inconsistency(groups),
+        evidence=needing(
+            _evidence(groups, figure, falls, looks),
+            trials,
+            rise=abs(diversity[-1] - diversity[0]),
+            scatter=scatter_of(parts.values()),
+        ),
     )
+
+
+def _evidence(groups: Mapping[float, Sequence[PilotDialogue]], figure: Figure, falls: bool, looks: int) -> Evidence:
+    """Return what dialogues show of λ; `figure` has their numbers, group by group."""
+    tested = [dialogue for group in groups.values() for dialogue in group]
+    factors = [dialogue.removal_factor for dialogue in tested]
+    return evidence_of(factors, [dialogue.trial for dialogue in tested], figure, falls, looks)
 
 
 # --- the metric, and the parts of dialogues in it --------------------------------------------------------------------
@@ -113,6 +135,21 @@ def parts_of(figure: Figure, dialogues: int) -> list[float]:
     return [metric + (dialogues - 1) * (mean_without - figure_without) for figure_without in without]
 
 
+def _parts_by_factor(groups: Mapping[float, Sequence[PilotDialogue]], figure: Figure) -> dict[float, list[float]]:
+    """Return the parts of the dialogues of each λ in its figure; `figure` has their numbers, group by group."""
+    parts: dict[float, list[float]] = {}
+    first = 0
+    for factor, group in groups.items():
+        parts[factor] = parts_of(_from(first, figure), len(group))
+        first += len(group)
+    return parts
+
+
+def _from(first: int, figure: Figure) -> Figure:
+    """Return a figure of dialogues whose numbers begin there."""
+    return lambda chosen: figure([first + number for number in chosen])
+
+
 def figure_of(dialogues: Sequence[PilotDialogue], metric: DiversityMetric, embed: Embed | None = None) -> Figure:
     """Return the function that gives the metric over some of these dialogues."""
     if metric == "sim":
@@ -121,39 +158,48 @@ def figure_of(dialogues: Sequence[PilotDialogue], metric: DiversityMetric, embed
         vectors = embed([dialogue_text(dialogue.lines) for dialogue in dialogues])
         return lambda chosen: mean_pairwise_cosine([vectors[index] for index in chosen]) or 0.0
     n = int(metric.removeprefix("dist"))
-    return lambda chosen: distinct_n([dialogues[index].lines for index in chosen], n) or 0.0
+    grams = [n_grams([dialogue.lines], n) for dialogue in dialogues]
+    numbers = {gram: number for number, gram in enumerate({gram: None for of_one in grams for gram in of_one})}
+    counts = [len(of_one) for of_one in grams]
+    # As the bits of a number, so that the thousands of groups of a permutation test are united fast.
+    distinct = [sum(1 << numbers[gram] for gram in set(of_one)) for of_one in grams]
+
+    def distinct_share(chosen: Sequence[int]) -> float:
+        united = reduce(or_, (distinct[index] for index in chosen), 0)
+        return united.bit_count() / (sum(counts[index] for index in chosen) or 1)
+
+    return distinct_share
 
 
 def _curve(
     parts: Mapping[float, Sequence[float]], falls: bool
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
-    """Return the monotone fit, one figure a λ, and the ends of its bootstrap band.
+    """Return the monotone fit, one figure a λ, and the ends of the 95 % band of the figure at each λ.
 
-    Before it is made monotone, the curve is drawn to a straight line as far as what bends it may be chance.
-
-    The bootstrap draws parts, not dialogues: a dialogue that is drawn twice would repeat itself, and the metric of
-    every sample would be too low.
+    Before it is made monotone, the curve is drawn to a straight line as far as what bends it may be chance. The band
+    is Student's about the figure itself, with the scatter of all λ, as the fit errs at its ends where λ acts at one end
+    only; it is wide enough to hold the fit.
     """
-
     factors = np.array(list(parts))
-    error = _error_of_means(list(parts.values()))
+    figures = np.array([mean(group) for group in parts.values()])
+    calmed = straightened(factors, figures, _error_of_means(list(parts.values())))
+    fitted = isotonic_regression(calmed, increasing=not falls).x
+    sizes = np.array([len(group) for group in parts.values()])
+    quantile = float(t.ppf(_SURE, int(sizes.sum()) - len(sizes)))
+    half = quantile * scatter_of(parts.values()) / np.sqrt(sizes)
+    low, high = np.minimum(figures - half, fitted), np.maximum(np.minimum(figures + half, 1.0), fitted)
+    return tuple(fitted.tolist()), tuple(low.tolist()), tuple(high.tolist())
 
-    def monotone(groups: Iterable[Sequence[float]]) -> list[float]:
-        calmed = straightened(factors, np.array([mean(group) for group in groups]), error)
-        return [float(figure) for figure in isotonic_regression(calmed, increasing=not falls).x]
 
-    fitted = monotone(parts.values())
-    generator = keyed_generator(1, node="calibration")
-    samples = [monotone(generator.choices(group, k=len(group)) for group in parts.values()) for _ in range(_SAMPLES)]
-    low, high = np.percentile(np.array(samples), _BAND, axis=0)
-    return tuple(fitted), tuple(low.tolist()), tuple(high.tolist())
+def scatter_of(groups: Collection[Sequence[float]]) -> float:
+    """Return the standard deviation of the parts of dialogues within a λ, of all λ together."""
+    squares = sum((part - mean(group)) ** 2 for group in groups for part in group)
+    return math.sqrt(squares / (sum(map(len, groups)) - len(groups)))
 
 
 def _error_of_means(groups: Sequence[Sequence[float]]) -> float:
     """Return the variance of a λ's figure, from how the parts of dialogues vary within each λ."""
-    squares = sum((part - mean(group)) ** 2 for group in groups for part in group)
-    dialogues = sum(map(len, groups))
-    return squares / (dialogues - len(groups)) * len(groups) / dialogues
+    return scatter_of(groups) ** 2 * len(groups) / sum(map(len, groups))
 
 
 def straightened(factors: NDArray[np.float64], figures: NDArray[np.float64], error: float) -> NDArray[np.float64]:

@@ -11,11 +11,19 @@ from math import sqrt
 from statistics import mean, stdev
 
 from tertulia.driving.events import Emit
-from tertulia.lab.experiments.calibration import Embed, Figure, figure_of, parts_of
+from tertulia.lab.experiments.calibration import Embed, figure_of, parts_of
+from tertulia.lab.experiments.evidence import Figure
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import TrialRun, read_results
 from tertulia.lab.experiments.running import Executor, run_experiment
-from tertulia.lab.experiments.setpoint import CalibrationTask, calibrate, pilot_dialogue, seed_of, steering_settings
+from tertulia.lab.experiments.setpoint import (
+    CalibrationTask,
+    calibrate,
+    decision_line,
+    pilot_dialogue,
+    seed_of,
+    steering_settings,
+)
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import SettingError
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
@@ -199,13 +207,14 @@ def landing_document(cases: Sequence[CaseLanding]) -> Document:
 
 
 def landing_page(cases: Sequence[CaseLanding]) -> list[str]:
-    """Return where conversations came out as Markdown: by case, then by way over all."""
+    """Return where conversations came out as Markdown: by case, by way over all, and what the pilots show."""
     lines = [
         "| case | level | way | asked | reached (s.e.) | off by | mean λ | inconsistency | rolled back | n |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [_row(landing) for case in cases for landing in case.landings]
     lines += ["", "| way | mean miss | mean absolute miss | within 0.03 |", "|---|---|---|---|", *_over_all(cases)]
+    lines += ["", "Pilots:", "", *(f"* {case.case}: {decision_line(case.setpoint)}" for case in cases)]
     refused = [f"* {case.case}: {case.refused}" for case in cases if case.refused is not None]
     return [*lines, *(["", "Where nothing could be asked for:", "", *refused] if refused else [])]
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tertulia.driving.events import Emit
@@ -22,10 +22,14 @@ from tertulia.state.errors import ModelError, SettingError, UsageError
 from tertulia.state.parameters import ALIASES, Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import LEVELS, DiversityMetric, Setpoint
+from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 
-#: Grows when the method of calibration changes, so that stored calibrations are made again.
-_VERSION = 1
+#: Grows when the method of calibration changes, so that stored calibrations are made again, of the same conversations.
+_VERSION = 2
+
+#: What a pilot is called by, so that those of earlier versions and smaller ones go on.
+_PILOT_VERSION, _PILOT_TRIALS = 1, 4
 
 #: The seeds of pilots and landings, far from those that people choose.
 _PILOT_SEED, _LANDING_SEED, _SEEDS = 700_001, 500_001, 1_000_000
@@ -95,24 +99,32 @@ class CalibrationTask:
 
     def key(self, plan: RunPlan) -> str:
         """Return the digest under which the calibration is stored: model, content of the scenario, and parameters."""
+        return self._digest(plan, _VERSION, self.metric, self.fitted_pilot(plan))
+
+    def _digest(self, plan: RunPlan, version: int, metric: DiversityMetric, pilot: Pilot) -> str:
         parameters = plan.parameters.model_dump(mode="json", exclude=_NOT_CALIBRATED)
         described = {
-            "version": _VERSION,
+            "version": version,
             "model": self.model,
             "start": case_seed_of(plan.start),
             "parameters": parameters,
-            "metric": self.metric,
-            "pilot": asdict(self.fitted_pilot(plan)),
+            "metric": metric,
+            "pilot": asdict(pilot),
         }
         written = json.dumps(described, sort_keys=True, default=str)
         return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
+    def smaller(self) -> Iterator["CalibrationTask"]:
+        """Yield the tasks of all smaller pilots, whose conversations are among those of this one."""
+        for trials in range(LEAST_DIALOGUES, self.pilot.trials):
+            yield replace(self, pilot=replace(self.pilot, trials=trials))
+
     def experiment(self, plan: RunPlan) -> Experiment:
-        """Return the pilot as an experiment; that of another metric has the same conversations."""
+        """Return the pilot as an experiment; one of another metric, or a larger one, has the same conversations."""
         pilot = self.fitted_pilot(plan)
         bare = plan_run(self.scenario, {}, model=self.model, additions=self.additions)
         changed = dict(_changed(bare.parameters, plan.parameters))
-        name = CalibrationTask(self.scenario, self.settings, self.model, "dist3", self.pilot, self.additions).key(plan)
+        name = self._digest(plan, _PILOT_VERSION, "dist3", replace(pilot, trials=_PILOT_TRIALS))
         return Experiment(
             name=f"pilot {name}",
             description=f"calibrates λ for {self.scenario} with {self.model}",
@@ -151,7 +163,10 @@ def known_calibration(store: SqlStore, task: CalibrationTask) -> Setpoint | None
     """Return the calibration that a store has; `None` where the pilot, or what failed of it, has to be run first."""
     plan = task.plan()
     curve = store.experiments.calibration(task.key(plan))
-    if curve is None or any(run.status != "finished" for run in store.runs(experiment=task.experiment(plan).name)):
+    if curve is None or any(
+        run.status != "finished" and run.trial is not None and run.trial.trial <= task.pilot.trials
+        for run in store.runs(experiment=task.experiment(plan).name)
+    ):
         return None
     return Setpoint.model_validate(curve)
 
@@ -182,10 +197,18 @@ def calibrate(
     results = read_results(store, experiment)
     _check_failures(results, least)
     dialogues = [pilot_dialogue(store, trial) for trial in results.runs]
-    setpoint = fit_setpoint(dialogues, task.metric, task.fitted_pilot(plan).rounds, embed)
+    looks = sum(_was_refused(store, smaller, plan) for smaller in task.smaller())
+    setpoint = fit_setpoint(dialogues, task.metric, task.fitted_pilot(plan).rounds, embed, looks)
     if not results.missing:
         store.experiments.save_calibration(task.key(plan), task.metric, setpoint.model_dump(mode="json"))
     return setpoint
+
+
+def _was_refused(store: SqlStore, task: CalibrationTask, plan: RunPlan) -> bool:
+    """Whether a store has this pilot, and it did not show that λ moves the metric."""
+    curve = store.experiments.calibration(task.key(plan))
+    evidence = None if curve is None else Setpoint.model_validate(curve).evidence
+    return evidence is not None and not evidence.is_shown
 
 
 def _check_failures(results: Results, least: int) -> None:
@@ -208,7 +231,7 @@ def pilot_dialogue(store: SqlStore, trial: TrialRun) -> PilotDialogue:
         figures.append(of_turn.get(chosen))
     factor = run.parameters["removal_factor"]
     assert isinstance(factor, int | float)
-    return PilotDialogue(float(factor), tuple(trial.dialogue), tuple(figures))
+    return PilotDialogue(float(factor), tuple(trial.dialogue), tuple(figures), trial.trial)
 
 
 def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint | None:
@@ -254,11 +277,7 @@ def calibration_lines(setpoint: Setpoint) -> list[str]:
     """Return a calibration in words, a line each."""
     what = f"{setpoint.metric} over {setpoint.trials} dialogues of at most {setpoint.rounds} utterances"
     curve = zip(setpoint.removal_factors, setpoint.diversity, setpoint.low, setpoint.high, strict=True)
-    gain, ends = (
-        setpoint.gains[-1],
-        sorted([(setpoint.low[0], setpoint.high[0]), (setpoint.low[-1], setpoint.high[-1])]),
-    )
-    is_uncertain = ends[0][1] >= ends[1][0]
+    gain = setpoint.gains[-1]
     tells = (
         f"of a deviation of dist-{setpoint.n} so far from what it should be, {abs(gain):.2f} shows in {setpoint.metric}"
         if gain
@@ -268,8 +287,18 @@ def calibration_lines(setpoint: Setpoint) -> list[str]:
         f"{what}, by λ, with its 95 % band:",
         *(f"  λ = {factor:g}: {figure:.3f} ({low:.3f}–{high:.3f})" for factor, figure, low, high in curve),
         tells,
-        *(
-            ["the bands of the least and the greatest λ overlap: more conversations (--pilot) would tell"]
-            * is_uncertain
-        ),
+        decision_line(setpoint),
     ]
+
+
+def decision_line(setpoint: Setpoint) -> str:
+    """Return in words whether the pilot shows that λ moves the metric, and what may be asked for."""
+    least, most = setpoint.reachable
+    range_words = f"{least:.3f} to {most:.3f} can be asked for" if setpoint.can_be_asked else "nothing can be asked for"
+    evidence = setpoint.evidence
+    if evidence is None:
+        return f"not tested whether λ moves {setpoint.metric}, as an earlier version calibrated it; {range_words}"
+    by = f"{'all' if evidence.is_exact else 'a draw of'} {evidence.permutations} permutations"
+    looked = f", as {counted(evidence.looks, 'smaller pilot')} showed nothing" if evidence.looks else ""
+    decided = f"λ {'moves' if evidence.is_shown else 'is not shown to move'} {setpoint.metric}"
+    return f"{decided}: p = {evidence.p:.2g} by {by}, and at most {evidence.level:g} counts{looked}; {range_words}"

@@ -72,7 +72,7 @@ class Steering:
 def steer(setpoint: Setpoint, target: float, observed: Sequence[Observation]) -> Steering:
     """Return λ for the next utterance, given the asked figure and everything observed so far, oldest first."""
     calibrated = setpoint.removal_factor_for(target)
-    least, most = setpoint.reachable
+    least, most = setpoint.fitted
     worth = (most - least) ** 2 / ((most - least) ** 2 + _RANGE_HALF**2)
     steering = Steering(calibrated, calibrated, None, 0.0, 0.0)
     for count in range(1, len(observed) + 1):

@@ -213,8 +213,8 @@ def test_a_lock_that_a_killed_command_has_left_goes_with_the_next(cli: Cli, tmp_
         (("runs", "rm", "k3f9", "--yes"), 3),
         (SWEEP, 0),
         (("lab", "resume", "grid"), 0),
-        (PILOT, 0),
-        (PILOT, 0),
+        (PILOT, 2),  # the rehearsal does not heed λ
+        ((*PILOT[:-1], "4"), 2),
     ):
         for name in ("k3f9", "grid", "pilot-0f"):
             (tmp_path / f"tertulia.db.{name}.lock").write_text("4194304")  # no process has this number

@@ -128,7 +128,26 @@ def test_where_lambda_does_nothing_the_curve_is_flat_and_the_band_says_so() -> N
     ]
     setpoint = fit_setpoint(pilot, "dist3", ROUNDS)
     assert setpoint.low[-1] < setpoint.high[0]
-    assert setpoint.reachable[1] - setpoint.reachable[0] < 0.06
+    assert setpoint.fitted[1] - setpoint.fitted[0] < 0.06
+    assert setpoint.evidence is not None
+    assert not setpoint.evidence.is_shown
+    assert not setpoint.can_be_asked
+
+
+def test_what_is_promised_lies_within_the_true_curve_of_speakers_that_are_known() -> None:
+    true = [
+        mean(
+            figure_of([d for d in a_pilot(8, 0.05, seed) if d.removal_factor == factor], "dist3")(range(8))
+            for seed in range(6)
+        )
+        for factor in (0.0, 1.0)
+    ]
+    for seed in range(50, 53):
+        setpoint = fit_setpoint(a_pilot(8, 0.05, seed), "dist3", ROUNDS)
+        assert setpoint.can_be_asked
+        least, most = setpoint.reachable
+        assert true[0] - 0.02 <= least < most <= true[1] + 0.02
+        assert setpoint.fitted[0] < least < most < setpoint.fitted[1]
 
 
 def test_a_measure_that_is_chance_has_little_gain() -> None:
@@ -197,7 +216,7 @@ def test_a_case_with_another_habit_is_brought_nearer_than_by_the_calibrated_lamb
     def missed(habit: float, steered: Setpoint | None) -> float:
         cases = [
             [a_conversation(100 * case + trial, calibrated, habit, steered, target)[0] for trial in range(4)]
-            for case in range(8)
+            for case in range(16)
         ]
         return mean(distinct_n([[("A", text) for text in texts] for texts in case], 3) - target for case in cases)
 

@@ -104,7 +104,7 @@ def test_the_same_draws_are_stable_and_an_interval_holds_the_mean() -> None:
 def test_the_command_draws_anew_and_is_the_same_twice(cli: Cli) -> None:
     run = str(cli("run", "tidewell", "--rehearse", "--rounds", "2", "--json").json["run"])
     found = cli("lab", "stability", run, "--draws", "2", "--json").json
-    assert (found["draws"], found["correlation"]["n"], len(found["walks"])) == (2, 2, 9)
+    assert (found["draws"], found["correlation"]["n"], len(found["walks"])) == (2, 2, 12)
     assert cli("lab", "stability", run, "--draws", "2", "--json").json == found
     assert "| nearest | 0.5 |" in cli("lab", "stability", run, "--draws", "2").out
     unscored = str(cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--json").json["run"])

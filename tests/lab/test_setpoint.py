@@ -26,9 +26,9 @@ from tertulia.lab.experiments.setpoint import (
 )
 from tertulia.metrics.diversity import distinct_n
 from tertulia.planning.starting import context_of
-from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.errors import ModelError, SettingError, StorageError
 from tertulia.state.records import RunRecord
-from tertulia.state.setpoint import Setpoint
+from tertulia.state.setpoint import Evidence, Setpoint
 from tertulia.storage.store import SqlStore
 
 TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
@@ -106,7 +106,7 @@ def test_a_pilot_that_a_full_disk_spoiled_is_run_to_its_end(
 @pytest.mark.parametrize(
     "command",
     [
-        ("run", "tidewell", "--diversity", "medium", "--pilot", "4", "--rounds", "1"),
+        ("run", "tidewell", "--diversity", "medium", "--pilot", "4", "--rounds", "1"),  # refused: λ does nothing there
         ("sweep", "tidewell", "--lambda", "0,1", "--trials", "2", "--rounds", "1"),
         ("lab", "setpoint", "tidewell", "--levels", "low", "--pilot", "4", "--trials", "2", "--rounds", "1"),
         ("lab", "table6", "--quick", "--cases", "tidewell:0", "--trials", "2", "--rounds", "1"),
@@ -121,10 +121,10 @@ def test_what_a_full_disk_failed_of_an_experiment_is_run_again_by_the_same_comma
         "tertulia.lab.experiments.setpoint.Pilot", lambda trials, rounds=6, _=None: Pilot(trials, rounds, of_three)
     )
     with failing_trials(monkeypatch, lambda run: run.trial is not None and run.trial.trial == 2):
-        assert cli(*command, "--rehearse").code == (1 if command[:2] != ("run", "tidewell") else 0)
+        assert cli(*command, "--rehearse").code == (1 if command[:2] != ("run", "tidewell") else 2)
     statuses = [run["status"] for run in cli("runs", "--json").json["runs"]]
     assert statuses.count("failed") >= 1
-    assert cli(*command, "--rehearse").code == 0
+    assert cli(*command, "--rehearse").code == (0 if command[:2] != ("run", "tidewell") else 2)
     runs = cli("runs", "--json").json["runs"]
     assert {run["status"] for run in runs} == {"finished"}
     assert len(runs) >= len(statuses)
@@ -241,3 +241,77 @@ def test_what_cannot_be_asked_for_is_refused(cli: Cli, tmp_path: Path, asked: st
     cli("run", *asked.split(), "--rehearse", "--rounds", "4", "--store", str(file)).complains(2, words)
     with SqlStore.open(file) as opened:
         assert not opened.runs()
+
+
+# --- what a pilot shows ----------------------------------------------------------------------------------------------
+
+SHOWN = Evidence(p=0.001, level=0.04, permutations=1999, is_exact=False)
+CHANCE = Evidence(p=0.3, level=0.04, permutations=1999, is_exact=False, trials_needed=9)
+
+
+def test_what_is_promised_lies_beyond_the_bands_of_both_ends() -> None:
+    setpoint = a_setpoint(evidence=SHOWN)
+    assert setpoint.reachable == (0.52, 0.78)
+    assert setpoint.named("low") == pytest.approx(0.585)
+    setpoint.check_reachable(0.52)
+    for fitted_alone in (0.51, 0.79):
+        with pytest.raises(SettingError, match=r"λ reaches 0\.520 to 0\.780"):
+            setpoint.check_reachable(fitted_alone)
+    sim = a_setpoint(
+        metric="sim", evidence=SHOWN, diversity=(0.8, 0.6, 0.5), low=(0.7, 0.5, 0.4), high=(0.9, 0.7, 0.55)
+    )
+    assert sim.reachable == (0.55, 0.7)
+    assert sim.named("high") == pytest.approx(0.5875)
+    overlapping = a_setpoint(evidence=SHOWN.model_copy(update={"trials_needed": 6}), high=(0.78, 0.79, 0.82))
+    with pytest.raises(SettingError, match=r"λ moves it \(p = 0\.001\), but the bands .* --pilot 6"):
+        overlapping.check_reachable(0.6)
+
+
+def test_a_calibration_of_an_earlier_version_promises_what_it_did() -> None:
+    stored = a_setpoint().model_dump(mode="json", exclude={"evidence"})
+    setpoint = Setpoint.model_validate(stored)
+    assert setpoint.reachable == (0.5, 0.8)
+    setpoint.check_reachable(0.8)
+    assert "not tested" in calibration_lines(setpoint)[-1]
+
+
+def test_a_pilot_that_shows_nothing_is_refused_with_what_would() -> None:
+    setpoint = a_setpoint(evidence=CHANCE)
+    with pytest.raises(SettingError) as refused:
+        steering_settings(setpoint, "medium")
+    words = str(refused.value)
+    for what in ("does not show that λ moves it", "0.500 to 0.800", "p = 0.3", "15 more", "--pilot 9", "--lambda"):
+        assert what in words
+    for at_best, what in (
+        (12, "more than 50 .* leaves possible, 24 more in all would be enough: --pilot 12"),
+        (None, "even were"),
+    ):
+        unlikely = CHANCE.model_copy(update={"trials_needed": None, "trials_at_best": at_best})
+        with pytest.raises(SettingError, match=what):
+            a_setpoint(evidence=unlikely).check_reachable(0.6)
+    assert "λ is not shown to move dist3: p = 0.3" in calibration_lines(setpoint)[-1]
+
+
+def test_a_refused_pilot_is_kept_and_a_larger_one_goes_on_from_it(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "neighbours.yaml"
+    people = "[{name: Mara, memories: [The ferry is late.]}, {name: Piotr, memories: [Piotr likes tea.]}]"
+    file.write_text(f"name: neighbours\ntime: 2026-05-06 09:30:00\nparticipants: {people}\n")
+    asked = ("run", str(file), "--rehearse", "--rounds", "1", "--diversity", "medium")
+    refused = cli(*asked, "--pilot", "3")
+    refused.complains(2, "--lambda")
+    assert "p = " in refused.err
+    before = {run["run"] for run in cli("runs", "--json").json["runs"]}
+    assert len(before) == 15
+    larger = cli(*asked, "--pilot", "4")
+    assert larger.code == 2
+    assert "at most 0.008 counts, as 1 smaller pilot showed nothing" in larger.err
+    after = {run["run"] for run in cli("runs", "--json").json["runs"]}
+    assert before < after
+    assert len(after) == 20
+    assert cli(*asked, "--pilot", "3").err == refused.err.replace("calibrating λ: 5 × 3 conversations\n", "")
+
+
+def test_the_rehearsal_which_does_not_heed_lambda_can_be_asked_for_nothing(cli: Cli) -> None:
+    page = cli("lab", "setpoint", "tidewell:4", "tidewell:7", "--rehearse", "--pilot", "3", "--rounds", "3").out
+    assert page.count("; nothing can be asked for") == 2
+    assert "* tidewell:4: λ is not shown to move dist3: p = " in page
