@@ -9,7 +9,7 @@ Source: APP §2 (means over cases); the reports themselves: lab/reports/papers.p
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tertulia.lab.experiments.experiment import Experiment
@@ -42,6 +42,7 @@ class Findings:
         figures: By setting (or row of a comparison) and metric, the figures of the cases.
         verdicts: On everything that was published of their order.
         times: By case, when it begins, in hours.
+        unchanged: By setting, in how many cases all lines are those of the baseline, as nothing was changed there.
         unpaired: Finished conversations that are left out, as another setting lacks them.
         longest: Utterances of the longest dialogue.
         truncated: Dialogues longer than the embedder reads.
@@ -65,6 +66,7 @@ class Findings:
     control: Figures | None = None
     plan: str = ""
     departures: Sequence[str] = ()
+    unchanged: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rehearsed(self) -> bool:
@@ -152,7 +154,23 @@ def find(
         skipped=skipped or {},
         provenance=provenance,
         control=beside,
+        unchanged=_unchanged(measuring, report.baseline),
     )
+
+
+def _unchanged(measuring: Measuring, baseline: str) -> dict[str, int]:
+    """Return in how many cases all trials of a setting have the lines of the baseline; settings with any such case."""
+    full = measuring.trials.get(baseline, {})
+    lines = {case: {number: trial.dialogue for number, trial in trials.items()} for case, trials in full.items()}
+    counts = {
+        setting: sum(
+            {number: trial.dialogue for number, trial in trials.items()} == lines.get(case)
+            for case, trials in cases.items()
+        )
+        for setting, cases in measuring.trials.items()
+        if setting != baseline
+    }
+    return {setting: count for setting, count in counts.items() if count}
 
 
 def _figures(report: Report, measuring: Measuring, metrics: Sequence[str], is_one_source: bool) -> Figures:

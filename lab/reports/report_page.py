@@ -114,6 +114,9 @@ def _notes(findings: Findings) -> Iterator[str]:
     if findings.unpaired:
         lacking = counted(findings.unpaired, "finished conversation")
         yield f"{lacking} left out of all figures, as another setting lacks the same trial"
+    for setting, count in findings.unchanged.items():
+        cases = counted(count, "case")
+        yield f"{setting} has the lines of {findings.report.baseline} in {cases}: nothing was changed there"
     if findings.truncated:
         longer = counted(findings.truncated, "dialogue")
         yield f"{longer} longer than the embedder reads: sim is of the beginnings, sim, untruncated of the whole"

@@ -366,3 +366,18 @@ def test_what_each_source_says_is_beside_what_they_say_together(found: Findings)
     claim = next(each for each in findings.report.orderings if each.id == "dist3: RMm > Full")
     (row,) = rows(verdicts_table([verdict(claim, findings.figures)]))
     assert row["sources"] == "1 of 2"
+
+
+def test_a_setting_that_changes_nothing_is_named() -> None:
+    settings = {"Full": {"removal_factor": 0}, "RMp": {"removal_factor": 0, "removed_blocks": "p"}}
+    experiment = Experiment(  # the first case has no earlier dialogue to remove, the fifth has one
+        name="nothing", cases=("tidewell:0", "tidewell:4"), settings=settings, trials=2, rounds=3, model="rehearsal"
+    )
+    with SqlStore.open(":memory:", create=True) as store:
+        run_experiment(store, experiment, InProcessExecutor(store, ModelAccess()), emit=lambda event: None)
+        results = read_results(store, "nothing")
+        report = report_of_experiment(experiment, metrics=["dist3"])
+        found = find(store, report, results, Measuring(store, results.runs, None), Provenance(("tertulia",)))
+    assert found.unchanged == {"RMp": 1}
+    text = "\n".join(markdown(report_page(found), {}))
+    assert "RMp has the lines of Full in 1 case: nothing was changed there" in text
