@@ -57,7 +57,7 @@ def read_attention(store: Store, trials: Iterable[MeasuredTrial], model: Languag
     async def score_all(trials: Sequence[MeasuredTrial]) -> None:
         for number, trial in enumerate(trials, 1):
             show(f"attention: conversation {number} of {len(trials)}")
-            trial.attention = await post_removal_of_run(store, trial.run, model)
+            trial.attention = await post_removal_of_run(store, trial.run, model, trial.first_turn)
 
     asyncio.run(score_all([trial for trial in trials if any(making.removal for making in trial.makings)]))
 
