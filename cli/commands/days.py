@@ -26,6 +26,7 @@ from tertulia.reading.days import (
     days_document,
     encounters_document,
     memories_document,
+    notes_on_days,
     read_encounters,
     read_memories,
     simulation_cells,
@@ -146,15 +147,9 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
     right = [heading for heading in headings if heading != "date"]
     print_table(console, headings, [Row(row) for row in cells], right=right)
     _print_agreements(agreements)
-    tokens = sum(row["prompt_tokens"] for row in rows), sum(row["reply_tokens"] for row in rows)
-    seconds = sum(row["seconds"] for row in rows)
     console.print()
-    console.print(plain(f"{tokens[0]} tokens read, {tokens[1]} written, {seconds:.0f} s in the model", "dim"))
-    note = (
-        "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
-        " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said"
-    )
-    console.print(plain(note, "dim"))
+    for note in notes_on_days(rows):
+        console.print(plain(note, "dim"))
 
 
 def _print_agreements(agreements: Sequence[TownAgreement]) -> None:

@@ -78,8 +78,8 @@ class Dispatcher:
             return
         if goes_on_from_turns(tasks[0].experiment.cases):
             raise UsageError(
-                "trials that go on from a turn of a run need the store that has it, and workers have stores of their own; "
-                "leave out --workers and --on"
+                "trials that go on from a turn of a run need the store that has it, and workers have stores of their "
+                "own; leave out --workers and --on"
             )
         check_files(self.store, tasks, self.additions)
         settings = first_of_settings(self.store, tasks, self.additions)

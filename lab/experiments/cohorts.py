@@ -68,9 +68,7 @@ class PlannedCase:
     def run_plan(self, additions: Additions) -> RunPlan:
         """Return the plan of its trials, still without trial and seed."""
         registry = additions.registry_of(self.extensions)
-        return RunPlan(
-            self.start, self.parameters, self.model, 0, registry, parent=self.parent, pictures=self.pictures
-        )
+        return RunPlan(self.start, self.parameters, self.model, 0, registry, parent=self.parent, pictures=self.pictures)
 
 
 @dataclass

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 
 from tertulia.driving.estimating import estimate
+from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import plan_case
+from tertulia.lab.experiments.progress import duration
 from tertulia.lab.experiments.running import Progress
 from tertulia.planning.starting import NOTHING_ADDED, Additions, RunPlan
 from tertulia.storage.store import SqlStore
@@ -26,6 +28,16 @@ class ExperimentEstimate:
     prompt_tokens: int
     reply_tokens: int
     seconds: float | None
+
+    def lines(self, experiment: Experiment) -> list[str]:
+        """Return it in words, a line each."""
+        time = "unknown before the first trials" if self.seconds is None else f"about {duration(self.seconds)}"
+        return [
+            f"experiment {experiment.name}: {self.trials} of {self.of_trials} trials to run",
+            f"{self.utterances} utterances, {self.calls} calls, {self.prompt_tokens} tokens to read and "
+            f"{self.reply_tokens} to write, as rehearsed on {experiment.cases[0]}",
+            f"time with {experiment.model}: {time}",
+        ]
 
 
 def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions = NOTHING_ADDED) -> ExperimentEstimate:

@@ -16,7 +16,6 @@ from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
 from tertulia.metrics.statistics import Contrast, contrast_of_cases
 from tertulia.prompts.renaming import names_in_words
 from tertulia.state.documents import Document
-from tertulia.state.errors import NotFoundError
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import counted, number
 from tertulia.storage.store import SqlStore
@@ -25,7 +24,8 @@ from tertulia.wording.album_phrases import shortened
 #: The measures, and how they are called where they are shown.
 MEASURES = {"words_per_line": "words per line", "dist3": "dist-3", "equal_lines": "equal lines"}
 
-_LINE_LENGTH = 90
+#: Characters of a line that are shown.
+_LINE_LENGTH = 70
 
 
 @dataclass(frozen=True)
@@ -113,30 +113,34 @@ class ForkEffects:
     def document(self) -> Document:
         """Return it as JSON."""
         before = None if self.before is None else asdict(self.before)
-        return {"parent": {"run": self.run, "turn": self.turn}, "before": before, "branches": [*map(asdict, self.branches)]}
+        return {
+            "parent": {"run": self.run, "turn": self.turn},
+            "before": before,
+            "branches": [*map(asdict, self.branches)],
+        }
 
     def tree(self) -> Shown:
         """Return it as a tree: the last shared line, below it the settings, below each its seeds and effects."""
-        said = "nothing was said before" if self.before is None else _said(self.before)
+        said = "before its first turn" if self.before is None else f"turn {self.before.turn}: {_said(self.before)}"
         first = self.branches[0].setting
         return Shown(
-            f"run {self.run}, turn {self.turn - 1}: {said}",
-            tuple(Shown(branch.setting, tuple(map(Shown, _below(branch, first)))) for branch in self.branches),
+            f"run {self.run}, {said}",
+            tuple(Shown(branch.setting, tuple(_below(branch, first))) for branch in self.branches),
         )
 
 
-def read_effects(store: SqlStore, experiment: Experiment) -> ForkEffects:
-    """Return what follows a turn in the settings of an experiment, whose one case is a fork point.
+def effects_after(store: SqlStore, experiment: Experiment) -> ForkEffects | None:
+    """Return what follows a turn in the settings of an experiment whose case is one.
 
-    Raises:
-        NotFoundError: No trial has finished.
+    `None` where its cases are scenarios, or no trial has finished.
     """
     point = fork_point_of(experiment.cases[0])
-    results = read_results(store, experiment)
-    if point is None or not results.runs:
-        raise NotFoundError(f"no trial of experiment {experiment.name} has finished at a turn of a run")
+    if point is None or not (results := read_results(store, experiment)).runs:
+        return None
     trials = {
-        setting: [_seed_lines(store, found, experiment) for of_case in results.of(setting).values() for found in of_case]
+        setting: [
+            _seed_lines(store, found, experiment) for of_case in results.of(setting).values() for found in of_case
+        ]
         for setting in experiment.settings
     }
     first = trials[next(iter(trials))]
@@ -167,7 +171,9 @@ def _effects(trials: Sequence[SeedLines], first: Sequence[SeedLines]) -> dict[st
     seeds = [seed for seed in by_seed if seed in in_first]
     here, there = [by_seed[seed] for seed in seeds], [in_first[seed] for seed in seeds]
     dialogues, others = [trial.dialogue for trial in here], [trial.dialogue for trial in there]
-    lengths = [_less(words_per_utterance([a]), words_per_utterance([b])) for a, b in zip(dialogues, others, strict=True)]
+    lengths = [
+        _less(words_per_utterance([a]), words_per_utterance([b])) for a, b in zip(dialogues, others, strict=True)
+    ]
     parts = [_less(a, b) for a, b in zip(_parts(dialogues), _parts(others), strict=True)]
     equal = [_equal_share(*pair) for pair in zip(here, there, strict=True)]
     of_seeds = _over_seeds(seeds, equal)
@@ -186,9 +192,7 @@ def _over_seeds(seeds: Sequence[int], values: Sequence[float | None]) -> Contras
     return contrast_of_cases(found, {})
 
 
-def _mean_of_seeds(
-    dialogues: Sequence[Dialogue], figure: Callable[[Sequence[Dialogue]], float | None]
-) -> float | None:
+def _mean_of_seeds(dialogues: Sequence[Dialogue], figure: Callable[[Sequence[Dialogue]], float | None]) -> float | None:
     values = [value for dialogue in dialogues if (value := figure([dialogue])) is not None]
     return sum(values) / len(values) if values else None
 
@@ -222,27 +226,31 @@ def _equal_share(trial: SeedLines, first: SeedLines) -> float:
 # --- shown ----------------------------------------------------------------------------------------------------------
 
 
-def _below(branch: Branch, first: str) -> Iterator[str]:
+def _below(branch: Branch, first: str) -> Iterator[Shown]:
     for trial in branch.trials:
         more = f" (and {counted(len(trial.lines) - 1, 'more line')})" if len(trial.lines) > 1 else ""
         said = _said(trial.lines[0]) if trial.lines else "nobody speaks"
-        yield f"seed {trial.seed}, {trial.run}: {said}{more}"
+        yield Shown(f"seed {trial.seed}, {trial.run}: {said}{more}")
     if not branch.trials:
-        yield "no trial has finished"
+        yield Shown("no trial has finished")
         return
-    if branch.setting == first:
-        yield ", ".join(f"{MEASURES[name]} {number(branch.effects[name].value)}" for name in ("words_per_line", "dist3"))
-        return
-    yield f"against {first}: {'; '.join(_effect(name, effect) for name, effect in branch.effects.items())}"
+    names = MEASURES if branch.setting != first else ("words_per_line", "dist3")
+    effects = tuple(Shown(_effect(name, branch.effects[name])) for name in names)
+    over = f"over {counted(max(effect.seeds for effect in branch.effects.values()), 'seed')}"
+    if branch.setting != first:
+        way = "" if len(branch.trials) > 1 else ", which gives no interval; give more --trials"
+        over = f"against {first}, paired by seed, {over}{way}"
+    yield Shown(over, effects)
 
 
 def _effect(name: str, effect: Effect) -> str:
-    shown = "–" if effect.difference is None else f"{effect.difference:+.3f}"
-    shown = number(effect.value) if name == "equal_lines" else shown
+    shown = f"{MEASURES[name]} {number(effect.value)}"
+    if effect.difference is not None:
+        shown += f", {effect.difference:+.3f}"
     if effect.ci_low is not None and effect.ci_high is not None:
-        return f"{MEASURES[name]} {shown} [{effect.ci_low:.3f}, {effect.ci_high:.3f}]"
-    why = "all seeds alike" if effect.seeds > 1 else "one seed, no interval" if effect.seeds else "no seed in common"
-    return f"{MEASURES[name]} {shown} ({why})"
+        digits = ".3f" if effect.difference is None else "+.3f"
+        return f"{shown} [{effect.ci_low:{digits}}, {effect.ci_high:{digits}}]"
+    return shown
 
 
 def _said(line: Line) -> str:

@@ -51,12 +51,21 @@ def given_fork_point(scenarios: Sequence[str]) -> ForkPoint | None:
     Raises:
         UsageError: It is not alone.
     """
-    found = next((match for given in scenarios if (match := _GIVEN.fullmatch(given)) and not Path(given).exists()), None)
+    found = next(
+        (match for given in scenarios if (match := _GIVEN.fullmatch(given)) and not Path(given).exists()), None
+    )
     if found is None:
         return None
     if len(scenarios) > 1:
         raise UsageError(f"{found[0]} is a turn of a run, from which trials go on; give it alone, without scenarios")
     return ForkPoint(found[1], int(found[2]))
+
+
+def as_typed(arguments: Sequence[str], case: str) -> list[str]:
+    """Return the arguments of a command with the whole id of a fork point's run, as `@last` will be another run."""
+    point = fork_point_of(case)
+    whole = [] if point is None else [f"{point.run}@{point.turn}"]
+    return [next(iter(whole), given) if _GIVEN.fullmatch(given) else given for given in arguments]
 
 
 def checked_fork_point(store: SqlStore, point: ForkPoint) -> tuple[ForkPoint, RunRecord]:
@@ -105,5 +114,7 @@ def plan_case(
         given["max_turns"] = point.turn - 1 + int(given["max_turns"])
     plan = plan_fork(store, parent, point.turn, given, model=model, additions=additions)
     if (seat := plan.parameters.seat) is not None:
-        raise UsageError(f"in run {parent.run} a person speaks for {seat}, and nobody is asked while trials run; fork it")
+        raise UsageError(
+            f"in run {parent.run} a person speaks for {seat}, and nobody is asked while trials run; fork it"
+        )
     return plan

@@ -32,8 +32,8 @@ def sweep_experiment(
     Args:
         scenarios: As `tertulia run` takes them, or with `:all`; or a turn of a run of the store, `RUN@TURN`.
         lambdas: Values of λ, separated by commas; without them, one setting with the λ of the scenarios.
-        trials, rounds, seed, model, cohort_size: As in `Experiment`; from a turn of a run, rounds are new turns, and seed
-            and model are those of the run if they are `None`.
+        trials, rounds, seed, model, cohort_size: As in `Experiment`, `None` for what is usual; from a turn of a
+            run, rounds are new turns, and seed and model those of the run if they are `None`.
         name: What it is called; without one it is named after all that is given but λ and trials, so that more of
             either belong to the same experiment.
 
