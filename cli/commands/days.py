@@ -46,12 +46,7 @@ _FIGURES = {
     "no sense": ("without_sense", 3),
     "len": ("len", 1),
 }
-_OF_DAYS = {
-    "sim": ("sim", 3),
-    **{f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)},
-    "no sense": ("without_sense", 3),
-    "len": ("len", 1),
-}
+_OF_DAYS = _FIGURES | {f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)}
 #: How many agreements are listed.
 _LISTED = 20
 #: Columns of the table of days before and after the figures of diversity, by heading.

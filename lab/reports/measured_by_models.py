@@ -79,7 +79,7 @@ def read_inventories(
 
     async def read_all() -> None:
         for trial in trials:
-            requests = inventory_requests(store.turns(trial.run.run))
+            requests = inventory_requests(store.turns(trial.run.run, trial.first_turn))
             answers = await answers_to(requests, store, trial.run, name, opened, show)
             rated = rated_segments(trial.run, answers, read_characters(store, trial.run.run))
             poles = (pole for dimension in table_of_poles(rated) for pole in (dimension.high, dimension.low))
