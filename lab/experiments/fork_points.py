@@ -114,7 +114,6 @@ def plan_case(
         given["max_turns"] = point.turn - 1 + int(given["max_turns"])
     plan = plan_fork(store, parent, point.turn, given, model=model, additions=additions)
     if (seat := plan.parameters.seat) is not None:
-        raise UsageError(
-            f"in run {parent.run} a person speaks for {seat}, and nobody is asked while trials run; fork it"
-        )
+        way = f"tertulia fork {parent.run} --at {point.turn} --set seat=null, and sweep turns of that fork"
+        raise UsageError(f"in run {parent.run} a person speaks for {seat}, and nobody is asked while trials run: {way}")
     return plan

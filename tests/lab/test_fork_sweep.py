@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import sqlite3
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -231,7 +232,7 @@ def test_what_it_would_take(cli: Cli, parent: str) -> None:
     assert len(cli("runs", "--json").json["runs"]) == 1
 
 
-def test_what_cannot_be_swept(cli: Cli, parent: str, tmp_path: Path) -> None:
+def test_what_cannot_be_swept(cli: Cli, parent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("sweep", "nosuch@3", *SWEEP).complains(3, "no run 'nosuch'")
     cli("sweep", "k3f9@3", *SWEEP, "--store", "none.db").complains(3, "none.db")
     assert not (tmp_path / "none.db").exists()
@@ -240,6 +241,12 @@ def test_what_cannot_be_swept(cli: Cli, parent: str, tmp_path: Path) -> None:
     cli("sweep", f"{parent}@3", "tidewell", *SWEEP).complains(2, "give it alone")
     cli("sweep", f"{parent}@3", *SWEEP, "--side-by-side", "2", "--workers", "2").complains(2, "leave out --workers")
     cli("sweep", f"{parent}@3", "--lambda", "2").complains(2, "λ is a number from 0 to 1")
+    with (tmp_path / "typed").open("w+") as typed:
+        typed.write("Hi.\n")
+        typed.seek(0)
+        monkeypatch.setattr(sys, "stdin", typed)
+        cli("run", "tidewell", "--rehearse", "--seat", "Emeka", "--rounds", "1", "--set", "ending=off")
+    cli("sweep", "@last@2", *SWEEP).complains(2, "speaks for Emeka Obiora", "--set seat=null")
     album = cli("run", "villagers", "--rehearse", "--rounds", "1", "--set", "agents=4", "--json").json["run"]
     cli("sweep", f"{album}@1", *SWEEP).complains(2, "album chat")
     file = tmp_path / "forks.yaml"
