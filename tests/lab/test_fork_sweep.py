@@ -241,10 +241,9 @@ def test_what_cannot_be_swept(cli: Cli, parent: str, tmp_path: Path, monkeypatch
     cli("sweep", f"{parent}@3", "tidewell", *SWEEP).complains(2, "give it alone")
     cli("sweep", f"{parent}@3", *SWEEP, "--side-by-side", "2", "--workers", "2").complains(2, "leave out --workers")
     cli("sweep", f"{parent}@3", "--lambda", "2").complains(2, "λ is a number from 0 to 1")
-    with (tmp_path / "typed").open("w+") as typed:
-        typed.write("Hi.\n")
-        typed.seek(0)
-        monkeypatch.setattr(sys, "stdin", typed)
+    (tmp_path / "typed").write_text("Hi.\n")
+    with (tmp_path / "typed").open() as typed, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdin", typed)
         cli("run", "tidewell", "--rehearse", "--seat", "Emeka", "--rounds", "1", "--set", "ending=off")
     cli("sweep", "@last@2", *SWEEP).complains(2, "speaks for Emeka Obiora", "--set seat=null")
     album = cli("run", "villagers", "--rehearse", "--rounds", "1", "--set", "agents=4", "--json").json["run"]
