@@ -24,14 +24,16 @@ from tertulia.state.store import Store
 BATCH = 10
 
 
-async def post_removal_of_run(store: Store, run: RunRecord, model: LanguageModel) -> PostRemoval:
+async def post_removal_of_run(store: Store, run: RunRecord, model: LanguageModel, first: int = 1) -> PostRemoval:
     """Return where attention goes in the prompts of a run, the mean over its turns (Fig. 5a: by the model that spoke).
+
+    Turns before `first` are left out.
 
     Raises:
         NotFoundError: No turn has a prompt.
         AttentionUnavailableError: The model does not show its attention.
     """
-    records = [store.turn_record(run.run, turn.turn) for turn in store.turns(run.run)]
+    records = [store.turn_record(run.run, turn.turn) for turn in store.turns(run.run, first)]
     removals = [
         (record, store.prompt(record.prompt), record.removed) for record in records if record.prompt is not None
     ]

@@ -26,6 +26,7 @@ from tertulia.reading.days import (
     days_document,
     encounters_document,
     memories_document,
+    notes_on_days,
     read_encounters,
     read_memories,
     simulation_cells,
@@ -45,12 +46,7 @@ _FIGURES = {
     "no sense": ("without_sense", 3),
     "len": ("len", 1),
 }
-_OF_DAYS = {
-    "sim": ("sim", 3),
-    **{f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)},
-    "no sense": ("without_sense", 3),
-    "len": ("len", 1),
-}
+_OF_DAYS = _FIGURES | {f"dist-{n}": (f"dist{n}_equal", 3) for n in (1, 2, 3)}
 #: How many agreements are listed.
 _LISTED = 20
 #: Columns of the table of days before and after the figures of diversity, by heading.
@@ -146,15 +142,9 @@ def _show_days(store: SqlStore, simulation: Simulation, embedder: str | None, as
     right = [heading for heading in headings if heading != "date"]
     print_table(console, headings, [Row(row) for row in cells], right=right)
     _print_agreements(agreements)
-    tokens = sum(row["prompt_tokens"] for row in rows), sum(row["reply_tokens"] for row in rows)
-    seconds = sum(row["seconds"] for row in rows)
     console.print()
-    console.print(plain(f"{tokens[0]} tokens read, {tokens[1]} written, {seconds:.0f} s in the model", "dim"))
-    note = (
-        "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
-        " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said"
-    )
-    console.print(plain(note, "dim"))
+    for note in notes_on_days(rows):
+        console.print(plain(note, "dim"))
 
 
 def _print_agreements(agreements: Sequence[TownAgreement]) -> None:

@@ -1,4 +1,4 @@
-"""`sweep`: many conversations at once: scenarios × λ × trials."""
+"""`sweep`: many conversations at once: scenarios × λ × trials, or what λ does at one turn of a run."""
 
 import shlex
 import sys
@@ -6,20 +6,19 @@ from typing import Annotated
 
 import typer
 
+from tertulia.access.model_names import REHEARSAL
 from tertulia.cli import options
-from tertulia.cli.environment import store_path
 from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
-from tertulia.cli.option_values import read_model, read_seed, read_settings
+from tertulia.cli.opening import open_existing
+from tertulia.cli.option_values import read_seed, read_settings
 from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
-from tertulia.planning.starting import DEFAULT_SEED
-from tertulia.storage.store import SqlStore
 
 ScenariosArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="SCENARIO…",
-        help="Scenarios as `tertulia run` takes them; NAME:all for all cases of a town or a log.",
+        help="Scenarios as `tertulia run` takes them; NAME:all for all cases of a town or a log. Or RUN@TURN.",
         autocompletion=complete_scenario,
     ),
 ]
@@ -62,31 +61,38 @@ def sweep(
 ) -> None:
     """Run scenarios at several values of λ, many trials of each, side by side. The same command runs what is missing.
 
+    With RUN@TURN, trials keep turns 1 to TURN-1 of a run and go on from there, and a tree shows what λ does to that.
+
     Example: tertulia sweep tidewell --lambda 0,0.5,1 --trials 5 --rounds 4 --rehearse
+
+    Example: tertulia sweep k3f9@3 --lambda 0,0.5,1 --trials 5 --rounds 2
     """
+    from tertulia.lab.experiments.fork_effects import effects_after
+    from tertulia.lab.experiments.fork_points import as_typed
     from tertulia.lab.experiments.sweeping import sweep_experiment
 
     chosen = read_settings(settings)
-    experiment = sweep_experiment(
-        scenarios,
-        lambdas,
-        chosen,
-        trials=trials,
-        rounds=rounds,
-        seed=read_seed(chosen, DEFAULT_SEED) if seed is None else seed,
-        model=read_model(model, rehearse),
-        name=name,
-        cohort_size=side_by_side,
-        extensions=extension,
-    )
-    with SqlStore.open(store_path(store), create=not dry_run) as opened:
+    with open_existing(store) as opened:
+        experiment = sweep_experiment(
+            scenarios,
+            lambdas,
+            chosen,
+            trials=trials,
+            rounds=rounds,
+            seed=read_seed(chosen, 0) if seed is None and "seed" in chosen else seed,
+            model=REHEARSAL if rehearse else model,
+            name=name,
+            cohort_size=side_by_side,
+            extensions=extension,
+            store=opened,
+        )
         if dry_run:
             print_estimate(opened, experiment, as_json, extension)
             return
-        way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        named = [value for value in (experiment.model, *chosen.values()) if isinstance(value, str)]
+        way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
+        named = [value for value in (model, *chosen.values()) if isinstance(value, str)]
         where, code = Where(on, workers, shards, scorers), trust_remote_code
         ran = run_trials(
             opened, experiment, way_on, named=named, extensions=extension, with_code=code, where=where, as_json=as_json
         )
-    print_trials(experiment, ran, as_json)
+        print_trials(experiment, ran, as_json, effects_after(opened, experiment))

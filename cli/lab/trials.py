@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.tree import Tree
 
 from tertulia.access.named_files import remember_files
 from tertulia.cli.driving import exit_when_interrupted
@@ -19,6 +20,7 @@ from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
     from tertulia.lab.experiments.experiment import Experiment
+    from tertulia.lab.experiments.fork_effects import ForkEffects, Shown
     from tertulia.lab.experiments.running import Progress
 
 
@@ -79,12 +81,17 @@ def run_trials(
     return after, counts.new
 
 
-def print_trials(experiment: "Experiment", ran: tuple["Progress", int], as_json: bool) -> None:
-    """Print the ending of an experiment; exit with 1 if trials are missing."""
+def print_trials(
+    experiment: "Experiment", ran: tuple["Progress", int], as_json: bool, effects: "ForkEffects | None" = None
+) -> None:
+    """Print the ending of an experiment, and what follows a turn where it is about one; exit with 1 if trials miss."""
     reached, new = ran
     finished = len(reached.with_status("finished"))
+    if effects is not None and not as_json:
+        data().print(_tree(effects.tree()))
     if as_json:
-        _print_end(experiment, "failed" if reached.missing else "finished", finished, new)
+        document = {} if effects is None else effects.document()
+        _print_end(experiment, "failed" if reached.missing else "finished", finished, new, **document)
     else:
         compare = f"tertulia lab compare {shell_argument(experiment.name)}"
         data().print(plain(f"experiment {experiment.name}: {finished} trials finished, {new} of them now"))
@@ -93,8 +100,14 @@ def print_trials(experiment: "Experiment", ran: tuple["Progress", int], as_json:
         raise typer.Exit(1)
 
 
-def _print_end(experiment: "Experiment", status: str, runs: int, new: int) -> None:
-    print_json({"experiment": experiment.name, "status": status, "runs": runs, "new": new})
+def _print_end(experiment: "Experiment", status: str, runs: int, new: int, **found: Any) -> None:
+    print_json({"experiment": experiment.name, "status": status, "runs": runs, "new": new, **found})
+
+
+def _tree(shown: "Shown") -> Tree:
+    tree = Tree(plain(shown.text))
+    tree.children += map(_tree, shown.below)
+    return tree
 
 
 def _print_problem(line: StatusLine, event: Event) -> None:
@@ -111,7 +124,6 @@ def print_estimate(
 ) -> None:
     """Print what the missing trials of an experiment would take."""
     from tertulia.lab.experiments.estimating import estimate_experiment
-    from tertulia.lab.experiments.progress import duration
     from tertulia.lab.experiments.running import progress_of
 
     with status_line("rehearsing"):
@@ -119,11 +131,5 @@ def print_estimate(
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "experiment": experiment.name, **asdict(found)})
         return
-    time = "unknown before the first trials" if found.seconds is None else f"about {duration(found.seconds)}"
-    for text in (
-        f"experiment {experiment.name}: {found.trials} of {found.of_trials} trials to run",
-        f"{found.utterances} utterances, {found.calls} calls, {found.prompt_tokens} tokens to read and "
-        f"{found.reply_tokens} to write, as rehearsed on {experiment.cases[0]}",
-        f"time with {experiment.model}: {time}",
-    ):
+    for text in found.lines(experiment):
         data().print(plain(text))

@@ -103,14 +103,14 @@ class LineReading:
         return fmean(of_tokens[first:past_last])
 
 
-def spoken_lines(store: Store, run: RunRecord) -> list[SpokenLine | None]:
-    """Return the lines of a run in their order; `None` for one that the run's model did not speak.
+def spoken_lines(store: Store, run: RunRecord, first: int = 1) -> list[SpokenLine | None]:
+    """Return the lines of a run from a turn on, in their order; `None` for one that the run's model did not speak.
 
     An album chat has none.
     """
     if run.kind == "album_chat":
         return []
-    turns = [turn for turn in store.turns(run.run) if turn.speaker is not None]
+    turns = [turn for turn in store.turns(run.run, first) if turn.speaker is not None]
     return [_spoken_line(store, run, turn.turn, turn.speaker or "") for turn in turns]
 
 

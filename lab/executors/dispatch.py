@@ -21,9 +21,10 @@ from tertulia.lab.experiments.cohorts import (
     first_of_settings,
     require_models,
 )
+from tertulia.lab.experiments.fork_points import goes_on_from_turns
 from tertulia.lab.experiments.shards import ShardFolder, gather, hand_over, take_in
 from tertulia.planning.starting import Additions
-from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, UsageError
 from tertulia.storage.store import SqlStore
 
 #: After so many workers that died while they drove it, a cohort is given up: it may be what kills them.
@@ -68,15 +69,20 @@ class Dispatcher:
         """Drive cohorts to their ends with so many workers, or fewer where there are fewer cohorts.
 
         Raises:
-            UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed; nothing was
-                run.
+            UsageError: A model can't do what a setting asks of it, the file of a scenario has changed, or trials go on
+                from a turn of the store, which workers don't have; nothing was run.
             TertuliaError: No worker can open the models; or a cohort can't be begun.
             KeyboardInterrupt: It was interrupted; what the workers had is in the store.
         """
         if not tasks:
             return
+        if goes_on_from_turns(tasks[0].experiment.cases):
+            raise UsageError(
+                "trials that go on from a turn of a run need the store that has it, and workers have stores of their "
+                "own; leave out --workers and --on"
+            )
         check_files(self.store, tasks, self.additions)
-        settings = first_of_settings(tasks, self.additions)
+        settings = first_of_settings(self.store, tasks, self.additions)
         require_models(self.store, tasks, settings, self.access)
         setup = Setup(self.access.handed_over(), self.additions.handed_over(), tuple(settings))
         self.folder.make()
@@ -96,7 +102,7 @@ class Dispatcher:
 class _Dispatch:
     def __init__(self, dispatcher: Dispatcher, crew: Crew, setup: Setup, tasks: Sequence[CohortTask]) -> None:
         self._store, self._folder, self._emit = dispatcher.store, dispatcher.folder, dispatcher.emit
-        self._planner, self._crew, self._setup = Planner(dispatcher.additions), crew, setup
+        self._planner, self._crew, self._setup = Planner(dispatcher.store, dispatcher.additions), crew, setup
         self._left = deque(filter(self._may_be_driven, _with_ids(self._store, tasks)))
         self._planned: dict[tuple[str, ...], tuple[PlannedCase, ...]] = {}  # by the runs of a cohort
         self._deaths: Counter[tuple[str, ...]] = Counter()

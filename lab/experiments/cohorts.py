@@ -10,7 +10,8 @@ from tertulia.access.model_names import names_of_models
 from tertulia.driving.cohort import OpenedRun, drive_cohort
 from tertulia.driving.events import Emit
 from tertulia.lab.experiments.experiment import Experiment
-from tertulia.planning.starting import Additions, RunPlan, plan_run, store_run
+from tertulia.lab.experiments.fork_points import plan_case
+from tertulia.planning.starting import Additions, RunPlan, store_run
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
@@ -44,17 +45,20 @@ class PlannedCase:
     model: str
     extensions: tuple[Extension, ...] = ()
     pictures: tuple[bytes, ...] = field(default=(), repr=False)
+    parent: tuple[str, int] | None = None
 
     @classmethod
-    def of(cls, experiment: Experiment, case: str, setting: str, additions: Additions) -> "PlannedCase":
-        """Return the plan of a case in a setting, read from its files.
+    def of(
+        cls, store: SqlStore, experiment: Experiment, case: str, setting: str, additions: Additions
+    ) -> "PlannedCase":
+        """Return the plan of a case in a setting, read from its files, or from the store whose turn it is.
 
         Raises:
             TertuliaError: There is no such scenario, or it can't be run like that.
         """
-        plan = plan_run(case, experiment.parameters(setting), model=experiment.model, additions=additions)
+        plan = plan_case(store, case, experiment.parameters(setting), experiment.model, additions)
         extensions = plan.registry.extensions
-        return cls(case, setting, plan.start, plan.parameters, plan.model, extensions, plan.pictures)
+        return cls(case, setting, plan.start, plan.parameters, plan.model, extensions, plan.pictures, plan.parent)
 
     @property
     def models(self) -> list[str]:
@@ -64,13 +68,14 @@ class PlannedCase:
     def run_plan(self, additions: Additions) -> RunPlan:
         """Return the plan of its trials, still without trial and seed."""
         registry = additions.registry_of(self.extensions)
-        return RunPlan(self.start, self.parameters, self.model, 0, registry, pictures=self.pictures)
+        return RunPlan(self.start, self.parameters, self.model, 0, registry, parent=self.parent, pictures=self.pictures)
 
 
 @dataclass
 class Planner:
     """Reads cases for the trials of cohorts; it keeps the last one, as the trials of a case follow each other."""
 
+    store: SqlStore
     additions: Additions
     _last: PlannedCase | None = None
 
@@ -81,7 +86,7 @@ class Planner:
 
     def _planned(self, experiment: Experiment, case: str, setting: str) -> PlannedCase:
         if self._last is None or (self._last.case, self._last.setting) != (case, setting):
-            self._last = PlannedCase.of(experiment, case, setting, self.additions)
+            self._last = PlannedCase.of(self.store, experiment, case, setting, self.additions)
         return self._last
 
 
@@ -152,17 +157,20 @@ def check_files(store: SqlStore, tasks: Sequence[CohortTask], additions: Additio
         earlier = next((run for run in runs if run.trial is not None and run.trial.case == case), None)
         if earlier is None:
             continue
-        if PlannedCase.of(task.experiment, case, trial.setting, additions).start != store.start(earlier.run):
+        if PlannedCase.of(store, task.experiment, case, trial.setting, additions).start != store.start(earlier.run):
             raise UsageError(
                 f"{case} has changed since trials of experiment {trial.experiment!r} began with it; take another "
                 "name for the experiment, or put the file back"
             )
 
 
-def first_of_settings(tasks: Sequence[CohortTask], additions: Additions) -> list[PlannedCase]:
+def first_of_settings(store: SqlStore, tasks: Sequence[CohortTask], additions: Additions) -> list[PlannedCase]:
     """Return the plan of the first trial of each setting."""
     first = {trial.setting: (task, trial) for task in reversed(tasks) for trial in reversed(task.trials)}
-    return [PlannedCase.of(task.experiment, trial.case, setting, additions) for setting, (task, trial) in first.items()]
+    return [
+        PlannedCase.of(store, task.experiment, trial.case, setting, additions)
+        for setting, (task, trial) in first.items()
+    ]
 
 
 def check_settings(settings: Sequence[PlannedCase], access: ModelAccess) -> None:

@@ -1,10 +1,13 @@
 """Estimate the cost of an experiment: a trial of each setting is rehearsed, and the calls are counted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tertulia.driving.estimating import estimate
+from tertulia.lab.experiments.experiment import Experiment
+from tertulia.lab.experiments.fork_points import plan_case
+from tertulia.lab.experiments.progress import duration
 from tertulia.lab.experiments.running import Progress
-from tertulia.planning.starting import NOTHING_ADDED, Additions, plan_run
+from tertulia.planning.starting import NOTHING_ADDED, Additions, RunPlan
 from tertulia.storage.store import SqlStore
 
 #: How many of the newest finished runs of a model the time is estimated from.
@@ -26,6 +29,16 @@ class ExperimentEstimate:
     reply_tokens: int
     seconds: float | None
 
+    def lines(self, experiment: Experiment) -> list[str]:
+        """Return it in words, a line each."""
+        time = "unknown before the first trials" if self.seconds is None else f"about {duration(self.seconds)}"
+        return [
+            f"experiment {experiment.name}: {self.trials} of {self.of_trials} trials to run",
+            f"{self.utterances} utterances, {self.calls} calls, {self.prompt_tokens} tokens to read and "
+            f"{self.reply_tokens} to write, as rehearsed on {experiment.cases[0]}",
+            f"time with {experiment.model}: {time}",
+        ]
+
 
 def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions = NOTHING_ADDED) -> ExperimentEstimate:
     """Return the cost of the missing trials of an experiment.
@@ -41,7 +54,8 @@ def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions
         if not number:
             continue
         parameters = experiment.parameters(setting)
-        rehearsed = estimate(plan_run(experiment.cases[0], parameters, model=experiment.model, additions=additions))
+        plan = plan_case(store, experiment.cases[0], parameters, experiment.model, additions)
+        rehearsed = estimate(_from_the_start(plan))
         totals["utterances"] += number * rehearsed.turns
         totals["calls"] += number * len(rehearsed.calls)
         totals["prompt_tokens"] += number * sum(call.prompt_tokens or 0 for call in rehearsed.calls)
@@ -51,10 +65,18 @@ def estimate_experiment(store: SqlStore, reached: Progress, additions: Additions
     return ExperimentEstimate(len(left), len([*experiment.places()]), seconds=seconds, **totals)
 
 
+def _from_the_start(plan: RunPlan) -> RunPlan:
+    """Return a plan that needs no stored run: instead of a fork's new turns, as many of a conversation that begins."""
+    if plan.parent is None:
+        return plan
+    new = plan.parameters.max_turns - (plan.parent[1] - 1)
+    return replace(plan, parent=None, parameters=plan.parameters.model_copy(update={"max_turns": new}))
+
+
 def _seconds_a_turn(store: SqlStore, model: str) -> float | None:
     """Return how many seconds of the model a turn took in the newest trials of a store."""
     runs = [run for run in store.runs(status="finished") if run.model == model and run.trial is not None]
     runs = runs[:_RUNS_FOR_PACE]
-    turns = sum(run.turns for run in runs)
+    turns = sum(run.turns - (run.parent[1] - 1 if run.parent else 0) for run in runs)
     seconds = sum(call.seconds or 0.0 for run in runs for call in store.calls(run.run))
     return seconds / turns if turns else None

@@ -29,6 +29,7 @@ from tertulia.state.parameters.album import NAME_FILES
 from tertulia.state.records import Record, Trial
 from tertulia.state.text import first_line
 from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.store import SqlStore
 
 #: The parameters of a setting by name, as `--set` takes them.
 Setting = dict[str, NodeSetting | None]
@@ -199,15 +200,17 @@ def experiment_of(record: ExperimentRecord) -> Experiment:
         raise StorageError(f"the definition of experiment {record.experiment} is damaged: {where}") from None
 
 
-def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experiment:
+def checked(experiment: Experiment, extensions: Sequence[str] = (), store: SqlStore | None = None) -> Experiment:
     """Return an experiment with its cases expanded and its settings tried on the first case.
 
-    The extensions are files with nodes and mechanisms that the settings may name.
+    The extensions are files with nodes and mechanisms that the settings may name; a store is needed where cases are
+    turns of its runs.
 
     Raises:
         TertuliaError: A scenario does not exist, or a setting can't be run.
     """
-    from tertulia.planning.starting import Additions, plan_run
+    from tertulia.lab.experiments.fork_points import plan_case
+    from tertulia.planning.starting import Additions
 
     additions = Additions(extensions)
     if experiment.baseline is not None and experiment.baseline not in experiment.settings:
@@ -225,11 +228,11 @@ def checked(experiment: Experiment, extensions: Sequence[str] = ()) -> Experimen
         raise UsageError(f"experiment {experiment.name!r} can't be run: {problem}")
     first = next(iter(experiment.settings))
     for setting in experiment.settings:
-        plan_run(cases[0], experiment.parameters(setting), model=experiment.model, additions=additions)
+        plan_case(store, cases[0], experiment.parameters(setting), experiment.model, additions)
     for case in cases[1:]:
         for setting, parameters in experiment.settings.items():  # what may stand for a case depends on the case
             if setting == first or parameters.get("items_from") is not None:
-                plan_run(case, experiment.parameters(setting), model=experiment.model, additions=additions)
+                plan_case(store, case, experiment.parameters(setting), experiment.model, additions)
     return experiment
 
 

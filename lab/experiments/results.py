@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of
+from tertulia.lab.experiments.fork_points import fork_point_of
 from tertulia.lab.experiments.running import progress_of
 from tertulia.measuring.dialogues import spoken_in
 from tertulia.metrics.diversity import Dialogue
@@ -20,6 +21,11 @@ class TrialRun:
     trial: int
     run: RunRecord
     dialogue: Dialogue
+
+    @property
+    def first_turn(self) -> int:
+        """Its first turn that is measured: of a trial that goes on from a turn, the first of its own."""
+        return first_turn_of(self.case)
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,12 @@ class Results:
         return {case: [t.dialogue for t in trials if t.dialogue] for case, trials in self.of(setting).items()}
 
 
+def first_turn_of(case: str) -> int:
+    """Return the first turn that trials of a case do not share."""
+    point = fork_point_of(case)
+    return 1 if point is None else point.turn
+
+
 def read_results(store: SqlStore, experiment: Experiment | str) -> Results:
     """Return the results of an experiment of a store; given by its name, of all that the store has of it.
 
@@ -55,7 +67,7 @@ def read_results(store: SqlStore, experiment: Experiment | str) -> Results:
         experiment = experiment_of(store.experiments.get(experiment))
     reached = progress_of(store, experiment)
     finished = [
-        TrialRun(case, setting, trial, run, spoken_in(store, run))
+        TrialRun(case, setting, trial, run, spoken_in(store, run, first_turn_of(case)))
         for case, setting, trial in experiment.places()
         if (run := reached.runs.get((case, setting, trial))) is not None and run.status == "finished"
     ]

@@ -59,9 +59,9 @@ class InProcessExecutor:
             UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed since earlier
                 trials; nothing was run.
         """
-        access, planner = self.access.keeping_models(), Planner(self.additions)
+        access, planner = self.access.keeping_models(), Planner(self.store, self.additions)
         check_files(self.store, tasks, self.additions)
-        check_settings(first_of_settings(tasks, self.additions), access)
+        check_settings(first_of_settings(self.store, tasks, self.additions), access)
         for task in tasks:
             drive_task(self.store, task, planner.planned(task), access, self.additions, emit)
 

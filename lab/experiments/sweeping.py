@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tertulia.lab.experiments.experiment import Experiment, Setting, checked, experiment_with
+from tertulia.lab.experiments.fork_points import checked_fork_point, given_fork_point
+from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.errors import SettingError
+from tertulia.storage.store import SqlStore
 
 
 def sweep_experiment(
@@ -17,24 +20,31 @@ def sweep_experiment(
     *,
     trials: int,
     rounds: int | None,
-    seed: int,
-    model: str,
+    seed: int | None,
+    model: str | None,
     name: str | None = None,
     cohort_size: int = 10,
     extensions: Sequence[str] | None = None,
+    store: SqlStore | None = None,
 ) -> Experiment:
     """Return an experiment with a setting for every value of λ.
 
     Args:
-        scenarios: As `tertulia run` takes them, or with `:all`.
+        scenarios: As `tertulia run` takes them, or with `:all`; or a turn of a run of the store, `RUN@TURN`.
         lambdas: Values of λ, separated by commas; without them, one setting with the λ of the scenarios.
-        trials, rounds, seed, model, cohort_size: As in `Experiment`.
+        trials, rounds, seed, model, cohort_size: As in `Experiment`, `None` for what is usual; from a turn of a
+            run, rounds are new turns, and seed and model those of the run if they are `None`.
         name: What it is called; without one it is named after all that is given but λ and trials, so that more of
             either belong to the same experiment.
 
     Raises:
         TertuliaError: It can't be run like that.
     """
+    if store is not None and (given := given_fork_point(scenarios)) is not None:
+        point, parent = checked_fork_point(store, given)
+        scenarios, model = [point.case], model or parent.model
+        seed = parent.seed if seed is None else seed
+    seed, model = DEFAULT_SEED if seed is None else seed, model or DEFAULT_MODEL
     common: Setting = dict(settings)
     factors = [] if lambdas is None else [read_lambda(text) for text in lambdas.split(",")]
     named: dict[str, Setting] = {f"λ = {value:g}": {"removal_factor": value, **common} for value in factors}
@@ -52,7 +62,7 @@ def sweep_experiment(
         "model": model,
         "cohort_size": cohort_size,
     }
-    return checked(experiment_with(values), extensions or ())
+    return checked(experiment_with(values), extensions or (), store)
 
 
 def read_lambda(text: str) -> float:

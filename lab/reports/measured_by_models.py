@@ -57,7 +57,7 @@ def read_attention(store: Store, trials: Iterable[MeasuredTrial], model: Languag
     async def score_all(trials: Sequence[MeasuredTrial]) -> None:
         for number, trial in enumerate(trials, 1):
             show(f"attention: conversation {number} of {len(trials)}")
-            trial.attention = await post_removal_of_run(store, trial.run, model)
+            trial.attention = await post_removal_of_run(store, trial.run, model, trial.first_turn)
 
     asyncio.run(score_all([trial for trial in trials if any(making.removal for making in trial.makings)]))
 
@@ -79,7 +79,7 @@ def read_inventories(
 
     async def read_all() -> None:
         for trial in trials:
-            requests = inventory_requests(store.turns(trial.run.run))
+            requests = inventory_requests(store.turns(trial.run.run, trial.first_turn))
             answers = await answers_to(requests, store, trial.run, name, opened, show)
             rated = rated_segments(trial.run, answers, read_characters(store, trial.run.run))
             poles = (pole for dimension in table_of_poles(rated) for pole in (dimension.high, dimension.low))

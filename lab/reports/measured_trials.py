@@ -109,6 +109,7 @@ class MeasuredTrial:
 
     def __init__(self, found: TrialRun, store: Store) -> None:
         self.setting, self.run, self.dialogue = found.setting, found.run, found.dialogue
+        self.first_turn = found.first_turn
         self._store = store
         self._spoken: dict[int | None, Spoken] = {}
         #: Set by who has a model (`measured_by_models`): how likely each utterance is, the entropy of its tokens, how
@@ -140,7 +141,8 @@ class MeasuredTrial:
     def makings(self) -> list[Making]:
         """How its turns came about, in their order."""
         return [
-            self._making(self._store.turn_record(self.run.run, turn.turn)) for turn in self._store.turns(self.run.run)
+            self._making(self._store.turn_record(self.run.run, turn.turn))
+            for turn in self._store.turns(self.run.run, self.first_turn)
         ]
 
     def _making(self, record: TurnRecord) -> Making:
@@ -151,7 +153,7 @@ class MeasuredTrial:
     @cached_property
     def prompted(self) -> list[Prompted | None]:
         """Its utterances with what their prompts told, in their order; `None` of those without a prompt."""
-        spoken = [turn for turn in self._store.turns(self.run.run) if turn.speaker is not None]
+        spoken = [turn for turn in self._store.turns(self.run.run, self.first_turn) if turn.speaker is not None]
         return [self._prompted(self._store.turn_record(self.run.run, turn.turn)) for turn in spoken]
 
     def _prompted(self, record: TurnRecord) -> Prompted | None:
@@ -183,17 +185,17 @@ class MeasuredTrial:
     @cached_property
     def spoken_lines(self) -> list[SpokenLine | None]:
         """Its utterances with their prompts; `None` for those that its model did not speak."""
-        return spoken_lines(self._store, self.run)
+        return spoken_lines(self._store, self.run, self.first_turn)
 
     @cached_property
     def has_faults(self) -> list[bool]:
         """Of each utterance, whether it makes no sense where it was said."""
-        return [bool(faults) for faults in found_in_run(self._store, self.run).faults]
+        return [bool(faults) for faults in found_in_run(self._store, self.run, first=self.first_turn).faults]
 
     @cached_property
     def participation(self) -> Participation:
         """Who took part how much."""
-        return read_participation(self._store, self.run, self.start)
+        return read_participation(self._store, self.run, self.start, self.first_turn)
 
     @cached_property
     def start(self) -> Start:

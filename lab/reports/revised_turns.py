@@ -29,7 +29,7 @@ def revised_turns(store: Store, runs: Iterable[TrialRun]) -> Section:
 def _revised(store: Store, found: TrialRun) -> Iterator[TurnDetails]:
     """Yield the turns in which another line was said than the first."""
     start = store.start(found.run.run)
-    for turn in store.turns(found.run.run):
+    for turn in store.turns(found.run.run, found.first_turn):
         if store.turn_record(found.run.run, turn.turn).chosen:
             yield read_turn(store, found.run, start, turn.turn)
 

@@ -26,8 +26,8 @@ def dialogue_of_run(store: Store, run: RunRecord) -> "Dialogue":
     raise UsageError(f"nobody speaks in run {run.run}; leave it out")
 
 
-def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
-    """Return the pairs of speaker, as named in the words, and text of a run, without silences.
+def spoken_in(store: Store, run: RunRecord, first: int = 1) -> "Dialogue":
+    """Return the pairs of speaker, as named in the words, and text of a run from a turn on, without silences.
 
     In an album chat each question is followed by its answer.
     """
@@ -36,7 +36,7 @@ def spoken_in(store: Store, run: RunRecord) -> "Dialogue":
 
     start = store.start(run.run)
     names = names_in_words(start.names, Parameters.of_record(run.parameters))
-    return dialogue_of(spoken_turns(store, run.run, start), names.name_of)
+    return dialogue_of(spoken_turns(store, run.run, start, first), names.name_of)
 
 
 def logged_dialogues(source: str) -> "dict[str, tuple[Dialogue, Case]]":

@@ -14,10 +14,10 @@ from tertulia.state.records import RunRecord, order_of
 from tertulia.state.store import Store
 
 
-def read_participation(store: Store, run: RunRecord, start: Start) -> Participation:
-    """Return how everybody took part in a run, or raise `UsageError` for an album chat."""
+def read_participation(store: Store, run: RunRecord, start: Start, first: int = 1) -> Participation:
+    """Return how everybody took part in a run from a turn on, or raise `UsageError` for an album chat."""
     parameters = Parameters.model_validate(run.parameters)
-    turns = store.turns(run.run)
+    turns = store.turns(run.run, first)
     rate, silence_s = parameters.speaking_rate_wpm, parameters.silence_s
     if isinstance(start, Population):
         raise UsageError(

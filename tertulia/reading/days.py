@@ -94,6 +94,16 @@ def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None)
     return rows
 
 
+def notes_on_days(rows: Sequence[Document]) -> tuple[str, str]:
+    """Return what days took in all, and how their figures are to be read, a line each."""
+    read, written, seconds = (sum(row[name] for row in rows) for name in ("prompt_tokens", "reply_tokens", "seconds"))
+    return (
+        f"{read} tokens read, {written} written, {seconds:.0f} s in the model",
+        "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
+        " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said",
+    )
+
+
 def days_document(
     simulation: Simulation, rows: Sequence[Document], agreements: Sequence[TownAgreement] = ()
 ) -> Document:

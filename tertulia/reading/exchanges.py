@@ -91,9 +91,9 @@ def by_round(exchanges: Iterable[RecordedExchange]) -> Iterator[tuple[int, list[
         yield round, list(of_round)
 
 
-def spoken_turns(store: Store, run: str, start: Start) -> list[Turn]:
-    """Return the turns of a run; in an album chat each question is followed by its answer."""
-    turns = store.turns(run)
+def spoken_turns(store: Store, run: str, start: Start, first: int = 1) -> list[Turn]:
+    """Return the turns of a run from one on; in an album chat each question is followed by its answer."""
+    turns = store.turns(run, first)
     if not isinstance(start, Population):
         return turns
     parts = store.part_turns(run)

@@ -96,12 +96,13 @@ def found_in_lines(dialogue: Dialogue, case: Case | None = None) -> FoundFaults:
     return FoundFaults(faults_in(dialogue, case), _UNSEEN_IN_LINES if case is None else _UNSEEN_WITHOUT_PROMPTS)
 
 
-def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True) -> FoundFaults:
+def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True, first: int = 1) -> FoundFaults:
     """Return what is wrong with each line of a stored run where it was said, in the order of `spoken_turns`.
 
     Args:
         with_prompts: Whether prompts are read too: most of what it costs, and only `echo` needs them. Of an album chat
             they are always read, as they tell about the picture.
+        first: The turn from which lines are looked at, of a conversation in which nobody shows pictures.
     """
     start, turns = store.start(run.run), [turn for turn in store.turns(run.run) if turn.speaker is not None]
     if isinstance(start, Population):
@@ -115,8 +116,9 @@ def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True) -> Fou
         prompt = _prompt(store, store.turn_record(run.run, turn.turn)) if with_prompts else None
         prompts[turn.speaker] = prompt
         remembered = {name: [*recalled_in(prompts.get(name)), *memories] for name, memories in latest.items()}
-        situation = situation_among(start, turn.speaker, turn.sim_time_s, lines[-LINES_SEEN:], remembered, prompt)
-        faults.append(faults_of(called(turn.text), situation))
+        if turn.turn >= first:
+            situation = situation_among(start, turn.speaker, turn.sim_time_s, lines[-LINES_SEEN:], remembered, prompt)
+            faults.append(faults_of(called(turn.text), situation))
         lines.append((turn.speaker, turn.text))
     return FoundFaults(faults, frozenset() if with_prompts else _UNSEEN_WITHOUT_PROMPTS)
 
