@@ -15,7 +15,7 @@ READS = frozenset(
     {
         *("view", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score"),
         *("scenarios", "settings", "nodes list", "nodes check", "graph", "export", "trust", "doctor"),
-        *("lab album", "lab compare", "lab list", "lab stability"),
+        *("lab album", "lab compare", "lab list", "lab stability", "lab check"),
     }
 )
 
@@ -30,7 +30,7 @@ AS_ANOTHER = {
         f"lab {report}": "lab table2"
         for report in (
             *("table3", "table4", "table6", "table7", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9"),
-            *("chatagents", "scorers", "strength", "plain", "all"),
+            *("chatagents", "arms", "scorers", "strength", "plain", "all"),
         )
     },
 }

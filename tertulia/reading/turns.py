@@ -100,8 +100,8 @@ class TurnDetails:
     def removed_share(self) -> float:
         """The removed share of the removable units' attention, in [0, 1]."""
         scores = self.record.scores or {}
-        total = sum(scores[unit.id] for unit in self.removable)
-        gone = sum(scores[unit.id] for unit in self.removable if unit.id in self.removed)
+        total = sum(scores.get(unit.id, 0.0) for unit in self.removable)
+        gone = sum(scores.get(unit.id, 0.0) for unit in self.removable if unit.id in self.removed)
         return gone / total if total else 0.0
 
 

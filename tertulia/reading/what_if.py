@@ -37,7 +37,7 @@ def removed_at(
 
 def placebo_of(run: RunRecord, record: TurnRecord, part: str = "") -> Random:
     """Return the generator of a turn's placebo, or of that of a part of it, as the turn had it."""
-    from tertulia.nodes.utterance.prune import placebo_generator
+    from tertulia.nodes.shared.placebo import placebo_generator
 
     parameters = Parameters.of_record(run.parameters)
     case_seed = parameters.case_seed if parameters.prompt_draws == "case" else run.seed
