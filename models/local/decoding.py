@@ -158,11 +158,11 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
     """Return the next token of a row, in the field `index`; what is no speech is not drawn."""
     request, number = row.request, row.generator.random()
     if index is None or row.grammar.fields[index].kind not in ("speech", "text"):
-        return draw_token(logits, number, request.temperature, request.top_p)
+        return draw_token(logits, number, request.temperature, request.top_p, request.min_p)
     text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
     while True:
         spoken = text_logits(text, logits, gains, request, tokenizer)
-        token = draw_token(spoken, number, request.temperature, request.top_p)
+        token = draw_token(spoken, number, request.temperature, request.top_p, request.min_p)
         if not _is_no_speech(row, index, [*text, token], tokenizer):
             return token
         logits[token] = -torch.inf
@@ -344,13 +344,17 @@ def continues_word(text: Sequence[int], token: int, tokenizer: Tokenizer) -> boo
     return before[:1].isalnum() and before[1:] in joins and added.isalnum()
 
 
-def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:
-    """Return the token drawn by a number in [0, 1) from the nucleus of the distribution. Source: Holtzman et al. 2020.
+def draw_token(logits: Tensor, number: float, temperature: float, top_p: float, min_p: float = 0.0) -> int:
+    """Return the token drawn by a number in [0, 1) from the nucleus of the distribution, or from less of it by min-p.
+
+    Both see the distribution at the temperature, as Nguyen et al. 2024 define min-p and as transformers orders its
+    warpers. The nucleus is of all tokens, not of those that min-p leaves. Source: Holtzman et al. 2020 for the nucleus.
 
     Args:
         logits: `(V,)` in float32, `-inf` where a token may not come.
         temperature: Above 0.
         top_p: The nucleus is the smallest set of most likely tokens with at least this probability.
+        min_p: From 0 to 1: the share of the likeliest token's probability below which none is drawn; 0: off.
     """
     probabilities = (logits / temperature).softmax(-1)
     ranked, order = probabilities.topk(min(_LIKELY, len(probabilities)))
@@ -358,6 +362,8 @@ def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) 
         ranked, order = probabilities.sort(descending=True)
     cumulated = ranked.double().cumsum(-1)
     nucleus = int((cumulated < top_p).sum()) + 1
+    if min_p:
+        nucleus = min(nucleus, int((ranked >= min_p * ranked[0]).sum()))
     cumulated = cumulated[:nucleus]
     drawn = int(torch.searchsorted(cumulated, number * cumulated[-1].item(), right=True))
     return int(order[min(drawn, len(cumulated) - 1)])

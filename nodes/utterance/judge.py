@@ -128,6 +128,7 @@ async def judge_by_rating(
             generators=generators,
             temperature=context.parameters.sampling_temperature,
             top_p=context.parameters.top_p,
+            min_p=context.parameters.min_p,
             language=language,
         )
     )
@@ -181,7 +182,7 @@ async def judge_by_likelihood(
         assert isinstance(model, NextTokenModel)
         spoken = context.of(state["speaker"], "speak").parameters
         decoded_as = prompt if spoken.matched_decoding else answered  # as `generate` has it
-        sampling = Sampling(temperature_of(decoded_as, spoken), spoken.top_p)
+        sampling = Sampling(temperature_of(decoded_as, spoken), spoken.top_p, spoken.min_p)
         figure = await centred_contrast(model, full, pruned, shown, reply, sampling)
         return Judgement(runs=(figure,), way="centred likelihood")
     likelihood = await model.log_likelihood(full, reply)

@@ -58,6 +58,13 @@ class SamplingParameters(ParameterGroup):
         None, gt=0, le=5, description="unset: the model's own, 0.8 for most (APP §5, Table 3)"
     )
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
+    min_p: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="the share of the likeliest token's probability, at the temperature, below which no token is drawn "
+        "(Nguyen et al. 2024); beside top_p, both hold; 0: off",
+    )
     no_repeat_ngram: int | None = Field(
         None,
         ge=0,
