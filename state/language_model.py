@@ -171,6 +171,7 @@ class GenerationRequest:
         no_repeat_ngram: The number of consecutive tokens that may not be repeated from `no_repeat_from`; from the text
             itself and `recent_lines` no more than three; 0 for no limit.
         recent_lines: The latest lines of the dialogue, as tokens.
+        dry: What it costs speech to go on with a repetition from `no_repeat_from` or itself, DRY's multiplier; 0: off.
         without_context: The prompt without what the reply shall be about, or answer; it ends as `prompt` does. `None`
             where drafts are not weighed, and no context amplified.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
@@ -193,6 +194,7 @@ class GenerationRequest:
     weighs: DraftsBy = "context"
     language: str = DEFAULT
     min_p: float = 0.0
+    dry: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -273,6 +275,7 @@ class ModelTraits:
             SettingError: It is remote.
         """
         changed = {"context_strength": parameters.context_strength, "drafts": (parameters.drafts or 1) - 1}
+        changed["dry"] = parameters.dry
         if self.text_only and (name := next((name for name, value in changed.items() if value), None)):
             problem = " needs the probabilities of tokens, which a remote model does not show; leave it out"
             raise SettingError(name, getattr(parameters, name), problem)

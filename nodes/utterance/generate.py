@@ -230,6 +230,7 @@ def _request(
         min_p=parameters.min_p,
         no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        dry=parameters.dry,
         recent_lines=_recent_lines(prompt, tokenizer),
         language=parameters.language,
     )

@@ -204,7 +204,7 @@ async def centred_contrast(
 
     Args:
         answered: The prompt that was answered: the pruned one, the full one (as the baseline), or a third.
-        sampling: How replies are drawn. Bans, the reply's grammar, and the choice of the best draft are left out.
+        sampling: How replies are drawn. Bans, DRY, the reply's grammar, and the choice of the best draft are left out.
 
     Returns:
         A mean over the tokens of the reply's first text, in nats.

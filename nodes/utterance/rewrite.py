@@ -64,6 +64,7 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
             min_p=parameters.min_p,
             no_repeat_from=(*not_repeated(prompt, tokenizer), *not_repeated(instructions, tokenizer)),
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
+            dry=parameters.dry,
             language=parameters.language,
         )
     )

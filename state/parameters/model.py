@@ -71,6 +71,13 @@ class SamplingParameters(ParameterGroup):
         description="consecutive tokens that speech may not repeat from the dialogue, from its last lines at most 3; "
         "0: no limit; unset: the model's",
     )
+    dry: float = Field(
+        0.0,
+        ge=0,
+        le=10,
+        description="DRY's multiplier: speech that would go on with n tokens said before, from 2, costs its next token "
+        "dry * 1.75^(n - 2) of its logit (0.8 is usual); 0: off",
+    )
     drafts: int | None = Field(
         None,
         ge=1,

@@ -63,6 +63,7 @@ BEFORE: Mapping[str, Any] = {
     "scored_layers": "all",
     "choices": "reply",
     "min_p": 0.0,
+    "dry": 0.0,
     "context_strength": 0.0,
     "drafts": 1,
     "drafts_by": "context",

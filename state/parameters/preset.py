@@ -33,6 +33,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "min_p": 0.0,
         "generation": "single",
         "no_repeat_ngram": 0,
+        "dry": 0.0,
         "context_strength": 0.0,
         "drafts": 1,
         "redraws": 0,

@@ -1,4 +1,4 @@
-"""Min-p: which tokens are drawn, beside temperature and top-p; what a run records of it, and who is refused it."""
+"""Min-p: which tokens are drawn, beside temperature and top-p; what a run records of it and of DRY; refusals."""
 
 import json
 import random
@@ -223,26 +223,32 @@ class Failing(RehearsalModel):
 TALK = ("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off", "--json")
 
 
-def test_a_run_with_it_is_recorded_resumed_and_forked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "value"), [("min_p", 0.1), ("dry", 0.8)])
+def test_a_run_with_it_is_recorded_resumed_and_forked(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str, value: float
+) -> None:
+    setting = ("--set", f"{name}={value}")
     with monkeypatch.context() as patched:
         patched.setattr("tertulia.models.loading.open_model", lambda *_, **__: Failing())
-        ended = json.loads(cli(*TALK, "--set", "min_p=0.1").out)
+        ended = json.loads(cli(*TALK, *setting).out)
     assert (ended["status"], ended["turns"]) == ("failed", 2)
     assert cli("resume", ended["run"], "--json").json["turns"] == 4
-    whole = cli(*TALK, "--set", "min_p=0.1").json["run"]
+    whole = cli(*TALK, *setting).json["run"]
     assert cli("diff", whole, ended["run"], "--exit-code").code == 0
     fork = cli("fork", whole, "--at", "3", "--json").json["run"]
     assert cli("diff", whole, fork, "--exit-code").code == 0
-    off = cli("fork", whole, "--at", "3", "--set", "min_p=0", "--json").json["run"]
-    shown = [cli("show", run, "--json").json["parameters"]["min_p"] for run in (ended["run"], fork, off)]
-    assert shown == [0.1, 0.1, 0.0]
-    cli("run", "tidewell", "--rehearse", "--set", "min_p=1.5").complains(2, "min_p=1.5")
+    off = cli("fork", whole, "--at", "3", "--set", f"{name}=0", "--json").json["run"]
+    shown = [cli("show", run, "--json").json["parameters"][name] for run in (ended["run"], fork, off)]
+    assert shown == [value, value, 0.0]
+    cli("run", "tidewell", "--rehearse", "--set", f"{name}=-1").complains(2, f"{name}=-1")
 
 
 def test_older_runs_and_the_paper_have_none() -> None:
     recorded = Parameters().model_dump()
-    del recorded["min_p"]
-    assert Parameters.of_record(recorded).min_p == Parameters().min_p == PRESETS["paper"]["min_p"] == 0.0
+    del recorded["min_p"], recorded["dry"]
+    for name in ("min_p", "dry"):
+        assert getattr(Parameters.of_record(recorded), name) == getattr(Parameters(), name) == PRESETS["paper"][name]
+    assert (Parameters().min_p, Parameters().dry) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("role", ["speak", "think", "judge"])
