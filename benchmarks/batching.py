@@ -65,9 +65,9 @@ class RecordedGenerator(random.Random):
         return super().random()
 
 
-def draw_recorded(logits: torch.Tensor, number: float, temperature: float, top_p: float) -> int:
+def draw_recorded(logits: torch.Tensor, number: float, temperature: float, top_p: float, min_p: float = 0.0) -> int:
     """Draw a token as always, then take the recorded token if there is one."""
-    drawn = draw_token(logits, number, temperature, top_p)
+    drawn = draw_token(logits, number, temperature, top_p, min_p)
     row = RecordedGenerator.drawing
     row.tokens.append(drawn if row.recorded is None else next(row.recorded))
     return row.tokens[-1]

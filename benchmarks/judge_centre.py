@@ -50,7 +50,7 @@ def figures(
     """Return the figures of a reply in nats a token, in the order of `FIGURES`."""
     pruned = remove_units(full, removed)
     shown = [render(prompt, model.tokenizer, reply_prefix_of(full)) for prompt in (pruned, full)]
-    sampling = Sampling(temperature_of(pruned, parameters), parameters.top_p)
+    sampling = Sampling(temperature_of(pruned, parameters), parameters.top_p, parameters.min_p)
     first, past_last = reply.text_tokens
     asked = model.token_figures(shown[0], [reply.tokens[:past_last]], shown[1], sampling=sampling)
     (found,) = asyncio.run(asked)

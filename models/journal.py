@@ -105,6 +105,11 @@ def _scoring_parameters(options: ScoringOptions) -> dict[str, Any]:
     return recorded if layers is None else recorded | {"layers": list(layers)}
 
 
+def _sampling_parameters(sampling: Sampling) -> dict[str, Any]:
+    """Return what a call records of how tokens are drawn; no min-p where it is off, as before there was one."""
+    return {name: value for name, value in asdict(sampling).items() if name != "min_p" or value}
+
+
 def is_completed(call: Call) -> bool:
     """Return whether a call has its replies or values."""
     return bool(call.replies or call.values)
@@ -127,7 +132,9 @@ def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
         "replies": len(request.generators),
         "temperature": request.temperature,
         "top_p": request.top_p,
+        **({"min_p": request.min_p} if request.min_p else {}),
         "no_repeat_ngram": request.no_repeat_ngram,
+        **({"dry": request.dry} if request.dry else {}),
         **({"context_strength": request.context_strength} if weighs_context else {}),
         **({"begun": request.prompt.reply_prefix} if request.prompt.reply_prefix else {}),
     }
@@ -321,7 +328,7 @@ class JournalledModel:
     ) -> list[TokenFigures]:
         """Return the figures of every token of each response; the model itself has to be a `NextTokenModel`."""
         beside: dict[str, Any] = {} if other is None else {"other": self._journal.content_of(other)}
-        beside |= {} if sampling is None else asdict(sampling)
+        beside |= {} if sampling is None else _sampling_parameters(sampling)
         calls = [self._open("token_figures", prompt, {"response": list(response), **beside}) for response in responses]
         readings = [TokenReading(prompt, tuple(response), other, sampling) for response in responses]
         found = []

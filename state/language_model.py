@@ -166,10 +166,12 @@ class GenerationRequest:
         prompt: The prompt; its `reply_prefix` is a beginning of the reply.
         generators: A keyed generator for each row; a row draws from nothing else.
         temperature, top_p: Sampling (Holtzman et al. 2020 for top-p).
+        min_p: The share of the likeliest token's probability that a token needs (Nguyen et al. 2024); 0 for none.
         no_repeat_from: Earlier utterances, as tokens; speech does not repeat them.
         no_repeat_ngram: The number of consecutive tokens that may not be repeated from `no_repeat_from`; from the text
             itself and `recent_lines` no more than three; 0 for no limit.
         recent_lines: The latest lines of the dialogue, as tokens.
+        dry: What it costs speech to go on with a repetition from `no_repeat_from` or itself, DRY's multiplier; 0: off.
         without_context: The prompt without what the reply shall be about, or answer; it ends as `prompt` does. `None`
             where drafts are not weighed, and no context amplified.
         context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
@@ -191,6 +193,8 @@ class GenerationRequest:
     context_strength: float = 0.0
     weighs: DraftsBy = "context"
     language: str = DEFAULT
+    min_p: float = 0.0
+    dry: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -271,9 +275,20 @@ class ModelTraits:
             SettingError: It is remote.
         """
         changed = {"context_strength": parameters.context_strength, "drafts": (parameters.drafts or 1) - 1}
+        changed["dry"] = parameters.dry
         if self.text_only and (name := next((name for name, value in changed.items() if value), None)):
             problem = " needs the probabilities of tokens, which a remote model does not show; leave it out"
             raise SettingError(name, getattr(parameters, name), problem)
+
+    def require_sampling(self, parameters: Parameters) -> None:
+        """Check that such a model draws its replies as the parameters say, for whatever it is asked.
+
+        Raises:
+            SettingError: It is remote: many a server passes over a sampling that it does not know without a word.
+        """
+        if self.text_only and parameters.min_p:
+            problem = ": a remote model may pass over it without a word, so it is for local ones; set min_p=0"
+            raise SettingError("min_p", f"{parameters.min_p:g}", problem)
 
     def require_sight(self, parameters: Parameters) -> None:
         """Check that such a model is shown pictures, where that is asked for.

@@ -44,10 +44,11 @@ class NextOption:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How tokens are drawn: at a temperature, from a nucleus (`draw_token` in models/local/decoding.py)."""
+    """How tokens are drawn: at a temperature, from a nucleus, by min-p (`draw_token` in models/local/decoding.py)."""
 
     temperature: float = 1.0
     top_p: float = 1.0
+    min_p: float = 0.0
 
 
 @dataclass(frozen=True)

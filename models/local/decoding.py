@@ -33,6 +33,11 @@ _PLAUSIBLE = 0.05
 #: The most consecutive tokens that a text may repeat from itself or the latest lines, where repetitions are not wanted.
 _NOT_REPEATED_NEARBY = 3
 
+#: Of DRY: the base, the longest repetition that costs nothing, the longest that costs more than a shorter one, and the
+#: signs that end one. Source: p-e-w, text-generation-webui, pull request 5677; the third: later forms of it.
+_DRY_BASE, _DRY_FREE, _DRY_LONGEST = 1.75, 2, 50
+_DRY_BREAKERS = frozenset('\n:"*')
+
 #: How much it counts that a token has to do with what was said, beside its log-probability: chosen on 240 drafts to 40
 #: turns of scenes (docs/results/embedded_model.md).
 _ANSWERS = 0.5
@@ -158,11 +163,11 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
     """Return the next token of a row, in the field `index`; what is no speech is not drawn."""
     request, number = row.request, row.generator.random()
     if index is None or row.grammar.fields[index].kind not in ("speech", "text"):
-        return draw_token(logits, number, request.temperature, request.top_p)
+        return draw_token(logits, number, request.temperature, request.top_p, request.min_p)
     text = row.tokens[row.text_starts.get(index, len(row.tokens)) :]
     while True:
         spoken = text_logits(text, logits, gains, request, tokenizer)
-        token = draw_token(spoken, number, request.temperature, request.top_p)
+        token = draw_token(spoken, number, request.temperature, request.top_p, request.min_p)
         if not _is_no_speech(row, index, [*text, token], tokenizer):
             return token
         logits[token] = -torch.inf
@@ -173,7 +178,7 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
 def text_logits(
     text: Sequence[int], logits: Tensor, gains: Tensor | None, request: GenerationRequest, tokenizer: Tokenizer
 ) -> Tensor:
-    """Return the logits of a text's next token: without repetitions, and with its context amplified.
+    """Return the logits of a text's next token: without repetitions, or less of them, and with its context amplified.
 
     The context decides which word comes, the model alone how it is spelled: names would get letters of others.
     """
@@ -184,6 +189,10 @@ def text_logits(
     without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
     if repeats and without.isfinite().any():
         logits = without
+    if request.dry:
+        penalties = repetition_penalties(text, request.no_repeat_from, request.dry, tokenizer)
+        tokens = torch.tensor([*penalties], dtype=torch.long)
+        logits = logits.index_add(0, tokens, -torch.tensor([*penalties.values()], dtype=logits.dtype))
     if gains is None or not request.context_strength:
         return logits
     within_word = continues_word(text, int(logits.argmax()), tokenizer)
@@ -312,6 +321,30 @@ def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]
     ]
 
 
+def repetition_penalties(
+    text: Sequence[int], lines: Sequence[Sequence[int]], multiplier: float, tokenizer: Tokenizer
+) -> dict[int, float]:
+    """Return by token what DRY takes off its logit: more, the longer the repetition is that it would go on with.
+
+    A token that came in a line or in the text after the last n ≥ 2 tokens of the text costs multiplier · 1.75^(n − 2).
+    Tokens with a line break, a colon, a quote or an asterisk end a repetition, and cost nothing. Source: p-e-w, pull
+    request 5677 of text-generation-webui; there a token is such a sign alone, here it may have others beside it (`."`).
+    """
+
+    def breaks(token: int) -> bool:
+        return not _DRY_BREAKERS.isdisjoint(tokenizer.decode([token]))
+
+    repeated: dict[int, int] = {}
+    for line in (*lines, text) if text and not breaks(text[-1]) else ():
+        for at in (i for i in range(len(line) - 1) if line[i] == text[-1]):
+            length, most = 1, min(at + 1, len(text), _DRY_LONGEST)
+            while length < most and line[at - length] == text[-1 - length] and not breaks(line[at - length]):
+                length += 1
+            if length >= _DRY_FREE and not breaks(line[at + 1]):
+                repeated[line[at + 1]] = max(length, repeated.get(line[at + 1], 0))
+    return {token: multiplier * _DRY_BASE ** (length - _DRY_FREE) for token, length in repeated.items()}
+
+
 def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
     """Return logits in which the context counts more. Source: Shi et al. 2023, Eq. 2; Li et al. 2023, Eq. 2.
 
@@ -344,13 +377,17 @@ def continues_word(text: Sequence[int], token: int, tokenizer: Tokenizer) -> boo
     return before[:1].isalnum() and before[1:] in joins and added.isalnum()
 
 
-def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) -> int:
-    """Return the token drawn by a number in [0, 1) from the nucleus of the distribution. Source: Holtzman et al. 2020.
+def draw_token(logits: Tensor, number: float, temperature: float, top_p: float, min_p: float = 0.0) -> int:
+    """Return the token drawn by a number in [0, 1) from the nucleus of the distribution, or from less of it by min-p.
+
+    Both see the distribution at the temperature, as Nguyen et al. 2024 define min-p and as transformers orders its
+    warpers. The nucleus is of all tokens, not of those that min-p leaves. Source: Holtzman et al. 2020 for the nucleus.
 
     Args:
         logits: `(V,)` in float32, `-inf` where a token may not come.
         temperature: Above 0.
         top_p: The nucleus is the smallest set of most likely tokens with at least this probability.
+        min_p: From 0 to 1: the share of the likeliest token's probability below which none is drawn; 0: off.
     """
     probabilities = (logits / temperature).softmax(-1)
     ranked, order = probabilities.topk(min(_LIKELY, len(probabilities)))
@@ -358,6 +395,8 @@ def draw_token(logits: Tensor, number: float, temperature: float, top_p: float) 
         ranked, order = probabilities.sort(descending=True)
     cumulated = ranked.double().cumsum(-1)
     nucleus = int((cumulated < top_p).sum()) + 1
+    if min_p:
+        nucleus = min(nucleus, int((ranked >= min_p * ranked[0]).sum()))
     cumulated = cumulated[:nucleus]
     drawn = int(torch.searchsorted(cumulated, number * cumulated[-1].item(), right=True))
     return int(order[min(drawn, len(cumulated) - 1)])

@@ -100,10 +100,13 @@ def _figures(logits: Sequence[Tensor], tokens: Tensor, sampling: Sampling | None
 
 
 def drawn_from(logs: Tensor, sampling: Sampling) -> Tensor:
-    """Return the distributions that tokens are drawn from, `(N, V)`: tempered, and nothing outside the nucleus."""
+    """Return the distributions that tokens are drawn from, `(N, V)`: tempered, nothing outside nucleus and min-p."""
     probabilities = (logs / sampling.temperature).softmax(-1)
     ranked, order = probabilities.sort(descending=True)
     before = ranked.double().cumsum(-1) - ranked
-    kept = torch.where(before < sampling.top_p, ranked, 0.0)
+    is_kept = before < sampling.top_p
+    if sampling.min_p:
+        is_kept &= ranked >= sampling.min_p * ranked[:, :1]
+    kept = torch.where(is_kept, ranked, 0.0)
     nucleus = torch.zeros_like(probabilities).scatter(1, order, kept)
     return nucleus / nucleus.sum(-1, keepdim=True)

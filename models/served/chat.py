@@ -251,6 +251,8 @@ class ChatModel:
 
     def _sampling(self, request: GenerationRequest, seed: int) -> dict[str, float]:
         """Return the sampling of a request, as the client takes it; 1 is every provider's default, and is not sent."""
+        if request.min_p:
+            raise ModelError(f"{self.id} may pass over min_p without a word; set min_p=0")
         chosen = {"temperature": request.temperature, "top_p": request.top_p}
         sampling: dict[str, float] = {name: value for name, value in chosen.items() if value != 1}
         if self.id.startswith(SEEDED):

@@ -41,6 +41,7 @@ async def ask_model(
         generators=(generator,),
         temperature=parameters.sampling_temperature,
         top_p=parameters.top_p,
+        min_p=parameters.min_p,
         no_repeat_from=tuple(tuple(tokenizer.encode(text)) for text in (*examples_of(prompt), *no_repeat_from)),
         no_repeat_ngram=min(parameters.no_repeat_ngram or 0, _NOT_REPEATED),
         language=parameters.language,

@@ -227,8 +227,10 @@ def _request(
         generators=generators,
         temperature=temperature_of(decoded_as, parameters),
         top_p=parameters.top_p,
+        min_p=parameters.min_p,
         no_repeat_from=not_repeated(decoded_as, tokenizer),
         no_repeat_ngram=parameters.no_repeat_ngram or 0,
+        dry=parameters.dry,
         recent_lines=_recent_lines(prompt, tokenizer),
         language=parameters.language,
     )

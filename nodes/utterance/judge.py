@@ -128,6 +128,7 @@ async def judge_by_rating(
             generators=generators,
             temperature=context.parameters.sampling_temperature,
             top_p=context.parameters.top_p,
+            min_p=context.parameters.min_p,
             language=language,
         )
     )
@@ -181,7 +182,7 @@ async def judge_by_likelihood(
         assert isinstance(model, NextTokenModel)
         spoken = context.of(state["speaker"], "speak").parameters
         decoded_as = prompt if spoken.matched_decoding else answered  # as `generate` has it
-        sampling = Sampling(temperature_of(decoded_as, spoken), spoken.top_p)
+        sampling = Sampling(temperature_of(decoded_as, spoken), spoken.top_p, spoken.min_p)
         figure = await centred_contrast(model, full, pruned, shown, reply, sampling)
         return Judgement(runs=(figure,), way="centred likelihood")
     likelihood = await model.log_likelihood(full, reply)
@@ -203,7 +204,7 @@ async def centred_contrast(
 
     Args:
         answered: The prompt that was answered: the pruned one, the full one (as the baseline), or a third.
-        sampling: How replies are drawn. Bans, the reply's grammar, and the choice of the best draft are left out.
+        sampling: How replies are drawn. Bans, DRY, the reply's grammar, and the choice of the best draft are left out.
 
     Returns:
         A mean over the tokens of the reply's first text, in nats.

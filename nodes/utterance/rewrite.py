@@ -32,6 +32,7 @@ async def choose_revision(state: UtteranceState, runtime: Runtime[Context]) -> U
             generators=(generator,),
             temperature=parameters.sampling_temperature,
             top_p=parameters.top_p,
+            min_p=parameters.min_p,
             language=parameters.language,
         )
     )
@@ -60,8 +61,10 @@ async def rewrite(state: UtteranceState, runtime: Runtime[Context]) -> Utterance
             generators=(keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=attempt),),
             temperature=parameters.sampling_temperature,
             top_p=parameters.top_p,
+            min_p=parameters.min_p,
             no_repeat_from=(*not_repeated(prompt, tokenizer), *not_repeated(instructions, tokenizer)),
             no_repeat_ngram=parameters.no_repeat_ngram or 0,
+            dry=parameters.dry,
             language=parameters.language,
         )
     )

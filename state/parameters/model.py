@@ -58,11 +58,25 @@ class SamplingParameters(ParameterGroup):
         None, gt=0, le=5, description="unset: the model's own, 0.8 for most (APP §5, Table 3)"
     )
     top_p: float = Field(0.9, gt=0, le=1, description="APP §5, Table 3")
+    min_p: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="the share of the likeliest token's probability, at the temperature, below which no token is drawn "
+        "(Nguyen et al. 2024); beside top_p, both hold; 0: off",
+    )
     no_repeat_ngram: int | None = Field(
         None,
         ge=0,
         description="consecutive tokens that speech may not repeat from the dialogue, from its last lines at most 3; "
         "0: no limit; unset: the model's",
+    )
+    dry: float = Field(
+        0.0,
+        ge=0,
+        le=10,
+        description="DRY's multiplier: speech that would go on with n tokens said before, from 2, costs its next token "
+        "dry * 1.75^(n - 2) of its logit (0.8 is usual); 0: off",
     )
     drafts: int | None = Field(
         None,

@@ -62,6 +62,8 @@ BEFORE: Mapping[str, Any] = {
     "scoring_tokens": 0,
     "scored_layers": "all",
     "choices": "reply",
+    "min_p": 0.0,
+    "dry": 0.0,
     "context_strength": 0.0,
     "drafts": 1,
     "drafts_by": "context",

@@ -30,8 +30,10 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "scored_layers": "all",
         "temperature": 0.8,  # Table 3
         "top_p": 0.9,
+        "min_p": 0.0,
         "generation": "single",
         "no_repeat_ngram": 0,
+        "dry": 0.0,
         "context_strength": 0.0,
         "drafts": 1,
         "redraws": 0,

@@ -284,6 +284,8 @@ class Engines:
             speaker.traits.require_sight(parameters)
             judge, thinker = self.roles.get("judge", speaker), self.roles.get("think", speaker)
             suited = self.suited(speaker, parameters)
+            for asked in (speaker, thinker, *([judge] if suited.judge == "rating" else [])):
+                asked.traits.require_sampling(parameters)
             require_dialogue_last(suited, speaker.id)
             judges_blindly = judge.traits.text_only and not (
                 suited.judge == "likelihood" and isinstance(judge, ServedModel) and judge.tells_likelihoods()

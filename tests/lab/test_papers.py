@@ -115,6 +115,15 @@ def test_the_published_figures_of_table_2() -> None:
     assert not any(ordering.startswith("dist1: RMp") or ordering == "dist1: Full > RMp" for ordering in ids)
 
 
+def test_ways_that_table_3_has_not_stand_beside_it_in_the_full_size_alone() -> None:
+    full, quick = report_of("table3"), report_of("table3", quick=True)
+    ours = [setting for setting in full.settings if setting not in full.published]
+    assert ours == ["Full min-p", "Full DRY"]
+    assert full.settings["Full DRY"].items() >= {"dry": 0.8, "temperature": 0.8, "removal_factor": 0}.items()
+    assert full.settings["Full min-p"].items() >= {"min_p": 0.1, "temperature": 1.5, "removal_factor": 0}.items()
+    assert not set(ours) & {*quick.settings, *(setting for each in full.orderings for setting, _ in needs(each))}
+
+
 def test_what_is_the_same_in_several_tables_is_the_same_in_all() -> None:
     full = {name: report_of(name).published for name in ("table2", "table4", "table7")}
     for metric in ("sim", "dist1", "dist2", "dist3"):

@@ -71,6 +71,12 @@ async def test_a_server_of_the_user_s_is_asked_as_langchain_asks(served: Served)
     assert json.loads(answer.text) == reply.fields
 
 
+async def test_a_sampling_that_a_server_may_pass_over_is_not_sent(served: Served) -> None:
+    with pytest.raises(ModelError, match="may pass over min_p without a word; set min_p=0"):
+        await a_chat_model(served).generate(replace(a_request(), min_p=0.1))
+    assert served.requests == []
+
+
 async def test_rows_have_seeds_of_their_own_and_come_back_in_order(served: Served) -> None:
     served.answer = lambda request: json.dumps({"Ana": f"My number is {request['seed']}."})
     served.latency_s = 0.3

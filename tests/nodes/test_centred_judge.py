@@ -97,7 +97,10 @@ async def _expectations(answered: Prompt, pruned: Prompt, sampling: Sampling) ->
     return centred, difference
 
 
-@pytest.mark.parametrize("sampling", [AT_ONE, Sampling(0.35, 1.0), Sampling(0.8, 0.9)])
+@pytest.mark.parametrize(
+    "sampling",
+    [AT_ONE, Sampling(0.35, 1.0), Sampling(0.8, 0.9), Sampling(1.5, 1.0, 0.4), Sampling(0.8, 0.9, 0.4)],
+)
 async def test_the_centred_figure_is_zero_on_average_where_the_difference_is_not(sampling: Sampling) -> None:
     pruned = remove_units(PROMPT, REMOVED)
     centred, difference = await _expectations(pruned, pruned, sampling)

@@ -139,7 +139,7 @@ def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves
     assert best_first(unknown, monitor) == unknown
 
 
-@pytest.mark.parametrize(("name", "value"), [("context_strength", 0.5), ("drafts", 2)])
+@pytest.mark.parametrize(("name", "value"), [("context_strength", 0.5), ("drafts", 2), ("dry", 0.8)])
 def test_a_model_that_shows_no_probabilities_is_refused_what_needs_them(name: str, value: float) -> None:
     with pytest.raises(SettingError, match=rf"{name}.*remote model does not show"):
         REMOTE.require_logits(Parameters().with_settings({name: value}))

@@ -81,7 +81,16 @@ def test_what_was_killed_goes_on_to_what_is_run_now_and_merges_with_itself(
     other = {difference["path"][1] for difference in document["settings"]}  # none of them is of a dialogue of two
     known = {"choices", "goal_floor", "address_pull", "patience_rounds", "yield_s", "perception_threshold", "case_seed"}
     known |= {"importance", "reflection_threshold", "agreements", "day_plans", "willingness", "drafts_by"}
-    known |= {"opening_drafts", "sense_knows", "goals", "matched_decoding", "judge_centred", "scored_layers"}
+    known |= {
+        "opening_drafts",
+        "sense_knows",
+        "goals",
+        "matched_decoding",
+        "judge_centred",
+        "scored_layers",
+        "min_p",
+        "dry",
+    }
     assert other <= known
     # Sums of products may differ in the last digit: the store was made on another machine.
     for turn in document["turns"]:

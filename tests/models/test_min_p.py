@@ -1,0 +1,265 @@
+"""Min-p: which tokens are drawn, beside temperature and top-p; what a run records of it and of DRY; refusals."""
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from support.commands import Cli
+from support.dialogue_case import a_context
+from support.scripted import ScriptedModel
+from support.tiny import tiny_language_model
+from transformers import MinPLogitsWarper, TemperatureLogitsWarper, TopPLogitsWarper
+
+from tertulia.access.engines import Engines
+from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.models.batching import BatchingBroker
+from tertulia.models.journal import generation_parameters
+from tertulia.models.local.decoding import draw_token
+from tertulia.models.local.token_figures import drawn_from
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.models.served.chat_names import TRAITS as REMOTE
+from tertulia.nodes.shared.asking import ask_model
+from tertulia.prompts.render import render
+from tertulia.state.errors import SettingError
+from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField
+from tertulia.state.parameters import PRESETS, Parameters
+from tertulia.state.questions import Sampling
+from tertulia.state.records import Prompt, Reply, Unit
+
+START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
+PROBABILITIES = (0.05, 0.5, 0.15, 0.3)
+
+
+def drawn(logits: torch.Tensor, temperature: float, top_p: float, min_p: float, numbers: int = 2000) -> set[int]:
+    """The tokens that numbers from 0 to 1, equally spaced, draw."""
+    return {draw_token(logits, (i + 0.5) / numbers, temperature, top_p, min_p) for i in range(numbers)}
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_p", "min_p", "kept"),
+    [
+        (1.0, 1.0, 0.0, {0, 1, 2, 3}),
+        (1.0, 1.0, 0.09, {0, 1, 2, 3}),  # the ratios are 0.1, 1, 0.3 and 0.6
+        (1.0, 1.0, 0.11, {1, 2, 3}),
+        (1.0, 1.0, 0.31, {1, 3}),
+        (1.0, 1.0, 0.61, {1}),
+        (1.0, 1.0, 1.0, {1}),
+        (2.0, 1.0, 0.31, {0, 1, 2, 3}),  # at temperature 2 their roots: 0.32, 1, 0.55 and 0.77
+        (2.0, 1.0, 0.56, {1, 3}),
+        (0.5, 1.0, 0.31, {1, 3}),  # at 0.5 their squares: 0.01, 1, 0.09 and 0.36
+        (0.5, 1.0, 0.37, {1}),
+        (1.0, 0.7, 0.11, {1, 3}),  # both hold, whichever is narrower
+        (1.0, 0.94, 0.31, {1, 3}),
+        (1.0, 0.82, 0.2, {1, 2, 3}),  # of 0.95, what min-p leaves, the nucleus would be two tokens
+    ],
+)
+def test_exactly_these_tokens_are_drawn(temperature: float, top_p: float, min_p: float, kept: set[int]) -> None:
+    logits = torch.tensor(PROBABILITIES).log() + 3.0
+    assert drawn(logits, temperature, top_p, min_p) == kept
+    expected = drawn_from(logits.log_softmax(-1)[None], Sampling(temperature, top_p, min_p))[0]
+    assert set(expected.nonzero()[:, 0].tolist()) == kept
+
+
+def test_tokens_as_likely_as_the_likeliest_all_stay_and_what_may_not_come_does_not() -> None:
+    logits = torch.tensor([1.0, -torch.inf, 1.0, 0.9])
+    assert drawn(logits, 1.0, 1.0, 1.0) == {0, 2}
+    assert drawn(logits, 1.0, 1.0, 1e-9) == {0, 2, 3}
+    flat = torch.zeros(600)
+    assert len(drawn(flat, 1.0, 1.0, 1.0, 3000)) == 600, "also more than the ranks that are looked at first"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_distribution_is_that_of_the_warpers_of_transformers(seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    numbers = random.Random(seed)
+    logits = torch.randn(1, 700, generator=generator) * numbers.choice([0.3, 1.0, 3.0])
+    temperature, top_p = numbers.uniform(0.4, 2.0), numbers.choice([1.0, 0.97, 0.8, 0.5])
+    min_p = numbers.choice([0.01, 0.05, 0.1, 0.3])
+    warped = TemperatureLogitsWarper(temperature)(None, logits)  # type: ignore[arg-type]
+    if top_p < 1:
+        warped = TopPLogitsWarper(top_p)(None, warped)  # type: ignore[arg-type]
+    warped = MinPLogitsWarper(min_p)(None, warped)  # type: ignore[arg-type]
+    theirs = warped.softmax(-1)[0]
+    ours = drawn_from(logits.log_softmax(-1), Sampling(temperature, top_p, min_p))[0]
+    assert torch.equal(theirs > 0, ours > 0)
+    assert ours == pytest.approx(theirs.numpy(), abs=1e-6)
+    ranked, order = theirs.double().sort(descending=True, stable=True)
+    ends = ranked.cumsum(-1)
+    kept = int((theirs > 0).sum())
+    middles = [float(ends[i] - ranked[i] / 2) for i in range(kept)]
+    found = [draw_token(logits[0], number, temperature, top_p, min_p) for number in middles]
+    assert found == order[:kept].tolist()
+
+
+#: What the tokens of `test_off_it_draws_as_before` were.
+BEFORE = [
+    143,
+    31,
+    67,
+    396,
+    265,
+    469,
+    468,
+    468,
+    259,
+    313,
+    263,
+    313,
+    226,
+    226,
+    376,
+    378,
+    495,
+    432,
+    71,
+    153,
+    182,
+    189,
+    423,
+    189,
+    348,
+    276,
+    276,
+    360,
+    325,
+    325,
+    108,
+    352,
+    146,
+    478,
+    478,
+    20,
+]
+
+
+def test_off_it_draws_as_before() -> None:
+    """The tokens that the function drew before it knew min-p (24 November)."""
+    generator, numbers = torch.Generator().manual_seed(5), random.Random(5)
+    rows = [torch.randn(500, generator=generator) * 2 for _ in range(12)]
+    found = [draw_token(row, numbers.random(), 0.8, top_p) for row in rows for top_p in (0.5, 0.9, 1.0)]
+    assert found == BEFORE
+
+
+# --- in a run ---------------------------------------------------------------------------------------------------------
+
+
+def a_request(model: LanguageModel, min_p: float = 0.0, **changes: Any) -> GenerationRequest:
+    units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=f"Thing {i}.") for i in range(3))
+    prompt = render(Prompt(units=units, speaker="Mara", layout="single_message"), model.tokenizer)
+    generators = tuple(random.Random(row) for row in range(4))
+    fields = (ReplyField("Mara", "speech", max_tokens=12),)
+    return replace(GenerationRequest(prompt, fields, generators, 1.5, 1.0, min_p=min_p), **changes)
+
+
+def test_only_where_it_is_on_a_call_records_it() -> None:
+    model = ScriptedModel()
+    assert generation_parameters(a_request(model, 0.1))["min_p"] == 0.1
+    assert [*generation_parameters(a_request(model))] == [
+        "fields", "replies", "temperature", "top_p", "no_repeat_ngram",
+    ]  # fmt: skip
+
+
+async def test_a_local_model_draws_by_it_in_every_row() -> None:
+    model = tiny_language_model()
+    rows = [await model.generate(a_request(model, min_p)) for min_p in (0.0, 1.0)]
+    assert len({reply.text for reply in rows[0]}) > 1
+    assert len({reply.text for reply in rows[1]}) == 1, "the likeliest token alone is left"
+    assert await model.generate_batch([a_request(model, 1.0), a_request(model)]) == [rows[1], rows[0]]
+
+
+async def test_what_is_said_is_drawn_by_it_and_judged_by_how_it_was_drawn() -> None:
+    settings = {
+        "judge": "likelihood", "inconsistency_threshold": 0.1, "removal_factor": 0.5, "ending": "off", "redraws": 0,
+        "max_utterance_tokens": 8, "scoring_responses": 1, "scoring_tokens": 4, "revision": "off", "min_p": 0.2,
+    }  # fmt: skip
+    context = a_context(tiny_language_model(), **settings)  # type: ignore[arg-type]
+    outcome = await build_utterance_graph().ainvoke(START, context=context)
+    assert outcome["judged_by"].startswith("centred likelihood")
+    calls = context.store.calls(context.run)
+    recorded = {call.kind: call.parameters.get("min_p") for call in calls if call.kind != "score"}
+    assert (recorded["token_figures"], {*recorded.values()}) == (0.2, {0.2})
+    again = replace(context, broker=BatchingBroker(context.run, context.store), model=ScriptedModel(fails_at=1))
+    await build_utterance_graph().ainvoke(START, context=replace(again, model=context.model))
+    assert context.store.calls(context.run) == calls, "what was asked is not asked again"
+
+
+@pytest.mark.parametrize(
+    ("settings", "nodes"),
+    [
+        ({"revision": "combined"}, {"generate", "judge", "choose_revision"}),
+        ({"revision": "rewrite"}, {"generate", "judge", "rewrite"}),
+        ({"revision": "off", "judge": "off", "generation": "sequential"}, {"generate"}),
+    ],
+)
+async def test_whatever_is_drawn_for_an_utterance_is_drawn_by_it(settings: dict[str, Any], nodes: set[str]) -> None:
+    common = {"judge": "rating", "judge_runs": 1, "inconsistency_threshold": 5, "removal_factor": 0.5, "min_p": 0.3}
+    context = a_context(ScriptedModel(ratings=[9, 2]), **{**common, **settings})
+    await build_utterance_graph().ainvoke(START, context=context)
+    calls = [call for call in context.store.calls(context.run) if call.kind.startswith("generate")]
+    assert {call.node for call in calls} >= nodes
+    assert {call.parameters.get("min_p") for call in calls} == {0.3}
+
+
+async def test_what_is_thought_is_drawn_by_it() -> None:
+    context = a_context(model := ScriptedModel(), min_p=0.3)
+    prompt = Prompt(units=(Unit(id="u", block="task", kind="text", text="Think."),), speaker="Mara", layout="x")
+    await ask_model(context, 1, "Mara", "think", prompt, (ReplyField("thought", "text"),))
+    assert [request.min_p for request in model.asked("generate")] == [0.3]
+
+
+class Failing(RehearsalModel):
+    """Fails in the third turn."""
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        units = request.prompt.source.units if request.prompt.source else ()
+        if [unit.block for unit in units if unit.kind == "item"].count("current_dialogue") == 2:
+            raise RuntimeError("no")
+        return await super().generate(request)
+
+
+TALK = ("run", "tidewell", "--rehearse", "--rounds", "4", "--set", "ending=off", "--json")
+
+
+@pytest.mark.parametrize(("name", "value"), [("min_p", 0.1), ("dry", 0.8)])
+def test_a_run_with_it_is_recorded_resumed_and_forked(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, name: str, value: float
+) -> None:
+    setting = ("--set", f"{name}={value}")
+    with monkeypatch.context() as patched:
+        patched.setattr("tertulia.models.loading.open_model", lambda *_, **__: Failing())
+        ended = json.loads(cli(*TALK, *setting).out)
+    assert (ended["status"], ended["turns"]) == ("failed", 2)
+    assert cli("resume", ended["run"], "--json").json["turns"] == 4
+    whole = cli(*TALK, *setting).json["run"]
+    assert cli("diff", whole, ended["run"], "--exit-code").code == 0
+    fork = cli("fork", whole, "--at", "3", "--json").json["run"]
+    assert cli("diff", whole, fork, "--exit-code").code == 0
+    off = cli("fork", whole, "--at", "3", "--set", f"{name}=0", "--json").json["run"]
+    shown = [cli("show", run, "--json").json["parameters"][name] for run in (ended["run"], fork, off)]
+    assert shown == [value, value, 0.0]
+    cli("run", "tidewell", "--rehearse", "--set", f"{name}=-1").complains(2, f"{name}=-1")
+
+
+def test_older_runs_and_the_paper_have_none() -> None:
+    recorded = Parameters().model_dump()
+    del recorded["min_p"], recorded["dry"]
+    for name in ("min_p", "dry"):
+        assert getattr(Parameters.of_record(recorded), name) == getattr(Parameters(), name) == PRESETS["paper"][name]
+    assert (Parameters().min_p, Parameters().dry) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("role", ["speak", "think", "judge"])
+def test_a_remote_model_that_may_pass_over_it_is_refused(role: str) -> None:
+    local, remote = ScriptedModel(), ScriptedModel()
+    remote.traits = replace(REMOTE, layout="single_message")
+    roles: dict[Any, LanguageModel] = {} if role == "speak" else {role: remote}
+    engines = Engines(remote if role == "speak" else local, {}, RehearsalEmbedder(), roles)
+    plain = {"removal_factor": 0, "judge": "rating", "ending": "off"}
+    engines.check(Parameters().with_settings(plain))
+    with pytest.raises(SettingError, match=r"min_p=0\.1: a remote model may pass over it.*set min_p=0"):
+        engines.check(Parameters().with_settings(plain | {"min_p": 0.1}))
+    if role == "judge":
+        engines.check(Parameters().with_settings(plain | {"min_p": 0.1, "judge": "off"}))
