@@ -28,6 +28,8 @@ class OrderingTest:
         shown: The sum that is said to be above 0; of several, the lowest.
         parts: The sums that must all be above 0.
         p_above, p_below: The chance of what was found if there is no sum above 0, or none below.
+        missing: Why nothing is found.
+        ceiling: Why an effect that counts could not show; empty where it could.
         p_within: The chance of what was found if the sum is as large as its limit (`limit_of`).
     """
 
@@ -37,6 +39,7 @@ class OrderingTest:
     p_below: float | None = None
     p_within: float | None = None
     missing: str = ""
+    ceiling: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -77,11 +80,10 @@ def tested(ordering: Ordering, figures: Figures, times: Mapping[str, float]) -> 
     if len(parts) > 1:
         count = sum(p <= ALPHA / 2 for p in above)
         notes.append(f"{count} of {len(parts)} parts are above 0 by themselves; the lowest is shown")
-    within, ceiling = _p_within(ordering, parts), _ceiling(ordering, figures)
-    if ceiling is not None:
-        within = None
-        notes.append(ceiling)
-    return OrderingTest(lowest, parts, max(above), min(1.0, len(parts) * min(below)), within, notes=notes)
+    ceiling = _ceiling(ordering, figures)
+    within = None if ceiling else _p_within(ordering, parts)
+    below_any = min(1.0, len(parts) * min(below))
+    return OrderingTest(lowest, parts, max(above), below_any, within, ceiling=ceiling, notes=notes)
 
 
 def _p_within(ordering: Ordering, parts: Sequence[Contrast]) -> float | None:
@@ -107,18 +109,18 @@ def limit_of(ordering: Ordering) -> float | None:
     return max(sizes, default=None)
 
 
-def _ceiling(ordering: Ordering, figures: Figures) -> str | None:
-    """Say that a metric has no room for an effect that would count; `None` where it has, or that can't be told."""
+def _ceiling(ordering: Ordering, figures: Figures) -> str:
+    """Say that a metric has no room for an effect that would count; empty where it has, or that can't be told."""
     claim, limit = ordering.claim, limit_of(ordering)
     if not isinstance(claim, WeightedSum) or limit is None or claim.constant:
-        return None
+        return ""
     if sorted(term.weight for term in claim.terms) != [-1.0, 1.0]:
-        return None
+        return ""
     lower = next(term for term in claim.terms if term.weight < 0)
     values = [figure.value for figure in figures[lower.setting][lower.metric].values()]
     level, most = sum(values) / len(values), metric_named(lower.metric).bounds[1]
     if level + limit <= most:
-        return None
+        return ""
     return (
         f"no room: {metric_named(lower.metric).title} of {lower.setting} is {level:.3f} and can be {most:g} at most, "
         f"so that {limit:g} more could not show"

@@ -114,6 +114,8 @@ def _verdict(
             outcome = "reproduced" if _exceeds(test, control) else "no more than the control"
     elif within is not None and within <= ALPHA:
         outcome = "bounded"
+    if outcome == "undecided" and test.ceiling:
+        notes.append(test.ceiling)
     if outcome == "undecided" and test.p is not None and adjusted is not None and test.p <= ALPHA:
         notes.append(f"p = {test.p:.2g} by itself, {adjusted:.2g} in its family")
     is_open = outcome in ("bounded", "undecided") and len(test.parts) == 1

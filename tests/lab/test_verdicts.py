@@ -248,6 +248,8 @@ def test_a_figure_at_its_ceiling_bounds_nothing() -> None:
     found = verdict(claim, figures(Full=near, RMm=[value + change for value, change in zip(near, by, strict=True)]))
     assert found.outcome == "undecided"
     assert found.note.startswith("no room: dist-3 of Full is 0.963 and can be 1 at most, so that 0.1 more")
+    risen = verdict(claim, figures(Full=near, RMm=[value + change / 5 for value, change in zip(near, UP, strict=True)]))
+    assert (risen.outcome, risen.note) == ("reproduced", "")
 
 
 def test_what_a_stand_in_shows_as_well_is_not_reproduced_by_a_model() -> None:
