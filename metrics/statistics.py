@@ -284,8 +284,10 @@ def _method(error: MeanError | None) -> Method | None:
     return None if error is None else "cluster_robust" if error.is_clustered else "student"
 
 
-def trials_that_decide(found: Contrast) -> Needed | None:
+def trials_that_decide(found: Contrast, confidence: float = CONFIDENCE) -> Needed | None:
     """Return how many trials, or how many cases, would bring the interval off 0 if the difference stayed as it is.
+
+    The interval is of that confidence: one of several orderings is decided by a wider one.
 
     The variance of the cases' differences is taken as that between cases plus, over the number of trials, that of a
     trial; the interval as Student's. More cases are of more sources, as many of each as now. A figure whose expectation
@@ -297,15 +299,17 @@ def trials_that_decide(found: Contrast) -> Needed | None:
         The numbers; `None` where the interval excludes 0 already, or there is nothing to reckon with: fewer than two
         cases, no difference at all, or a slope over time.
     """
-    if found.value is None or found.cases < 2 or abs(found.value) <= ROUNDING or excludes_zero(found):
+    if found.value is None or found.cases < 2 or abs(found.value) <= ROUNDING or found.method == "theil_sen":
         return None
-    if found.method == "theil_sen":
+    if excludes_zero(found) if found.p is None else found.p <= 1 - confidence:
         return None
     if found.between is None or found.within is None or found.trials is None or found.sources > 1:
         of_a_case = found.cases * (found.standard_error or 0.0) ** 2 or float(np.var([*found.by_case.values()], ddof=1))
-        return Needed(trials=None, trials_known=False, cases=_cases_needed(found, of_a_case))
+        return Needed(trials=None, trials_known=False, cases=_cases_needed(found, of_a_case, confidence))
     per_case = found.trials / found.cases
-    allowed = found.cases * (found.value / t_quantile(found.cases)) ** 2  # variance of a case's difference, at most
+    allowed = (
+        found.cases * (found.value / t_quantile(found.cases, confidence)) ** 2
+    )  # variance of a case's difference, at most
     trials, is_known = None, True
     if allowed > found.between:
         trials = max(ceil(found.within / (allowed - found.between)), int(per_case) + 1)
@@ -315,7 +319,7 @@ def trials_that_decide(found: Contrast) -> Needed | None:
     return Needed(
         trials=None if trials is None or trials > MOST else trials,
         trials_known=is_known,
-        cases=_cases_needed(found, variance),
+        cases=_cases_needed(found, variance, confidence),
     )
 
 
@@ -332,12 +336,12 @@ def excludes_zero(found: CaseMean) -> bool:
     return found.ci_low is not None and found.ci_high is not None and (found.ci_low > 0 or found.ci_high < 0)
 
 
-def _cases_needed(found: Contrast, variance: float) -> int | None:
+def _cases_needed(found: Contrast, variance: float, confidence: float) -> int | None:
     """Return the smallest number of more cases whose interval would exclude 0, of that variance of a case."""
     difference, of_each = abs(found.value or 0.0), found.cases / found.sources if found.sources > 1 else 1.0
 
     def is_enough(cases: int) -> bool:
-        return difference > t_quantile(cases / of_each) * sqrt(variance / cases)
+        return difference > t_quantile(cases / of_each, confidence) * sqrt(variance / cases)
 
     low, high = found.cases + 1, MOST
     if low > MOST or not is_enough(high):

@@ -22,7 +22,7 @@ from typing import Literal, get_args
 from tertulia.lab.reports.ordering_tests import ALPHA, Figures, OrderingTest, metrics_of, tested
 from tertulia.lab.reports.papers import Ordering
 from tertulia.metrics.inference import holm
-from tertulia.metrics.statistics import Contrast, Needed, contrast_of_cases, excludes_zero, trials_that_decide
+from tertulia.metrics.statistics import Contrast, Needed, contrast_of_cases, trials_that_decide
 from tertulia.state.records import Record
 
 Outcome = Literal[
@@ -127,7 +127,7 @@ def _verdict(
         p_adjusted=adjusted,
         bound=shown.upper_bound() if is_open and shown else None,
         control=None if control is None else control.shown,
-        needed=_needed(test.parts) if outcome == "undecided" else None,
+        needed=_needed(test, adjusted) if outcome == "undecided" else None,
         note="; ".join(notes),
     )
 
@@ -149,8 +149,10 @@ def _exceeds(test: OrderingTest, control: OrderingTest) -> bool:
     return all(p is not None and p <= ALPHA / 2 for p in chances)
 
 
-def _needed(parts: Sequence[Contrast]) -> Needed | None:
-    return _most([trials_that_decide(part) for part in parts if not excludes_zero(part)])
+def _needed(test: OrderingTest, adjusted: float | None) -> Needed | None:
+    """Return what would decide an ordering that is open, at the level that it has in its family."""
+    level = ALPHA if not test.p or not adjusted else ALPHA * test.p / adjusted
+    return _most([trials_that_decide(part, 1 - level) for part in test.parts if part.p is None or part.p > level])
 
 
 def _most(needed: Sequence[Needed | None]) -> Needed | None:

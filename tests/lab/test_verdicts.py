@@ -212,6 +212,10 @@ def test_an_ordering_that_only_passes_by_itself_says_so() -> None:
     assert found.p is not None
     assert found.p_adjusted is not None
     assert found.p <= 0.05 < found.p_adjusted
+    if found.outcome == "undecided":  # at the level of its family
+        assert found.needed is not None
+        assert found.needed.cases is not None
+        assert found.needed.cases > 10
 
 
 def test_the_primary_outcome_is_a_family_of_its_own() -> None:
