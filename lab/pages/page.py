@@ -4,7 +4,7 @@ Nothing here knows in which form it is written: Markdown (page_markdown.py), HTM
 (page_data.py), plots (plots.py). All texts are plain; what writes them escapes them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -146,12 +146,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A whole page: the stem of its files, its heading, the blocks before the first section, and the sections."""
+    """A whole page: the stem of its files, its heading, the blocks before the first section, and the sections.
+
+    Attributes:
+        beside: Texts that are files of their own beside it, by what their names end with.
+    """
 
     name: str
     title: str
     head: Sequence[Block] = ()
     sections: Sequence[Section] = field(default=())
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     def blocks(self) -> Iterator[Block]:
         """Yield all blocks in reading order."""

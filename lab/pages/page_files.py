@@ -73,6 +73,9 @@ def write_page(page: Page, document: Document, folder: Path) -> list[Path]:
     for name, drawing in drawings.items():
         write_lines(folder / plots[name], drawing.splitlines())
         files.append(folder / plots[name])
+    for ending, text in page.beside.items():
+        files.append(folder / f"{page.name}_{ending}")
+        write_lines(files[-1], text.splitlines())
     return [*files, *_write_data(page, folder)]
 
 

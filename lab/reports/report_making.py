@@ -44,6 +44,9 @@ _CONTROL = " (control)"
 #: What the model that spoke is asked about the lines.
 NEXT_LINE = frozenset(("entropy", "divergence"))
 
+#: What the file ends with that has the plan.
+_PLAN = "plan.yaml"
+
 #: What is written in the place of a model's name where none is wanted.
 NO_MODEL = "none"
 
@@ -215,7 +218,7 @@ def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun], may_rea
         sections.insert(0, revised_turns(store, runs))
     if (logged := logged_section(runs, findings.results.experiment.compared_with, may_read)) is not None:
         sections.insert(-3, logged)  # before costs
-    return Page(page.name, page.title, page.head, sections)
+    return Page(page.name, page.title, page.head, sections, {_PLAN: findings.plan} if findings.plan else {})
 
 
 def _measure_by_models(

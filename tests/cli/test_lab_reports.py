@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
+from tertulia.lab.experiments.plan import plan_digest
 from tertulia.lab.reports.papers import REPORTS
 from tertulia.lab.reports.report_names import ABOUT
 
@@ -54,6 +55,8 @@ def test_a_report_runs_what_it_needs_and_writes_pages_plots_and_data(cli: Cli) -
     folder = Path("reports/table6")
     assert {f"table6{ending}" for ending in (".md", ".html", ".json")} <= {file.name for file in folder.iterdir()}
     assert {Path(file) for file in document["files"]} == {*folder.iterdir()}
+    plan = (folder / "table6_plan.yaml").read_text()
+    assert document["plan"] == {"digest": plan_digest(plan), "departures": []}
     assert json.loads((folder / "table6.json").read_text())["figures"] == document["figures"]
     text = (folder / "table6.md").read_text()
     assert "tertulia lab table6 --quick --rehearse --cases tidewell:3" in text
