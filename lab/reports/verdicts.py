@@ -6,7 +6,7 @@ settings, every part must be above 0. The orderings of a report on its primary o
 another; within a family p-values are adjusted (Holm), so that a family has a wrong verdict in one repetition of twenty.
 
 * *reproduced*, *not reproduced*: the sum is above 0, or below.
-* *bounded*: neither, and smaller than what was published.
+* *bounded*: neither, and smaller than what was published, or than what anybody would care for if that is more.
 * *no more than the control*: above 0, but a stand-in without weights, in the same conversations, has it too, and not
   less. What follows from the arithmetic of a measure, or from copying words of a prompt, says nothing of a model.
 * *must hold*: it can't fail, whatever a model does, and is not counted among what was tested.
