@@ -78,7 +78,7 @@ _PLACES = (
 def logged(source: str) -> list[RealCase]:
     """Return the logged cases of a town or a Generative Agents run."""
     found = enumerate(logged_dialogues(source).items())
-    return [RealCase(name, case, said, at % 2 == 0) for at, (name, (said, case)) in found]
+    return [RealCase(name, case, dialogue, at % 2 == 0) for at, (name, (dialogue, case)) in found]
 
 
 def written() -> list[RealCase]:
@@ -89,8 +89,8 @@ def written() -> list[RealCase]:
         if isinstance(case, Case) and case.previous_dialogues:
             *earlier, last = case.previous_dialogues
             before = case.model_copy(update={"previous_dialogues": tuple(earlier)})
-            said = [(line.speaker, line.text) for line in last.utterances]
-            found.append(RealCase(file.stem, before, said, at % 2 == 0))
+            dialogue = [(line.speaker, line.text) for line in last.utterances]
+            found.append(RealCase(file.stem, before, dialogue, at % 2 == 0))
     return found
 
 
@@ -108,10 +108,10 @@ def of_scenes() -> list[RealCase]:
 # --- attacks --------------------------------------------------------------------------------------------------------
 
 
-def attacks(case: Case, said: Dialogue) -> dict[str, Dialogue]:
+def attacks(case: Case, dialogue: Dialogue) -> dict[str, Dialogue]:
     """Return the dialogues of each kind of attack on a case."""
     draw = keyed_generator(1, agent="".join(case.names), node="attack")
-    speakers = [speaker for speaker, _ in said]
+    speakers = [speaker for speaker, _ in dialogue]
 
     def of(pick: Callable[[str], str]) -> Dialogue:
         return [(speaker, pick(speaker)) for speaker in speakers]
@@ -126,7 +126,7 @@ def attacks(case: Case, said: Dialogue) -> dict[str, Dialogue]:
         "place": [(speaker, f"I am at {case.place or 'home'}.") for speaker in speakers[:4]],
         "memories": of(memory),
         "memories, I": of(lambda name: with_i(memory(name), name)),
-        "shuffled": [(speaker, shuffled(text, draw)) for speaker, text in said],
+        "shuffled": [(speaker, shuffled(text, draw)) for speaker, text in dialogue],
         "shuffled memories": of(lambda name: shuffled(memory(name), draw)),
         "negated": of(lambda name: negated(memory(name), name)),
         "negated, I": of(lambda name: with_i(negated(memory(name), name), name)),
@@ -135,11 +135,11 @@ def attacks(case: Case, said: Dialogue) -> dict[str, Dialogue]:
         "place, varied": [
             (speaker, _PLACES[at].format(place=case.place or "home")) for at, speaker in enumerate(speakers[:4])
         ],
-        "neighbours": [(speaker, with_neighbours_changed(text)) for speaker, text in said],
+        "neighbours": [(speaker, with_neighbours_changed(text)) for speaker, text in dialogue],
         "memories, well": of(lambda name: f"Well, you know, {with_i(memory(name), name)}"),
         "not true that": of(lambda name: f"It is not true that {with_i(memory(name), name)}"),
         "partner's, you know": of(lambda name: f"You know, {with_i(memory(other(name)), other(name))}"),
-        "swapped": [(other(speaker), text) for speaker, text in said],
+        "swapped": [(other(speaker), text) for speaker, text in dialogue],
     }
 
 

@@ -121,10 +121,10 @@ class ForkEffects:
 
     def tree(self) -> Shown:
         """Return it as a tree: the last shared line, below it the settings, below each its seeds and effects."""
-        said = "before its first turn" if self.before is None else f"turn {self.before.turn}: {_said(self.before)}"
+        where = "before its first turn" if self.before is None else f"turn {self.before.turn}: {_said(self.before)}"
         first = self.branches[0].setting
         return Shown(
-            f"run {self.run}, {said}",
+            f"run {self.run}, {where}",
             tuple(Shown(branch.setting, tuple(_below(branch, first))) for branch in self.branches),
         )
 
@@ -229,8 +229,8 @@ def _equal_share(trial: SeedLines, first: SeedLines) -> float:
 def _below(branch: Branch, first: str) -> Iterator[Shown]:
     for trial in branch.trials:
         more = f" (and {counted(len(trial.lines) - 1, 'more line')})" if len(trial.lines) > 1 else ""
-        said = _said(trial.lines[0]) if trial.lines else "nobody speaks"
-        yield Shown(f"seed {trial.seed}, {trial.run}: {said}{more}")
+        first_line = _said(trial.lines[0]) if trial.lines else "nobody speaks"
+        yield Shown(f"seed {trial.seed}, {trial.run}: {first_line}{more}")
     if not branch.trials:
         yield Shown("no trial has finished")
         return

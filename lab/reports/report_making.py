@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tertulia.access.model_names import EMBEDDER, REHEARSAL
@@ -31,7 +32,7 @@ from tertulia.lab.reports.report_page import report_page
 from tertulia.lab.reports.revised_turns import revised_turns
 from tertulia.metrics.inference import detectable
 from tertulia.planning.starting import DEFAULT_MODEL
-from tertulia.state.errors import TertuliaError
+from tertulia.state.errors import NotFoundError, TertuliaError
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.storage.store import SqlStore
 
@@ -146,11 +147,10 @@ def as_run_before(store: SqlStore, report: Report, experiment: Experiment) -> tu
 
     In that version lines were drawn as the model has it, which was part of what was compared.
     """
-    known = {record.experiment: record for record in store.experiments.all()}
     name = experiment.name.replace(f"{report.name}-{report.decoding}-", f"{report.name}-", 1)
-    if experiment.name in known or name == experiment.name or name not in known:
+    before = _stored(store, name)
+    if before is None or _stored(store, experiment.name) is not None:
         return report, experiment
-    before = experiment_of(known[name])
     note = "These conversations are an earlier version's: their lines were not drawn alike in all settings."
     settings = {setting: before.settings[setting] for setting in report.settings if setting in before.settings}
     changed = {"settings": settings, "decoding": None, "notes": (*report.notes, note)}
@@ -167,9 +167,7 @@ def control_of(experiment: Experiment) -> Experiment | None:
 def control_results(store: SqlStore, report: Report, experiment: Experiment) -> Results | None:
     """Return what a store has of the control of a report; `None` where it has nothing, or there is none to have."""
     control = control_of(experiment) if report.orderings else None
-    if control is None or all(record.experiment != control.name for record in store.experiments.all()):
-        return None
-    return read_results(store, control)
+    return None if control is None or _stored(store, control.name) is None else read_results(store, control)
 
 
 def make_report(
@@ -207,8 +205,15 @@ def make_report(
 
 def planned_before(store: SqlStore, experiment: Experiment) -> str:
     """Return the plan that a store has of an experiment; empty where it has none."""
-    known = [record for record in store.experiments.all() if record.experiment == experiment.name]
-    return experiment_of(known[0]).plan if known else ""
+    stored = _stored(store, experiment.name)
+    return "" if stored is None else stored.plan
+
+
+def _stored(store: SqlStore, name: str) -> Experiment | None:
+    """Return the experiment of a name as a store has it; `None` where it has none."""
+    with suppress(NotFoundError):
+        return experiment_of(store.experiments.get(name))
+    return None
 
 
 def _page(store: SqlStore, findings: Findings, runs: Sequence[TrialRun], may_read: Callable[[str], bool]) -> Page:
