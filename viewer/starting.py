@@ -1,4 +1,4 @@
-"""Commands that the page starts, each in a process of its own: `fork` and `resume`."""
+"""Commands that the page starts, each in a process of its own: `fork` and `resume`, whose seats are in the page."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from typing import IO, Any
 from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents.actions import fork_words, resume_words
+from tertulia.viewer.documents.actions import fork_words, resume_words, seats_words
 
 #: The most commands at once, and the lines and bytes of the output of each that are shown and read.
 _AT_ONCE, _LINES, _READ_BYTES = 4, 12, 20_000
@@ -74,7 +74,8 @@ class Starter:
 
         Raises:
             TertuliaError: The body is neither `{"action": "fork", "run": …, "at": …, "settings": {…}}` nor
-                `{"action": "resume", "run": …}`, or there is no such run or parameter.
+                `{"action": "sit", "run": …, "at": …, "agents": […]}` nor `{"action": "resume", "run": …}`, or there is
+                no such run, parameter or participant.
         """
         try:
             asked = json.loads(body)
@@ -83,11 +84,22 @@ class Starter:
         match asked:
             case {"action": "fork", "run": str(run), "at": int(at), "settings": dict(settings), **more} if not more:
                 words = fork_words(store.run(run).run, at, _texts(settings))
+            case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if not more:
+                words = seats_words(store, run, at, agents)
             case {"action": "resume", "run": str(run), **more} if not more:
                 words = resume_words(store.run(run).run)
             case _:
                 raise UsageError("a command is a fork (run, at, settings) or goes on with a run")
-        return [*words, "--store", argument_for(self._store)]
+        return [*words, "--in-page", "--store", argument_for(self._store)]
+
+    def is_driving(self, run: str) -> bool:
+        """Return whether a command that was started drives a run, or will."""
+        running = (command for command in self.commands if command.is_running)
+        return any(run in (command.words[1], command.document()["run"]) for command in running)
+
+    def go_on(self, run: str) -> Command:
+        """Go on with a run; `UsageError` if too many go on already."""
+        return self.start([*resume_words(run), "--in-page", "--store", argument_for(self._store)])
 
     def start(self, words: Sequence[str]) -> Command:
         """Start a command.
