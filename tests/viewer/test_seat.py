@@ -5,13 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.requests_to_page import ask
-from support.seats import TOKEN, invited, perceived, post, question, send, sit, until
+from support.seats import TOKEN, perceived, question, send, sit, until
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.state.seat import LONGEST
-from tertulia.storage.store import SqlStore
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 EMEKA = "Emeka Obiora"

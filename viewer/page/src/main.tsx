@@ -7,6 +7,7 @@ import { ConnectionLine } from "./components/connection";
 import { Notice } from "./components/parts";
 import { ThemeButton } from "./components/theme";
 import { go, hrefOf, placeOf, usePlace } from "./router";
+import { seatToken } from "./seat_request";
 import { source } from "./source";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -14,6 +15,7 @@ import "./styles/components.css";
 import { CompareView } from "./views/compare";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
+import { SeatPage } from "./views/seat";
 import { TownView } from "./views/town";
 
 function Page() {
@@ -57,4 +59,4 @@ function View({ path }: { path: readonly string[] }) {
 
 if (source.about && placeOf(location.hash).path.length === 0) go(hrefOf(["runs", source.about.run]), true);
 
-render(<Page />, document.getElementById("page")!);
+render(seatToken === null ? <Page /> : <SeatPage />, document.getElementById("page")!);
