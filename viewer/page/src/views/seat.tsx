@@ -78,7 +78,7 @@ function Lines({ seat }: { seat: SeatDocument }) {
   const last = seat.lines.at(-1)?.turn;
   useLayoutEffect(() => {
     if (end.current) end.current.scrollTop = end.current.scrollHeight;
-  }, [last]);
+  }, [last, seat.asked?.turn, seat.asked?.kept]); // what stands below it may take more room than before
   return (
     <div class="seat-lines" role="log" aria-label="What was said" tabIndex={0} ref={end}>
       {seat.lines.length === 0 && <p class="muted">Nothing has been said yet.</p>}

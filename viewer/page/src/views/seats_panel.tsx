@@ -7,6 +7,7 @@ import { go, hrefOf, usePlace } from "../router";
 import { request } from "../server_request";
 import { commandLine } from "../shell";
 import { source } from "../source";
+import "../styles/actions.css";
 import "../styles/seat.css";
 
 interface Person {
@@ -75,7 +76,9 @@ function Panel({ run }: { run: Run }) {
   return (
     <>
       {people.length > 0 && seats.status !== "finished" && <Invitations seats={seats} people={people} act={act} />}
-      <NewSeats seats={seats} />
+      {people.length > 0 && seats.status !== "finished"
+        ? <details class="actions"><summary>Other seats, in another run</summary><NewSeats seats={seats} /></details>
+        : <NewSeats seats={seats} />}
       <div role="alert">{problem !== null && <p class="notice bad data small">{problem}</p>}</div>
     </>
   );
