@@ -32,6 +32,7 @@ from tertulia.viewer.documents.seat import (
     check_seat_of,
     leave_seat,
     seat_page,
+    seat_version,
     seats_page,
 )
 from tertulia.viewer.starting import Starter
@@ -219,8 +220,11 @@ class SeatPages:
 
 def _event(store: SqlStore, seat: SeatOfRun, seen: object) -> tuple[object, str]:
     """Return the store's version with what a seat's page is told; nothing where the version was seen."""
-    version = (store.file.data_version(), store.drivers().is_driven(seat.run))
-    if version == seen:
+    written = (store.file.data_version(), store.drivers().is_driven(seat.run))
+    if isinstance(seen, tuple) and seen[0] == written:
+        return seen, ""
+    version = (written, seat_version(store, seat.run))
+    if isinstance(seen, tuple) and seen[1] == version[1]:
         return version, ""
     return version, f"data: {json.dumps(seat_page(store, seat.run, seat.agent))}\n\n"
 

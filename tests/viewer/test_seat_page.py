@@ -1,5 +1,6 @@
 """The page of a seat in real browsers: three people in one meeting of five, by keyboard, in both themes."""
 
+import os
 import statistics
 import sys
 import time
@@ -17,9 +18,9 @@ COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 SEATED = ("Alice", "Bob", "Eva")
 
-#: What a line takes from the key to the others' screens, models aside, in seconds: the best of the rounds has to keep it,
-#: as other tests may be using the processor in the others.
-WITHIN_S = 0.2
+#: What a line may take from the key to the others' screens, models aside, in seconds: in the best of the rounds, and as
+#: much longer as the processors are shared with others.
+WITHIN_S = 0.2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 _FOUND = """async () => {
     const { violations } = await axe.run(document, { resultTypes: ["violations"] });

@@ -4,6 +4,7 @@ Nothing of the others' minds is in these documents: the lines that the person ha
 and of the past races how long it took until somebody spoke.
 """
 
+from collections.abc import Hashable, Mapping
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -15,13 +16,19 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord, Turn
+from tertulia.state.records import Record, RunRecord, Turn
 from tertulia.state.seat import ANSWERED, ASKED, LEFT, LONGEST, Answer, Asked, Left, in_one_line
 from tertulia.storage.store import SqlStore
 from tertulia.wording.phrases import clock
 
 #: The lines that are shown, and the past rounds from which it is told how long one has.
 _LINES, _ROUNDS = 200, 12
+
+#: The steps that a seat's page shows.
+_STEPS: Mapping[str, type[Record]] = {ASKED: Asked, ANSWERED: Answer, LEFT: Left}
+
+#: The version of the program; a page that is left open tells when it is another one.
+_VERSION = version("tertulia")
 
 
 class Sent(NamedTuple):
@@ -87,7 +94,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
     present = start.present(now_s) if isinstance(start, Meeting) else start.names
     return {
         "schema_version": SCHEMA_VERSION,
-        "version": version("tertulia"),
+        "version": _VERSION,
         "run": record.run,
         "agent": agent,
         "title": start.title if isinstance(start, Meeting) else record.scenario,
@@ -107,6 +114,14 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "longest": LONGEST,
         "race": _race(store, record, start, parameters, agent),
     }
+
+
+def seat_version(store: SqlStore, run: str) -> Hashable:
+    """Return what differs as soon as the page of any seat of a run does; it is read faster than such a page."""
+    record = store.run(run)
+    first = max(1, _round(store, record) - 1)
+    steps = [[*store.steps(record.run, node, kind, first)] for node, kind in _STEPS.items()]
+    return record.status, record.turns, _is_driven(store, record), tuple(map(tuple, steps))
 
 
 def answer_seat(store: SqlStore, run: str, agent: str, sent: Sent) -> Document:
