@@ -83,7 +83,6 @@ def run(
     dry_run: DryRunOption = False,
     label: options.LabelOption = None,
     seat: options.SeatOption = None,
-    in_page: options.InPageOption = False,
     settings: options.SettingsOption = None,
     extension: options.ExtensionOption = None,
     trust_remote_code: options.CodeOption = None,
@@ -122,7 +121,7 @@ def run(
             wanted = steering.WantedDiversity(diversity, diversity_metric, pilot)
             chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)
             plan = plan_with(chosen)
-        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code, in_page)
+        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:
