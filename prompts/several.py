@@ -156,7 +156,7 @@ def _items(fields: Mapping[str, str | bool | int], key: str, beside: str) -> lis
         return [Item(written)]
     if len(items := read_list(written)) > 1:
         return items
-    item = read_item(items[0].text if items else written)
+    item = items[0] if items else read_item(written)
     stated = read_number(str(fields.get(beside, "")))
     return [item if stated is None else Item(item.text, *stated)]
 
@@ -212,8 +212,9 @@ def drawing_order(
         remarks.append("all stated probabilities are 0: all replies had equal chances")
     elif unknown := len(probabilities) - len(known):
         count = "1 probability" if unknown == 1 else f"{unknown} probabilities"
-        remarks.append(f"{count} of {len(probabilities)} could not be read: the mean of the others in their place")
-    tail = [index for index, weight in enumerate(weights) if weight < below and known]
+        place = f"the mean of the others in {'its' if unknown == 1 else 'their'} place"
+        remarks.append(f"{count} of {len(probabilities)} could not be read: {place}")
+    tail = [index for index, weight in enumerate(weights) if known and weight < below < 1]
     if below < 1 and not tail:
         remarks.append(f"no stated probability is below {below:g}: drawn among all")
     rest = [index for index in range(len(weights)) if index not in tail]
