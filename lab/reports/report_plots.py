@@ -93,7 +93,8 @@ def _efficiencies(findings: Findings) -> Iterator[Figure]:
             Series(label, [*_over(findings, curve, position, metric)], style=number)
             for number, (label, curve) in enumerate({**findings.report.curves, **points}.items())
         ]
-        panels.append(Panel(metric_named(metric).title, metric_named(position).title, "", series))
+        if any(each.points for each in series):
+            panels.append(Panel(metric_named(metric).title, metric_named(position).title, "", series))
     is_removal = all(position.startswith("removed_") for position, _ in wanted)
     title = "What is won against what is removed" if is_removal else f"Variety over quality, {_INTERVALS}"
     if panels:
