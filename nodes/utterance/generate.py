@@ -160,7 +160,10 @@ async def draw_together(state: UtteranceState, context: Context) -> None:
     if way == "verbalized":
         stated = [written.probability for written in replies]
         order, remark = drawing_order(stated, parameters.verbalized_below, drawing)
-        remarks = [f"{len(replies)} of {number} replies" if len(replies) < number else "", remark or ""]
+        remarks = [
+            f"{number} replies were asked for, {len(replies)} can be told apart" if len(replies) < number else "",
+            remark or "",
+        ]
     for attempt, index in enumerate(order):
         written = replies[index]
         whole = written_reply(prompt, written.text, written.ended, context)

@@ -78,7 +78,7 @@ async def test_the_prompt_asks_for_replies_and_probabilities_and_where_wanted_fo
     [
         (["high", "low", "?"], ["Hm.", "No.", "So?"], "no probability could be read: all replies had equal chances"),
         (["0.5", "low", "?"], ["Hm.", "No.", "So?"], "2 probabilities of 3 could not be read"),
-        (["0.5", "0.2", "0.3"], ["Hm.", "hm!", "Hm"], "1 of 3 replies"),
+        (["0.5", "0.2", "0.3"], ["Hm.", "hm!", "Hm"], "3 replies were asked for, 1 can be told apart"),
     ],
 )
 async def test_what_was_not_as_asked_for_is_said_with_the_first_candidate(

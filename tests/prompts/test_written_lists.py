@@ -61,7 +61,8 @@ def test_without_probabilities_only_the_texts_are_read(written: str, texts: list
         ("0.35", (0.35, False)), (".25", (0.25, False)), ("0,4", (0.4, False)), ("1", (1.0, False)),
         ("35%", (35.0, True)), ("about 40 percent", (40.0, True)), ("1/5", (0.2, False)), ("p=0.2", (0.2, False)),
         ("1e-3", (0.001, False)), ("1/0", (0.0, False)),
-        ("-0.3", None), ("high", None), ("one,", None), ("theboard", None), ("I'll,but", None), ("", None),
+        ("-0.3", None), ("high", None), ("one,", None), ("yes", None), ("yes,I'll", None),
+        ("theboard", None), ("I'll,but", None), ("", None),
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_models_write_them(written: str, number: tuple[float, bool] | None) -> None:
@@ -112,6 +113,7 @@ def test_of_each_reply_it_is_known_whether_it_ends() -> None:
         ("", "x7Kq9\nGood day.", ("x7Kq9", "Good day.")),
         ("", 'Random string: "abc". Good day.', ("abc", "Good day.")),
         ("x7", "Seed = x7, Good day.", ("x7", "Good day.")),  # written twice
+        ("Atlets,atlets,a,b,c,d,e,f,g,h,i,", "Good day.", ("Atlets,atlets,a,b,c,d,e,f,g,h,i,", "Good day.")),
         ("", "Good day.", ("", "Good day.")),
         ("", "Strings are nice: yes.", ("", "Strings are nice: yes.")),
         ("letters", "Good day.", ("", "Good day.")),  # the form
