@@ -30,7 +30,7 @@ AS_ANOTHER = {
         f"lab {report}": "lab table2"
         for report in (
             *("table3", "table4", "table6", "table7", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9"),
-            *("chatagents", "arms", "scorers", "strength", "plain", "all"),
+            *("chatagents", "arms", "ways", "scorers", "strength", "plain", "all"),
         )
     },
 }

@@ -20,6 +20,7 @@ ABOUT = {
     "fig9": "Measure diversity utterance by utterance: APP's Fig. 9.",
     "chatagents": "Run the team-building meeting in five speaking orders: ChatAgents' Tables I and II, Fig. 4 to 6.",
     "arms": "Compare what λ removes with placebos: as many words at random, and the items of somebody else.",
+    "ways": "Compare ways to variety at equal quality: λ, temperature, min-p, DRY, α, and what is asked for in words.",
     "scorers": "Compare what units are scored by: attention, likeness, leaving them out, length, chance.",
     "strength": "Compare strengths of context (α) along λ.",
     "plain": "Repeat Table 2 without what the embedded model's settings add.",

@@ -57,6 +57,8 @@ ALBUM_CHAT: Mapping[str, Any] = {
 #: What a run has whose record is older than these parameters: it goes on as it began.
 BEFORE: Mapping[str, Any] = {
     "wording": "own",
+    "verbalized_replies": 5,
+    "verbalized_below": 1.0,
     "memory_order": "time",
     "score_decay": 0.0,
     "scoring_tokens": 0,
@@ -137,9 +139,14 @@ class Parameters(
         return cls.model_validate(then)
 
     @property
+    def written_together(self) -> int:
+        """The number of utterances that are asked for in one call."""
+        return {"sequential": self.sequential_candidates, "verbalized": self.verbalized_replies}.get(self.generation, 1)
+
+    @property
     def drawn_max(self) -> int:
         """The number of candidates that a turn may draw; rewritten candidates are numbered from there on."""
-        return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
+        return self.written_together if self.written_together > 1 else self.max_rollbacks + 1
 
     @property
     def reflects_from(self) -> float:

@@ -250,7 +250,16 @@ def _no_mind() -> dict[str, Any]:
 
 
 def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> dict[str, Any]:
-    figures = {"inconsistency", "inconsistency_runs", "comment", "rewritable", "faults"}
+    figures = {
+        "inconsistency",
+        "inconsistency_runs",
+        "comment",
+        "rewritable",
+        "faults",
+        "probability",
+        "string_seed",
+        "remark",
+    }
     return {
         "speaker": record.turn.speaker,
         "prompt": record.prompt,

@@ -14,8 +14,8 @@ from tertulia.prompts.placeholders import form_of, is_placeholder
 from tertulia.prompts.renaming import renamed, renaming_of
 from tertulia.prompts.render import render
 from tertulia.prompts.revise import Conflict, assemble_rewriting
+from tertulia.prompts.several import asking_for_candidates, candidate_keys
 from tertulia.prompts.templates import template
-from tertulia.prompts.vary import asking_for_candidates, candidate_keys
 from tertulia.state.parameters import Parameters, Wording
 from tertulia.state.records import Appointment, Case, HumanNeeds, Prompt
 

@@ -75,6 +75,8 @@ function variationsOf(run: Run, making: Making): string[] {
   if (block_lengths) variations.push(`lengths: ${String(block_lengths)}`);
   if (typeof names === "string" && names !== "own") variations.push(`names: ${inWords(names)}`);
   if (generation === "sequential") variations.push(`${making.distinct_candidates} distinct candidates in one reply`);
+  if (generation === "verbalized") variations.push(`${making.distinct_candidates} distinct replies with probabilities`);
+  if (generation === "string_seed") variations.push("a random string before the reply");
   if (context_strength) variations.push(`α = ${String(context_strength)}`);
   return variations;
 }
