@@ -232,7 +232,8 @@ class RehearsalModel:
         Where there is an album, in every other draw the caption of one of its pictures: half of all plans name one.
         """
         album = [unit for unit in prompt.source.units if unit.block == "album"] if prompt.source else []
-        captions = [_ARTICLE.sub("", unit.text.partition(": ")[0]) for unit in album if unit.kind == "item"]
+        texts = [unit.text.removesuffix(":") for unit in album if unit.kind == "item"]
+        captions = [_ARTICLE.sub("", text.partition(": ")[0]) for text in texts]
         if captions and generator.random() < 0.5:
             return generator.choice(captions)
         units = [unit for unit, block in prompt.unit_blocks.items() if block in _ABOUT_PEOPLE] or list(

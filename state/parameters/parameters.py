@@ -250,12 +250,12 @@ class Parameters(
         """Raise `SettingError` if the paper's words are asked for where it has none.
 
         Args:
-            not_a_dialogue: What the conversation is, where it is no dialogue of two: `NAME is a meeting`.
+            not_a_dialogue: What the conversation is, where no paper has words for it: `NAME is a meeting`.
         """
         if self.wording == "own":
             return
         if not_a_dialogue is not None:
-            problem = f": the paper has dialogues of two, and {not_a_dialogue}; set wording=own"
+            problem = f": the papers have dialogues of two and album chats, and {not_a_dialogue}; set wording=own"
             raise SettingError("wording", self.wording, problem)
         if self.language != DEFAULT:
             given = "preset=paper sets it; " if self.preset == "paper" else ""

@@ -153,7 +153,8 @@ class PromptParameters(ParameterGroup):
     wording: Wording = Field(
         "own",
         description="in whose words prompts, rating judge and sequential generation ask: the project's, or nearly the "
-        "paper's (APP Table 9, §4.1, §5; docs/readings.md has the departures), in English and dialogues of two only",
+        "paper's (APP Table 9, §4.1, §5; in album chats Fig. 13 to 15 of theirs; docs/readings.md has the departures), "
+        "in English only, and not in meetings",
     )
     language: Language = Field(
         DEFAULT, description="language of the prompts; without one, that of the scenario, or what it seems to be in"
