@@ -150,8 +150,8 @@ class HeadWeights:
         return [*map(float, attention @ self.weights)]
 
 
-#: Sums over ablations that ridge regression needs: products of features `(F, F)`, with the values `(F,)`, and how many.
-_Sums = tuple[Floats, Floats, int]
+#: Sums over ablations that ridge regression needs: products of features `(F, F)`, and with the values `(F,)`.
+_Sums = tuple[Floats, Floats]
 
 
 def folds_of(sources: Sequence[str]) -> dict[str, int]:
@@ -195,7 +195,7 @@ def _learned(
         return None
     totals = {fold: _added(sums) for fold, sums in by_fold.items()}
     penalty = 1.0 if len(totals) < 2 else _best_penalty(responses, attention, folds, totals)
-    gram, products, rows = _added([*totals.values()])
+    gram, products = _added([*totals.values()])
     sources = tuple(sorted({responses[at].source for at in chosen}))
     return HeadWeights(_ridge(gram, products, penalty), penalty, len(chosen), sources)
 
@@ -206,7 +206,7 @@ def _best_penalty(
     """Return the penalty with the highest mean LDS on parts that are left out, each in turn."""
     found: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
     for withheld in totals:
-        gram, products, rows = _added([sums for fold, sums in totals.items() if fold != withheld])
+        gram, products = _added([sums for fold, sums in totals.items() if fold != withheld])
         tested = [at for at, response in enumerate(responses) if folds[response.source] == withheld]
         for penalty, of_penalty in found.items():
             weights = _ridge(gram, products, penalty)
@@ -221,9 +221,9 @@ def _sums(response: Ablations, attention: Floats) -> _Sums | None:
     if spread == 0:
         return None
     features = _centred(response.kept @ attention)
-    return features.T @ features, features.T @ (values / spread), len(values)
+    return features.T @ features, features.T @ (values / spread)
 
 
 def _added(sums: Sequence[_Sums]) -> _Sums:
-    gram, products, rows = zip(*sums, strict=True)
-    return np.sum(gram, axis=0), np.sum(products, axis=0), sum(rows)
+    gram, products = zip(*sums, strict=True)
+    return np.sum(gram, axis=0), np.sum(products, axis=0)

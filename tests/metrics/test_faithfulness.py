@@ -96,9 +96,7 @@ def test_planted_weights_of_heads_are_recovered_and_predict_sources_that_were_no
     assert np.corrcoef(learned.weights, true)[0, 1] > 0.95
     assert (int(learned.weights.argmax()), int(learned.weights.argmin())) == (7, 31)
     elsewhere = learn_elsewhere(responses, attention)
-    tested = [
-        lds(each, elsewhere[each.source].scores(heads)) for each, heads in zip(responses, attention, strict=True)
-    ]
+    tested = [lds(each, elsewhere[each.source].scores(heads)) for each, heads in zip(responses, attention, strict=True)]
     summed = [lds(each, heads.sum(1).tolist()) for each, heads in zip(responses, attention, strict=True)]
     assert np.mean(np.array(tested, dtype=float)) > 0.9
     assert np.mean(np.array(tested, dtype=float)) > np.mean(np.array(summed, dtype=float)) + 0.2
