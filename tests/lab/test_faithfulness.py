@@ -1,5 +1,6 @@
 """`lab faithfulness` on a tiny model, and on one in which it is planted what a line depends on."""
 
+import asyncio
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,11 +41,12 @@ CASE = """
 name: the quay
 time: 2025-02-11 08:15:00
 participants:
-  - {{name: Ana, age: 30, activity: fishing, memories: [Ana lost a net at {0}., Ana owes the baker ten pounds.]}}
-  - {{name: Bo, age: 40, activity: baking, memories: [Bo found a net on the beach., Bo sold bread to {0}.]}}
+  - {{name: {0}, age: 30, activity: fishing, memories: [{0} lost a net., {0} owes ten pounds., {0} has a cat.]}}
+  - {{name: {1}, age: 40, activity: baking, memories: [{1} found a net., {1} sold bread to {0}., {1} is tired.]}}
 """
+NAMES = ("Ana", "Bo", "Cid", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo", "Kai", "Lea", "Mo", "Nia", "Oz", "Pam")
 COMMON = {"max_utterance_tokens": 8, "revision": "off", "judge": "off", "redraws": 0, "drafts": 1}
-SOURCES, ABLATIONS = 5, 24
+SOURCES, ABLATIONS = 8, 24
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +63,14 @@ def model(folder: str) -> CausalLanguageModel:
 
 @pytest.fixture(scope="module")
 def driven(folder: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store with an experiment: five cases, each a source, of two lines in a setting and in a pruned one."""
+    """Return a store with an experiment: eight cases, each a source, of two lines in a setting and in a pruned one."""
     there = tmp_path_factory.mktemp("store")
     cases = []
     for number in range(SOURCES):
         case = there / f"quay{number}.yaml"
-        case.write_text(CASE.format("abcde"[number] * 4), encoding="utf-8")
+        case.write_text(CASE.format(*NAMES[2 * number : 2 * number + 2]), encoding="utf-8")
         cases.append(str(case))
-    settings = {"Full": {**COMMON, "removal_factor": 0.0}, "Half": {**COMMON, "removal_factor": 0.5}}
+    settings = {"Full": {**COMMON, "removal_factor": 0.0}, "Pruned": {**COMMON, "removal_factor": 0.2}}
     known = {"name": "quays", "model": folder, "cases": cases, "settings": settings, "trials": 1, "rounds": 2}
     with SqlStore.open(there / "tertulia.db", create=True) as opened:
         drive_here(opened, checked(Experiment.model_validate(known)))
@@ -96,8 +98,13 @@ class Planted(CausalLanguageModel):
         self.stops_after: int | None = None
 
     @staticmethod
-    def effect(unit: str) -> float:
-        return keyed_generator(7, agent=unit, node="effect").random() ** 3
+    def effects(prompt: RenderedPrompt) -> dict[str, float]:
+        """Return the effect of each unit, which may be below 0; texts have none."""
+        assert prompt.source is not None
+        drawn = {
+            unit.id: keyed_generator(7, agent=unit.text, node="effect").gauss(0, 1) for unit in prompt.source.units
+        }
+        return {unit.id: drawn[unit.id] * unit.removable for unit in prompt.source.units}
 
     async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
         if self.stops_after is not None and self.asked + len(questions) > self.stops_after:
@@ -105,7 +112,7 @@ class Planted(CausalLanguageModel):
         self.asked += len(questions)
         prompts = [question.prompt for question in questions if isinstance(question, Likelihood)]
         assert len(prompts) == len(questions)
-        return [sum(map(self.effect, prompt.token_spans)) - 10 for prompt in prompts]
+        return [sum(self.effects(prompt).values()) - 10 for prompt in prompts]
 
     async def head_attention(
         self, prompt: RenderedPrompt, response: Sequence[int], span: tuple[int, int]
@@ -114,14 +121,15 @@ class Planted(CausalLanguageModel):
             return keyed_generator(8, agent=f"{unit} {len(prompt.input_ids)}", node="noise", row=row).random()
 
         return {
-            unit: [[noise(unit, 0), noise(unit, 1)], [noise(unit, 2), self.effect(unit)]] for unit in prompt.token_spans
+            unit: [[noise(unit, 0), noise(unit, 1)], [noise(unit, 2), effect]]
+            for unit, effect in self.effects(prompt).items()
         }
 
 
 def measured(
     store: SqlStore, model: CausalLanguageModel, lines: Sequence[AblatedLine] | None = None, ablations: int = ABLATIONS
 ) -> Faithfulness:
-    chosen = lines or chosen_lines(store, ["quays"], None, 10)
+    chosen = lines or chosen_lines(store, ["quays"], None, 2 * SOURCES)
     figures = AblationFigures(store, chosen[0].record.model, lambda: (model, RehearsalEmbedder()))
     return measure_faithfulness(figures, chosen, ablations, read_scorers(None))
 
@@ -136,10 +144,10 @@ def test_planted_effects_are_told_by_who_measures_them_and_not_by_chance(
     found = measured(store, Planted(model))
     assert found.scorers == tuple(SCORERS)
     lds, drops = means(found), means(found, "drop1")
-    assert lds["leave_one_out"] > 0.95, "all but the texts of blocks that lose their last item"
+    assert lds["leave_one_out"] > 0.95, "near 1"
     assert lds["at2"] > 0.9, "learned from other sources"
     assert lds["context_cite"] > 0.9
-    assert max(lds["random"], lds["length"], lds["attention"]) < 0.75
+    assert max(abs(lds["random"]), abs(lds["length"]), abs(lds["attention"])) < 0.35
     assert drops["leave_one_out"] == max(drops.values())
     assert drops["at2"] > drops["random"]
     assert found.weights is not None
@@ -169,15 +177,15 @@ def test_at2_scores_a_source_by_weights_without_it(
 
 
 def test_of_one_source_at2_is_left_out_in_words(store: SqlStore, model: CausalLanguageModel) -> None:
-    lines = chosen_lines(store, ["quays"], None, 10)
+    lines = chosen_lines(store, ["quays"], None, 2 * SOURCES)
     found = measured(store, Planted(model), [line for line in lines if line.case == lines[0].case])
     assert "at2" not in found.scorers
     assert "the lines are all from one" in found.notes[0]
 
 
 def test_values_and_scores_are_those_of_the_model(store: SqlStore, model: CausalLanguageModel) -> None:
-    (line, *_) = chosen_lines(store, ["quays"], "Half", 1)
-    assert line.line.removed, "it answered a pruned prompt"
+    lines = chosen_lines(store, ["quays"], "Pruned", 2 * SOURCES)
+    line = next(line for line in lines if line.line.removed)
     assert not {*line.units} & {*line.line.removed}
     figures = AblationFigures(store, line.record.model, lambda: (model, RehearsalEmbedder()))
     (drawn, *others) = line.random_ablations(4)
@@ -187,8 +195,6 @@ def test_values_and_scores_are_those_of_the_model(store: SqlStore, model: Causal
     prompt = remove_units(store.prompt(line.line.full), removed)
     rendered = utterance_request(prompt, (), model.tokenizer, line.line.parameters).prompt
     assert found[drawn] != found[line.full]
-    import asyncio
-
     single = asyncio.run(model.log_likelihood(rendered, line.line.reply))
     assert found[drawn] == pytest.approx(single, abs=1e-5), "in a batch as alone"
     heads = np.array(figures.heads(line))
@@ -240,10 +246,11 @@ class Stopping(CausalLanguageModel):
 
 
 def test_lines_are_drawn_evenly_over_sources(store: SqlStore) -> None:
-    lines = chosen_lines(store, ["quays"], None, 7)
+    lines = chosen_lines(store, ["quays"], None, SOURCES + 2)
     counts = [sum(line.case == case for line in lines) for case in {line.case for line in lines}]
-    assert sorted(counts) == [1, 1, 1, 2, 2]
-    assert [line.key for line in lines] == [line.key for line in chosen_lines(store, ["quays"], None, 7)]
+    assert sorted(counts) == [1] * (SOURCES - 2) + [2, 2]
+    fewer = chosen_lines(store, ["quays"], None, 3)
+    assert [line.key for line in fewer] == [line.key for line in lines[:3]]
     assert len({source_of(line.case) for line in lines}) == SOURCES
     one = chosen_lines(store, [lines[0].line.run], None, 9)
     assert {line.line.run for line in one} == {lines[0].line.run}
@@ -254,7 +261,7 @@ def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: CausalLanguageM
     with pytest.raises(SettingError, match=r"--scorers=atention: there is no such scorer \(did you mean 'attention'"):
         read_scorers(["length,atention"])
     assert read_scorers(["attention"]) == ("attention", "length", "random")
-    with pytest.raises(SettingError, match="--setting=Third: quays has no such setting; it has Full, Half"):
+    with pytest.raises(SettingError, match="--setting=Third: quays has no such setting; it has Full, Pruned"):
         chosen_lines(store, ["quays"], "Third", 3)
     with pytest.raises(NotFoundError, match="no run"):
         chosen_lines(store, ["nothing"], None, 3)
@@ -272,7 +279,8 @@ def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: CausalLanguageM
 
 def test_a_prompt_of_two_units_is_none_to_ablate(folder: str, tmp_path: Path) -> None:
     case = tmp_path / "bare.yaml"
-    case.write_text("name: bare\nparticipants: [{name: Ana}, {name: Bo}]\ntime: 2025-02-11 08:15:00\n", "utf-8")
+    people = "[{name: Ana, memories: [x.]}, {name: Bo, memories: [x.]}]"
+    case.write_text(f"name: bare\nparticipants: {people}\ntime: 2025-02-11 08:15:00\n", "utf-8")
     bare = {**COMMON, "removed_blocks": "bmpe", "removal_factor": 0.0}
     known = {"name": "bare", "model": folder, "cases": [str(case)], "settings": {"RM": bare}, "trials": 1, "rounds": 1}
     with SqlStore.open(tmp_path / "bare.db", create=True) as store:
@@ -286,12 +294,12 @@ def test_the_command_writes_a_page_its_data_and_the_weights(driven: Path, tmp_pa
     copy.write_bytes(driven.read_bytes())
     asked = ["lab", "faithfulness", "quays", "--turns", "5", "--ablations", "8", "--store", str(copy)]
     refused = cli(*asked, "--report-only", "--out", str(out))
-    assert (refused.exit_code, "leave out --report-only" in refused.stderr) == (2, True)
+    assert (refused.code, "leave out --report-only" in refused.err) == (2, True)
     shown = cli(*asked, "--out", str(out))
-    assert shown.exit_code == 0, shown.stderr
-    assert "LDS of attention:" in shown.stdout
+    assert shown.code == 0, shown.err
+    assert "LDS of attention:" in shown.out
     again = cli(*asked, "--report-only", "--out", str(out), "--json")
-    document = json.loads(again.stdout)
+    document = json.loads(again.out)
     assert {*document["figures"]} == {*SCORERS}
     page = (out / "faithfulness" / "faithfulness.md").read_text("utf-8")
     assert "| leave\\_one\\_out |" in page or "| leave_one_out |" in page
@@ -300,4 +308,4 @@ def test_the_command_writes_a_page_its_data_and_the_weights(driven: Path, tmp_pa
     rows = [*csv.DictReader((out / "faithfulness" / "faithfulness_lines.csv").open(encoding="utf-8"))]
     assert len(rows) == 5 * len(SCORERS)
     wrong = cli(*asked, "--scorers", "attention,lenght", "--out", str(out))
-    assert "did you mean 'length'" in wrong.stderr
+    assert "did you mean 'length'" in wrong.err
