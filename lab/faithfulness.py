@@ -32,6 +32,7 @@ from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.verdicts import Outcome
 from tertulia.metrics.faithfulness import (
     Ablations,
+    Floats,
     HeadWeights,
     lds,
     learn_elsewhere,
@@ -68,6 +69,12 @@ BASELINES = ("length", "random")
 
 #: Of how many units with the highest scores the drop is measured.
 TOPS = (1, 3, 5)
+
+#: Why AT2 has no figures.
+_ONE_SOURCE = (
+    "AT2 is left out: its weights are tested on other sources than they are learned from, and "
+    "the lines are all from one"
+)
 
 #: The measures, and the least difference that anybody would care for.
 MEASURES: Mapping[str, float] = {"lds": 0.1, **{f"drop{k}": 0.05 for k in TOPS}}
@@ -231,34 +238,35 @@ def measure_faithfulness(
         show(f"line {number} of {len(lines)}: {ablations} ablations")
         measured.append(_ablations(figures, line, ablations))
     scores: dict[str, list[list[float]]] = {}
+    notes: list[str] = []
+    learned: tuple[HeadWeights | None, int] = None, 0
     for scorer in scorers:
-        if scorer not in ("at2", "context_cite"):
-            show(f"scores: {scorer}")
-            scores[scorer] = [_scores(figures, line, scorer) for line in lines]
-    if "context_cite" in scorers:
-        scores["context_cite"] = [surrogate(each) for each in measured]
-    weights, layers = None, 0
-    notes = []
-    if "at2" in scorers:
-        show("attention by head")
-        attention = [np.asarray(figures.heads(line), dtype=np.float64) for line in lines]
-        weights, layers = learn_heads(measured, attention), figures.layers(lines[0])
-        elsewhere = learn_elsewhere(measured, attention)
-        if all(each.source in elsewhere for each in measured):
-            pairs = zip(measured, attention, strict=True)
-            scores["at2"] = [elsewhere[each.source].scores(heads) for each, heads in pairs]
+        show(f"scores: {scorer}")
+        if scorer == "at2":
+            attention = [np.asarray(figures.heads(line), dtype=np.float64) for line in lines]
+            learned = learn_heads(measured, attention), figures.layers(lines[0])
+            if (found := _scores_learned_elsewhere(measured, attention)) is None:
+                notes.append(_ONE_SOURCE)
+                continue
+        elif scorer == "context_cite":
+            found = [surrogate(each) for each in measured]
         else:
-            notes.append(
-                "AT2 is left out: its weights are tested on other sources than they are learned from, and "
-                "the lines are all from one"
-            )
-    found = []
-    for number, (line, each) in enumerate(zip(lines, measured, strict=True), 1):
-        show(f"line {number} of {len(lines)}: without the highest")
-        found.append(_line_figures(figures, line, each, {name: of[number - 1] for name, of in scores.items()}))
-    shown = tuple(name for name in scorers if name in scores)
-    comparisons = _comparisons(found, shown)
-    return Faithfulness(figures.name, ablations, found, shown, comparisons, weights, layers, notes)
+            found = [_scores(figures, line, scorer) for line in lines]
+        scores[scorer] = found
+    of_lines = []
+    for at, (line, each) in enumerate(zip(lines, measured, strict=True)):
+        show(f"line {at + 1} of {len(lines)}: without the highest")
+        of_lines.append(_line_figures(figures, line, each, {scorer: found[at] for scorer, found in scores.items()}))
+    comparisons = _comparisons(of_lines, [*scores])
+    return Faithfulness(figures.name, ablations, of_lines, [*scores], comparisons, *learned, notes)
+
+
+def _scores_learned_elsewhere(measured: Sequence[Ablations], attention: Sequence[Floats]) -> list[list[float]] | None:
+    """Return AT2's scores of each line, by weights learned without its source; `None` where that can't be."""
+    elsewhere = learn_elsewhere(measured, attention)
+    if not all(each.source in elsewhere for each in measured):
+        return None
+    return [elsewhere[each.source].scores(heads) for each, heads in zip(measured, attention, strict=True)]
 
 
 def _ablations(figures: AblationFigures, line: AblatedLine, count: int) -> Ablations:

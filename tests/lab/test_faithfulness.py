@@ -142,7 +142,7 @@ def test_planted_effects_are_told_by_who_measures_them_and_not_by_chance(
     store: SqlStore, model: CausalLanguageModel
 ) -> None:
     found = measured(store, Planted(model))
-    assert found.scorers == tuple(SCORERS)
+    assert [*found.scorers] == [*SCORERS]
     lds, drops = means(found), means(found, "drop1")
     assert lds["leave_one_out"] > 0.95, "near 1"
     assert lds["at2"] > 0.9, "learned from other sources"
