@@ -120,6 +120,7 @@ class Faithfulness:
     """What was found.
 
     Attributes:
+        measures: Those of `MEASURES` that were measured.
         weights: Of heads, learned from all sources; `None` where AT2 was not asked for.
         layers: Of the model, as the weights of its heads are ordered.
         notes: What is to be known about the figures.
@@ -129,6 +130,7 @@ class Faithfulness:
     ablations: int
     lines: Sequence[LineFigures]
     scorers: Sequence[str]
+    measures: Sequence[str]
     comparisons: Sequence[Comparison]
     weights: HeadWeights | None
     layers: int
@@ -227,8 +229,12 @@ def measure_faithfulness(
     ablations: int,
     scorers: Sequence[str],
     show: Callable[[str], object] = str,
+    tops: Sequence[int] = TOPS,
 ) -> Faithfulness:
     """Return what scorers tell of lines, by so many random ablations of each.
+
+    Args:
+        tops: Of how many units with the highest scores the drop is measured; each takes a reading of each line.
 
     Raises:
         ModelError: The model failed, or shows no attention heads; what was measured is kept.
@@ -256,9 +262,12 @@ def measure_faithfulness(
     of_lines = []
     for at, (line, each) in enumerate(zip(lines, measured, strict=True)):
         show(f"line {at + 1} of {len(lines)}: without the highest")
-        of_lines.append(_line_figures(figures, line, each, {scorer: found[at] for scorer, found in scores.items()}))
-    comparisons = _comparisons(of_lines, [*scores])
-    return Faithfulness(figures.name, ablations, of_lines, [*scores], comparisons, *learned, notes)
+        of_lines.append(
+            _line_figures(figures, line, each, {scorer: found[at] for scorer, found in scores.items()}, tops)
+        )
+    measures = ("lds", *(f"drop{k}" for k in tops))
+    comparisons = _comparisons(of_lines, [*scores], measures)
+    return Faithfulness(figures.name, ablations, of_lines, [*scores], measures, comparisons, *learned, notes)
 
 
 def _scores_learned_elsewhere(measured: Sequence[Ablations], attention: Sequence[Floats]) -> list[list[float]] | None:
@@ -289,12 +298,16 @@ def _scores(figures: AblationFigures, line: AblatedLine, scorer: str) -> list[fl
 
 
 def _line_figures(
-    figures: AblationFigures, line: AblatedLine, ablations: Ablations, scores: Mapping[str, Sequence[float]]
+    figures: AblationFigures,
+    line: AblatedLine,
+    ablations: Ablations,
+    scores: Mapping[str, Sequence[float]],
+    tops: Sequence[int],
 ) -> LineFigures:
     removed = {
         (name, k): line.without(*top_units(of_units, k))
         for name, of_units in scores.items()
-        for k in TOPS
+        for k in tops
         if k < len(line.units)
     }
     values = figures.values(line, [*removed.values()])
@@ -302,7 +315,7 @@ def _line_figures(
     by_scorer: dict[str, dict[str, float | None]] = {}
     for name, of_units in scores.items():
         found = {"lds": surrogate_lds(ablations) if name == "context_cite" else lds(ablations, of_units)}
-        for k in TOPS:
+        for k in tops:
             found[f"drop{k}"] = full - values[removed[name, k]] if (name, k) in removed else None
         by_scorer[name] = found
     return LineFigures(line, ablations.source, full, by_scorer)
@@ -323,13 +336,13 @@ def _sample(lines: Sequence[LineFigures], scorer: str, measure: str) -> dict[str
 # --- compared -------------------------------------------------------------------------------------------------------
 
 
-def _comparisons(lines: Sequence[LineFigures], scorers: Sequence[str]) -> list[Comparison]:
+def _comparisons(lines: Sequence[LineFigures], scorers: Sequence[str], measures: Sequence[str]) -> list[Comparison]:
     """Return every scorer against the baselines, by every measure; `length` against `random` alone."""
     pairs = [
         (scorer, baseline) for scorer in scorers for baseline in BASELINES if scorer != "random" and scorer != baseline
     ]
     found: list[Comparison] = []
-    for family in (["lds"], [measure for measure in MEASURES if measure != "lds"]):
+    for family in (["lds"], [measure for measure in measures if measure != "lds"]):
         asked = [(measure, *pair) for measure in family for pair in pairs]
         sample = partial(_sample, lines)
         tests = [

@@ -113,13 +113,14 @@ def _phrase(comparison: Comparison) -> str:
 def figures_table(found: Faithfulness) -> Table:
     """Return a row per scorer, with every measure and its interval."""
     columns = [Column("scorer", "scorer"), Column("what", "what it is")]
-    for measure, title in _TITLES.items():
+    for measure in found.measures:
+        title = _TITLES[measure]
         columns += [Column(measure, title, "number"), Column(f"{measure}_interval", "95 % interval", "interval")]
     columns += [Column("lines", "lines", "count"), Column("cases", "cases", "count")]
     columns.append(Column("sources", "sources", "count"))
     rows: list[list[Cell]] = []
     for scorer in found.scorers:
-        means = {measure: found.mean(scorer, measure) for measure in _TITLES}
+        means = {measure: found.mean(scorer, measure) for measure in found.measures}
         cells: list[Cell] = [scorer, SCORERS[scorer]]
         for mean in means.values():
             cells += [mean.value, interval_of(mean)]
@@ -161,7 +162,7 @@ def _lines_table(found: Faithfulness) -> Table:
         Column("source", "source"),
     ]
     columns += [Column("units", "units", "count"), Column("log_probability", "with all units", "number")]
-    columns += [Column("scorer", "scorer"), *(Column(measure, title, "number") for measure, title in _TITLES.items())]
+    columns += [Column("scorer", "scorer"), *(Column(name, _TITLES[name], "number") for name in found.measures)]
     rows: list[list[Cell]] = [
         [
             *each.line.key,
@@ -170,7 +171,7 @@ def _lines_table(found: Faithfulness) -> Table:
             len(each.line.units),
             each.full,
             scorer,
-            *(each.by_scorer[scorer][measure] for measure in _TITLES),
+            *(each.by_scorer[scorer][measure] for measure in found.measures),
         ]
         for each in found.lines
         for scorer in found.scorers
@@ -180,7 +181,8 @@ def _lines_table(found: Faithfulness) -> Table:
 
 def _bars(found: Faithfulness) -> Figure:
     panels = []
-    for measure, title in _TITLES.items():
+    for measure in found.measures:
+        title = _TITLES[measure]
         means = {scorer: found.mean(scorer, measure) for scorer in found.scorers}
         points = [Point(scorer, mean.value, mean.ci_low, mean.ci_high) for scorer, mean in means.items()]
         unit = "Spearman's ρ" if measure == "lds" else "nats per token"
@@ -241,7 +243,7 @@ def faithfulness_document(found: Faithfulness, targets: Sequence[str]) -> Docume
         "model": found.model,
         "ablations": found.ablations,
         "lines": [{"run": each.line.key[0], "turn": each.line.key[1], "case": each.line.case} for each in found.lines],
-        "figures": {scorer: {measure: mean(scorer, measure) for measure in _TITLES} for scorer in found.scorers},
+        "figures": {scorer: {measure: mean(scorer, measure) for measure in found.measures} for scorer in found.scorers},
         "comparisons": [
             {
                 "measure": each.measure,

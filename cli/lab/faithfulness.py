@@ -27,6 +27,7 @@ def faithfulness(
     setting: Annotated[
         str | None, typer.Option(metavar="SETTING", help="Of an experiment; the one that others are compared with.")
     ] = None,
+    drops: Annotated[bool, typer.Option("--drops/--no-drops", help="Whether top-k drops are measured, too.")] = True,
     report_only: Annotated[bool, typer.Option("--report-only", help="Measure nothing: report what is stored.")] = False,
     out: OutOption = Path("reports"),
     force: ForceOption = False,
@@ -40,7 +41,7 @@ def faithfulness(
     Example: tertulia lab faithfulness @last --turns 4 --ablations 16
     """
     from tertulia.lab.annotations.ablations import AblationFigures
-    from tertulia.lab.faithfulness import chosen_lines, measure_faithfulness, models_for, read_scorers
+    from tertulia.lab.faithfulness import TOPS, chosen_lines, measure_faithfulness, models_for, read_scorers
     from tertulia.lab.faithfulness_page import (
         NAME,
         comparisons_table,
@@ -58,7 +59,7 @@ def faithfulness(
         with exit_when_interrupted(), status_line("reading") as line:
             models = models_for(lines[0].record, model_access(line), report_only)
             figures = AblationFigures(opened, lines[0].record.model, models)
-            found = measure_faithfulness(figures, lines, ablations, chosen, line.show)
+            found = measure_faithfulness(figures, lines, ablations, chosen, line.show, TOPS if drops else ())
     document = faithfulness_document(found, targets)
     files = write_page(faithfulness_page(found, shlex.join(["tertulia", *sys.argv[1:]])), document, folder)
     if as_json:

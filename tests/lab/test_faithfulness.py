@@ -307,5 +307,8 @@ def test_the_command_writes_a_page_its_data_and_the_weights(driven: Path, tmp_pa
     assert len(weights["weights_by_layer_and_head"]) > 1
     rows = [*csv.DictReader((out / "faithfulness" / "faithfulness_lines.csv").open(encoding="utf-8"))]
     assert len(rows) == 5 * len(SCORERS)
+    without = cli(*asked, "--report-only", "--no-drops", "--out", str(out), "--json")
+    assert {measure for found in without.json["figures"].values() for measure in found} == {"lds"}
+    assert {each["measure"] for each in without.json["comparisons"]} == {"lds"}
     wrong = cli(*asked, "--scorers", "attention,lenght", "--out", str(out))
     assert "did you mean 'length'" in wrong.err
