@@ -9,7 +9,7 @@ import typer
 
 from tertulia.cli import options
 from tertulia.cli.driving import exit_when_interrupted
-from tertulia.cli.environment import model_access
+from tertulia.cli.environment import model_access, store_path
 from tertulia.cli.lab.reports import ForceOption, OutOption
 from tertulia.cli.opening import open_existing
 from tertulia.cli.terminal.output import data, plain, print_json, progress
@@ -55,7 +55,7 @@ def faithfulness(
     chosen, folder = read_scorers(scorers), out / NAME
     with open_existing(store) as opened:
         lines = chosen_lines(opened, targets, setting, turns)
-        check_report_folder(folder, NAME, ", ".join(targets), opened.path, force)
+        check_report_folder(folder, NAME, ", ".join(targets), store_path(store), force)
         with exit_when_interrupted(), status_line("reading") as line:
             models = models_for(lines[0].record, model_access(line), report_only)
             figures = AblationFigures(opened, lines[0].record.model, models)

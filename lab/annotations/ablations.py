@@ -25,7 +25,7 @@ from tertulia.nodes.scorers.attention import options_of_reading
 from tertulia.nodes.scorers.embedding_similarity import LATEST_LINES, similarity_scores
 from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.remove import remove_units
-from tertulia.state.annotation import Annotation
+from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import Embedder, LanguageModel, RenderedPrompt
 from tertulia.state.questions import HeadAttentionModel, Likelihood
@@ -44,7 +44,7 @@ MEASURED_SCORERS = ("attention", "attention_of_line", "embedding_similarity", "l
 _BATCH = 8
 
 _VALUES, _HEADS, _SCORES = 0, 1, 2
-_INSTRUMENT = "faithfulness"
+_INSTRUMENT: Instrument = "faithfulness"
 
 #: Which units of a line are kept, a 0 or a 1 for each.
 Kept = str
@@ -275,7 +275,7 @@ class AblationFigures:
 
     def _save(self, line: AblatedLine, part: int, scorer: str, answers: Mapping[str, str]) -> None:
         annotation = Annotation(
-            instrument="faithfulness",
+            instrument=_INSTRUMENT,
             model=f"{self.name} in {self._precision}",
             agent=scorer,
             first=line.line.turn,
