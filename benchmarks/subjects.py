@@ -24,6 +24,7 @@ AS_ANOTHER = {
     "resume": "run",
     "behaviour": "inventory",
     "outcomes": "inventory",
+    "lab faithfulness": "inventory",
     "runs label": "runs rm",
     "lab resume": "lab run",
     **{
