@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of
 from tertulia.lab.experiments.fork_points import fork_point_of
-from tertulia.lab.experiments.running import progress_of
+from tertulia.lab.experiments.reached import progress_of
 from tertulia.measuring.dialogues import spoken_in
 from tertulia.metrics.diversity import Dialogue
 from tertulia.state.records import RunRecord
