@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import exp, inf, log, log1p, pi, sqrt
 
 #: Where the continued fraction has converged; what stands for 0 in it; its terms at most.
-_CLOSE, _TINY, _TERMS = 1e-16, 1e-300, 10_000
+_CLOSE, _TINY, _TERMS = 3e-16, 1e-300, 10_000
 
 #: The series of Γ(a + 1/2) / (Γ(a) √a) in 1/a, and from where on it is exact.
 _GAMMA_RATIO, _LARGE = (1, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144), 100.0

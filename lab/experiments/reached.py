@@ -1,4 +1,4 @@
-"""How far an experiment is in a store, and what is left of it as tasks; it imports nothing that drives conversations."""
+"""How far an experiment is in a store, and what is left of it as tasks; nothing that drives runs is imported."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
