@@ -12,6 +12,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/components.css";
 import { CompareView } from "./views/compare";
+import { ExperimentView } from "./views/experiment";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { TownView } from "./views/town";
@@ -45,6 +46,7 @@ function View({ path }: { path: readonly string[] }) {
   if (kind === "runs") return <RunsView />;
   if (kind === "compare" && first && second) return <CompareView a={first} b={second} />;
   if (kind === "towns" && first) return <TownView simulation={first} />;
+  if (kind === "experiments" && first) return <ExperimentView name={first} />;
   return (
     <main class="view">
       <h1>There is no such page</h1>
