@@ -4,6 +4,7 @@ import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { FileNote } from "./components/file_note";
 import { ConnectionLine } from "./components/connection";
+import { StoreName } from "./components/store_name";
 import { Notice } from "./components/parts";
 import { ThemeButton } from "./components/theme";
 import { go, hrefOf, placeOf, usePlace } from "./router";
@@ -25,6 +26,7 @@ function Page() {
       <header class="top">
         <a class="brand" href={hrefOf(["runs"])}>Tertulia</a>
         <FileNote />
+        <StoreName />
         <span style={{ flex: 1 }} />
         <ThemeButton />
       </header>

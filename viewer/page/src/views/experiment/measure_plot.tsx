@@ -29,8 +29,18 @@ export interface MeasurePlotProps {
 const WIDTH = 720;
 const ROW = 34;
 
-/** Figures with three digits that tell values apart. */
-export const figure = (value: number | null | undefined) => (value === null || value === undefined ? "–" : Number(value.toPrecision(3)).toString());
+/** Return a figure with three digits that tell it apart, or with as many behind the point as its neighbours have. */
+export function figure(value: number | null | undefined, digits?: number): string {
+  if (value === null || value === undefined) return "–";
+  const text = digits === undefined ? Number(value.toPrecision(3)).toString() : value.toFixed(digits);
+  return text.replace("-", "\u2212");
+}
+
+/** Return with how many digits behind the point figures of a measure are told apart. */
+export function digitsOf(measure: Measure): number {
+  const extent = extentOf(measure.settings.flatMap(({ setting }) => marksOf(measure, setting)));
+  return extent ? Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(extent[1] - extent[0])))) : 2;
+}
 
 export function MeasurePlot(props: MeasurePlotProps) {
   const { name, measure, axis, note } = props;
@@ -113,13 +123,15 @@ function AlongAxis({ measure, axis, open, width, height, chosen }: MeasurePlotPr
   const legend = places(labels, width - 48);
   const box = { top: legend.height + 26, right: 16, bottom: height - 40, left: 48 };
   const values = Object.values(axis.values);
-  const x = scaleLinear([Math.min(...values), Math.max(...values)], [box.left + 22, width - box.right - 22]);
+  const x = scaleLinear([Math.min(...values), Math.max(...values)], [box.left + 30, width - box.right - 30]);
   const marks = lines.flatMap(({ settings }) => settings.flatMap((setting) => marksOf(measure, setting)));
   const ofControl = control.flatMap(({ settings }) => settings.flatMap((setting) => controlMark(measure, setting) ?? []));
   const extent = extentOf([...marks, ...ofControl]);
   if (!extent) return <text x={box.left} y={height / 2}>no figures</text>;
   const y = scaleLinear(extent, [box.bottom, box.top]).nice(5);
-  const shift = (index: number) => (index - (all.length - 1) / 2) * Math.min(13, (width - 100) / (values.length * 4));
+  // The first line stands where its values are, the others beside it to the right and to the left.
+  const step = Math.min(12, (width - 100) / (values.length * 4));
+  const shift = (index: number) => Math.ceil(index / 2) * (index % 2 ? step : -step);
   const drawn: Drawn[] = all.flatMap((line, index) =>
     line.settings.flatMap((setting) => {
       const found = line.isControl ? [controlMark(measure, setting)].filter((mark) => mark !== null) : marksOf(measure, setting);

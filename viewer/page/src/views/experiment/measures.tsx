@@ -8,7 +8,7 @@ import { idsOf, listOfIds } from "../../id_list";
 import { goWith, usePlace } from "../../router";
 import { useDocument } from "../../use_document";
 import { type Experiment, experimentPath, type Measure, type Reported } from "./documents";
-import { figure, MeasurePlot, type OpenMark } from "./measure_plot";
+import { digitsOf, figure, MeasurePlot, type OpenMark } from "./measure_plot";
 import { axisName, withReported } from "./points";
 
 /** What is shown at first. */
@@ -141,6 +141,7 @@ function Differences({ measure }: { measure: Measure }) {
   const rows = measure.settings.filter(({ value }) => value !== null);
   const hasControl = rows.some(({ control }) => control?.value !== null && control !== null);
   if (!rows.length) return null;
+  const digits = digitsOf(measure);
   return (
     <div class="scroller differences" tabIndex={0} role="region" aria-label={`${measure.title} by setting`}>
       <table>
@@ -158,11 +159,11 @@ function Differences({ measure }: { measure: Measure }) {
           {rows.map((row) => (
             <tr key={row.setting}>
               <th scope="row" class="data">{row.setting}</th>
-              <td class="number">{figure(row.value)}</td>
-              <td class="number">{between(row.interval)}</td>
-              <td class="number">{row.difference ? signed(row.difference.value) : "–"}</td>
-              <td class="number">{between(row.difference?.interval ?? null)}</td>
-              {hasControl && <td class="number">{figure(row.control?.value)}</td>}
+              <td class="number">{figure(row.value, digits)}</td>
+              <td class="number">{between(row.interval, digits)}</td>
+              <td class="number">{row.difference ? signed(row.difference.value, digits) : "–"}</td>
+              <td class="number">{between(row.difference?.interval ?? null, digits)}</td>
+              {hasControl && <td class="number">{figure(row.control?.value, digits)}</td>}
             </tr>
           ))}
         </tbody>
@@ -171,5 +172,8 @@ function Differences({ measure }: { measure: Measure }) {
   );
 }
 
-const between = (interval: readonly [number, number] | null) => (interval ? `${figure(interval[0])} to ${figure(interval[1])}` : "–");
-const signed = (value: number | null) => (value === null ? "–" : `${value > 0 ? "+" : ""}${figure(value)}`);
+function between(interval: readonly [number, number] | null, digits: number): string {
+  return interval ? `${figure(interval[0], digits)} to ${figure(interval[1], digits)}` : "–";
+}
+
+const signed = (value: number | null, digits: number) => (value === null ? "–" : `${value > 0 ? "+" : ""}${figure(value, digits)}`);
