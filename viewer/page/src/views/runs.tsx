@@ -108,8 +108,8 @@ function Tree({ runs, simulations }: Runs) {
         <div class="runs" role="table" aria-label="Runs" aria-rowcount={rows.length + 1}>
           <div class="run head" role="row">
             <span role="columnheader"><span class="visually-hidden">choose</span></span>
-            {["run", "conversation", "λ", "turns", "status", "scenario", "seed", "model", "date", "forked from", "label"].map((name) => (
-              <span key={name} role="columnheader" class={["λ", "seed", "turns"].includes(name) ? "number" : ""}>{name}</span>
+            {["run", "conversation", "λ", "turns", "status", "scenario", "model", "date", "forked from"].map((name) => (
+              <span key={name} role="columnheader" class={["λ", "turns"].includes(name) ? "number" : ""}>{name}</span>
             ))}
           </div>
           {rows.slice(0, shown).map((row) => (
@@ -282,7 +282,7 @@ function Cells({ node }: { node: Node }) {
   const isGroup = kind === "experiment" || kind === "setting";
   return (
     <>
-      <Cell name="conversation" kind="told">{kind === "run" && <Told run={run} />}</Cell>
+      <Cell name="conversation" kind="told">{kind === "run" ? <Told run={run} /> : simulation ? counted(simulation.days, "day") : ""}</Cell>
       <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : lambda(run.removal_factor)}</Cell>
       <Cell name="turns" kind="number">{turnsOf(node).toLocaleString("en")}</Cell>
       <Cell name="status">{!isGroup && <Status status={simulation?.status ?? run.status} />}</Cell>
@@ -291,8 +291,10 @@ function Cells({ node }: { node: Node }) {
         {run.rehearsed && !isGroup && run.model !== "rehearsal" && <> <span class="tag">rehearsed</span></>}
         {!isGroup && run.order && <span class="muted"> {inWords(run.order)}</span>}
       </Cell>
-      <Cell name="seed" kind="number data">{isGroup ? "" : (simulation?.seed ?? run.seed)}</Cell>
-      <Cell name="model" kind="data">{kind === "experiment" ? "" : short(run.model)}</Cell>
+      <Cell name="model" kind="data">
+        {short(run.model)}
+        {!isGroup && <span class="muted"> seed {simulation?.seed ?? run.seed}</span>}
+      </Cell>
       <Cell name="date" kind="date">{run.date}</Cell>
       <Cell name="forked from">
         {run.parent && kind === "run" ? (
@@ -302,7 +304,6 @@ function Cells({ node }: { node: Node }) {
           </a>
         ) : ""}
       </Cell>
-      <Cell name="label" kind="data">{isGroup ? "" : kind === "simulation" ? counted(simulation?.days ?? 0, "day") : short(run.label ?? "")}</Cell>
     </>
   );
 }
@@ -316,7 +317,10 @@ function Told({ run }: { run: ListedRun }) {
   const named = people.slice(0, NAMED).join(", ") + (people.length > NAMED ? ` and ${people.length - NAMED} more` : "");
   return (
     <>
-      <span class="people data" title={people.join(", ")}>{named}</span>
+      <span class="who">
+        <span class="people data" title={people.join(", ")}>{named}</span>
+        {run.label && <span class="tag data">{short(run.label)}</span>}
+      </span>
       {run.kind === "album_chat" && !source.isFile && <PictureStrip run={run.run} />}
       {run.first_line && <span class="first data" title={run.first_line}>{run.first_line}</span>}
     </>
