@@ -47,7 +47,7 @@ def test_a_plot_has_a_point_for_each_mean_and_case_and_a_table_of_them(page: Pag
         assert means == {figures["setting"]: figures["value"] for figures in measure["settings"]}
         table = page.get_by_role("region", name="dist-3 by setting")
         expect(table.get_by_role("row")).to_have_count(3)
-        page.get_by_label("along").select_option("settings")
+        page.get_by_role("combobox", name="along").select_option("settings")
         expect(plot.locator("circle.case")).to_have_count(4)
         assert "axis=settings" in page.url
 
