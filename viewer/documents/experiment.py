@@ -30,7 +30,7 @@ def experiment_page(store: SqlStore, name: str) -> Document:
 
     reached = read_progress(store, name)
     experiment, runs = reached.experiment, reached.runs
-    first = {setting: run for (_, setting, _), run in reversed(runs.items())}
+    first = {setting: run for (_, setting, _), run in reversed([*runs.items()])}
 
     def actual(setting: str, parameter: str) -> Any:
         return first[setting].parameters.get(parameter) if setting in first else None
