@@ -133,8 +133,9 @@ def test_a_row_has_what_the_command_lists_and_who_speaks_first(path: Path) -> No
     with SqlStore.open(path) as store:
         said = [(None, ""), ("Bo", "  \nWell, hello.\nAnd more.")]
         for number, (speaker, text) in enumerate(said, 1):
-            turn = {**a_turn_record(number).turn.model_dump(), "speaker": speaker, "text": text}
-            store.save_turn("eeee", a_turn_record(number, turn=turn))
+            record = a_turn_record(number)
+            turn = record.turn.model_copy(update={"speaker": speaker, "text": text})
+            store.save_turn("eeee", record.model_copy(update={"turn": turn}))
         rows = {row["run"]: row for row in document_at(store, "runs")["runs"]}
         listed = {row["run"]: row for row in runs_document(list_runs(store))["runs"]}
         assert [*rows] == [*listed]
