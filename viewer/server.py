@@ -16,13 +16,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from tertulia.state.documents import Document
 from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
 from tertulia.state.language_model import Embedder
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.changes import Changes
-from tertulia.viewer.documents.by_path import document_at
+from tertulia.viewer.documents.by_path import document_at, parts_of
 from tertulia.viewer.documents.figures import similarity_page
+from tertulia.viewer.documents.measures import KeptTrials, measure_page
+from tertulia.viewer.documents.reported import report_page
 from tertulia.viewer.security import Guards, refusal
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
@@ -44,6 +47,7 @@ def build_app(
     token: str | None = None,
     command: Sequence[str] | None = None,
     open_embedder: Callable[[], Embedder] | None = None,
+    reports: Path = Path("reports"),
 ) -> Starlette:
     """Return the application over a store file; `app.state.close()` ends what it has open.
 
@@ -52,13 +56,14 @@ def build_app(
         token: What every request must have; `None`: nothing.
         command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
         open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
+        reports: The folder with the reports of experiments.
 
     Raises:
         ValueError: Commands may be started, but no token is needed.
     """
     if command is not None and token is None:
         raise ValueError("who may start commands must have a token")
-    pages = Pages(store, token, None if command is None else Starter(store, command), open_embedder)
+    pages = Pages(store, token, None if command is None else Starter(store, command), open_embedder, reports)
     app = Starlette(
         routes=[
             Route("/api/changes", pages.changes),
@@ -88,21 +93,41 @@ class Pages:
         token: str | None,
         starter: Starter | None,
         open_embedder: Callable[[], Embedder] | None,
+        reports: Path,
     ) -> None:
         self._reader = StoreReader(store)
         self._measurer = StoreReader(store)  # beside the other, which need not wait for a model
         self._open_embedder = open_embedder and cache(open_embedder)
+        self._kept_trials, self._reports = KeptTrials(), reports
         self._changes = Changes(self._reader)
         self._token, self._starter = token, starter
 
     async def document(self, request: Request) -> Response:
         """Answer the document of a path."""
         path = request.scope["raw_path"].decode("latin-1").removeprefix("/api/")
+        match parts_of(path):
+            case ["experiments", name, "measures", metric]:
+                return await self._measure(name, metric, request.query_params.get("measure") == "1")
+            case ["experiments", name, "report"]:
+                return self._json(report_page(self._reports, name))
 
         def read(store: SqlStore) -> str:
             return json_text(document_at(store, path, dict(request.query_params)))
 
         return Response(await self._reader.read(read), media_type="application/json")
+
+    async def _measure(self, experiment: str, metric: str, may_load: bool) -> Response:
+        """Answer a measure of an experiment; the embedder is loaded where a reader has asked for that."""
+        open_embedder = self._open_embedder if may_load else None
+
+        def read(store: SqlStore) -> Document:
+            return measure_page(store, experiment, metric, open_embedder, self._kept_trials)
+
+        return self._json(await self._measurer.read(read))
+
+    @staticmethod
+    def _json(document: Document) -> Response:
+        return Response(json_text(document), media_type="application/json")
 
     async def similarity(self, request: Request) -> Response:
         """Answer how similar runs are; the first answer waits until the embedder is loaded."""

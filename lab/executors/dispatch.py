@@ -13,15 +13,9 @@ from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit, Noted, RunEnded
 from tertulia.driving.interrupting import interruptible
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
-from tertulia.lab.experiments.cohorts import (
-    CohortTask,
-    PlannedCase,
-    Planner,
-    check_files,
-    first_of_settings,
-    require_models,
-)
+from tertulia.lab.experiments.cohorts import PlannedCase, Planner, check_files, first_of_settings, require_models
 from tertulia.lab.experiments.fork_points import parents_of
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.lab.experiments.shards import ShardFolder, gather, hand_over, take_in
 from tertulia.planning.starting import Additions
 from tertulia.state.errors import ModelError, NotFoundError, TertuliaError

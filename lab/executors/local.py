@@ -12,9 +12,9 @@ from tertulia.access.model_names import REHEARSAL, ROLES
 from tertulia.driving.events import Emit
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.processes import ProcessCrew
-from tertulia.lab.experiments.cohorts import CohortTask
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import parents_of
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.models.local.embedded import ID as EMBEDDED

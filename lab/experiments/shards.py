@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tertulia.driving.events import Emit, Noted
 from tertulia.files.shard_files import fetch_shard, is_address, remove_shard, shards_at
-from tertulia.lab.experiments.cohorts import CohortTask
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.addresses import ServerAddress
 from tertulia.storage.faults import UnavailableError

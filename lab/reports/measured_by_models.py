@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from tertulia.lab.annotations.annotating import answers_to
 from tertulia.lab.annotations.inventory import inventory_requests, rated_segments
 from tertulia.lab.annotations.next_line import Key, LineReading, next_line_figures
-from tertulia.lab.post_removal import post_removal_of_run
 from tertulia.lab.reports.measured_trials import MeasuredTrial
 from tertulia.metrics.fluency import utterance_likelihoods
 from tertulia.metrics.personality import table_of_poles
@@ -53,6 +52,7 @@ def read_attention(store: Store, trials: Iterable[MeasuredTrial], model: Languag
     Raises:
         AttentionUnavailableError: The model does not show its attention.
     """
+    from tertulia.lab.post_removal import post_removal_of_run  # only who scores with a model needs the graphs
 
     async def score_all(trials: Sequence[MeasuredTrial]) -> None:
         for number, trial in enumerate(trials, 1):

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 
 from tertulia.lab.experiments.results import TrialRun
 from tertulia.lab.reports.case_measures import CaseMeasures, Figure, Trials, why_not_measured
@@ -35,19 +36,25 @@ class Measuring:
     """Takes the figures of an experiment; what was read once is kept while it lives."""
 
     def __init__(
-        self, store: Store, runs: Iterable[TrialRun], embedder: Embedder | None, each_run: bool = False
+        self,
+        store: Store,
+        runs: Iterable[TrialRun],
+        embedder: Embedder | None,
+        each_run: bool = False,
+        known: Mapping[str, MeasuredTrial] = MappingProxyType({}),
     ) -> None:
         """Collect the trials that all settings have.
 
         Args:
             embedder: Embeds dialogues; with `None`, nothing that needs it is measured.
             each_run: Whether every run is a case, as there is one scenario only.
+            known: By run, trials that were measured before, and what was read of them; finished runs do not change.
         """
         everything: dict[str, dict[str, dict[int, MeasuredTrial]]] = {}
         for found in runs:
             case = f"{found.case}, trial {found.trial}" if each_run else found.case
             cases = everything.setdefault(found.setting, {})
-            cases.setdefault(case, {})[found.trial] = MeasuredTrial(found, store)
+            cases.setdefault(case, {})[found.trial] = known.get(found.run.run) or MeasuredTrial(found, store)
         self.trials: Trials = common_trials(everything)
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
         self._embedder = None if embedder is None else KnownVectors(embedder)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from tertulia.access.model_names import EMBEDDER, REHEARSAL
 from tertulia.access.named_files import is_shipped
+from tertulia.lab.experiments.controls import control_name
 from tertulia.lab.experiments.experiment import Experiment, checked, experiment_of
 from tertulia.lab.experiments.plan import TESTS, departures, plan_of
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
@@ -38,9 +39,6 @@ from tertulia.storage.store import SqlStore
 
 #: The report that shows turns beside its figures.
 _WITH_TURNS = "fig6"
-
-#: What the name of a control ends with, behind that of its experiment.
-_CONTROL = " (control)"
 
 #: What the model that spoke is asked about the lines.
 NEXT_LINE = frozenset(("entropy", "divergence"))
@@ -161,7 +159,7 @@ def control_of(experiment: Experiment) -> Experiment | None:
     """Return the same conversations of a stand-in without weights, as an experiment; `None` if it is one."""
     if experiment.model == REHEARSAL:
         return None
-    return experiment.model_copy(update={"name": f"{experiment.name}{_CONTROL}", "model": REHEARSAL, "plan": ""})
+    return experiment.model_copy(update={"name": control_name(experiment.name), "model": REHEARSAL, "plan": ""})
 
 
 def control_results(store: SqlStore, report: Report, experiment: Experiment) -> Results | None:

@@ -21,8 +21,9 @@ from tertulia.access.model_names import REHEARSAL
 from tertulia.driving.events import Event, RunEnded
 from tertulia.lab.experiments.experiment import Experiment, read_experiment
 from tertulia.lab.experiments.progress import ExperimentProgress
+from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.lab.experiments.results import read_results
-from tertulia.lab.experiments.running import InProcessExecutor, Progress, progress_of
+from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.models.cohort import ask
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError

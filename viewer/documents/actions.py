@@ -49,8 +49,9 @@ def actions_page(store: SqlStore, run: str) -> Document:
 
 
 def store_page(store: SqlStore) -> Document:
-    """Return the words by which a command names the store."""
-    return {"schema_version": SCHEMA_VERSION, "words": store_words(store)}
+    """Return the words by which a command names the store, and what a reader calls it: its file's name."""
+    name = store.path.name if isinstance(store.path, Path) else str(store.path)
+    return {"schema_version": SCHEMA_VERSION, "words": store_words(store), "name": name}
 
 
 def store_words(store: SqlStore) -> list[str]:
