@@ -14,7 +14,9 @@ runs/RUN/agents/NAME                an agent through the whole run
 runs/RUN/album                      an album chat: who has seen which picture, by round
 runs/RUN/figures                    diversity, length and participation
 runs/RUN/actions                    the commands that fork it or go on with it
-diff/A/B                            two runs aligned, and where they part
+runs/RUN/edits                      what a fork may change besides parameters: people and their memories
+diff/A/B                            where two runs part, and which turns differ
+diff/A/B/turns                      how turns differ; ?of=3,4,7: which
 towns/SIMULATION                    the days of a town, and who met whom
 towns/SIMULATION/people/NAME        what somebody remembers
 """
@@ -26,13 +28,27 @@ from urllib.parse import unquote
 from tertulia.state.documents import Document
 from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents import actions, comparison, conversation, figures, minds, population, runs, town, turn
+from tertulia.viewer.documents import (
+    actions,
+    comparison,
+    conversation,
+    edits,
+    figures,
+    minds,
+    population,
+    runs,
+    town,
+    turn,
+)
 
 #: Takes the store, the variable parts of the path, and the query.
 Reader = Callable[[SqlStore, Sequence[str], Mapping[str, str]], Document]
 
 #: The number of a turn, as an address has it.
 _NUMBER = re.compile("[0-9]{1,9}")
+
+#: The most turns that are compared at once.
+_SEVERAL = 60
 
 #: The readers of documents by path; `*` is a variable part.
 READERS: dict[str, Reader] = {
@@ -50,7 +66,9 @@ READERS: dict[str, Reader] = {
     "runs/*/album": lambda store, parts, _query: population.album_page(store, parts[0]),
     "runs/*/figures": lambda store, parts, _query: figures.figures_page(store, parts[0]),
     "runs/*/actions": lambda store, parts, _query: actions.actions_page(store, parts[0]),
+    "runs/*/edits": lambda store, parts, _query: edits.edits_page(store, parts[0]),
     "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
+    "diff/*/*/turns": lambda store, parts, query: comparison.turns_page(store, parts[0], parts[1], _several(query)),
     "towns/*": lambda store, parts, _query: town.town_page(store, parts[0]),
     "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),
 }
@@ -87,3 +105,10 @@ def _after(query: Mapping[str, str]) -> int:
     if value != "-1" and not _NUMBER.fullmatch(value):
         raise SettingError("after", repr(value), " is no number of a turn")
     return int(value)
+
+
+def _several(query: Mapping[str, str]) -> list[int]:
+    numbers = [number for number in query.get("of", "").split(",") if number]
+    if len(numbers) > _SEVERAL or not all(map(_NUMBER.fullmatch, numbers)):
+        raise SettingError("of", repr(query.get("of", "")), f" is no list of at most {_SEVERAL} numbers of turns")
+    return sorted(set(map(int, numbers)))
