@@ -145,6 +145,6 @@ def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
         store.create_run(a_run("aaaa"), a_case())
         store.create_run(a_run("bbbb", seed=8), a_case())
         document = document_at(store, "diff/aaaa/bbbb")
-    assert document["turns"] == []
+    assert document["differing"] == []
     assert [setting["path"] for setting in document["settings"]] == [["seed"]]
     assert document["summary"] is None
