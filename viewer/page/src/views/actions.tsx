@@ -53,12 +53,14 @@ interface DoProps {
   readonly asked: Asked;
   /** What the button says that starts it. */
   readonly label?: string;
+  /** What tells this command from another one on the page. */
+  readonly name?: string;
   /** Why it can't be started as it is. */
   readonly problem?: string | null;
 }
 
 /** A command with what can be done with it; a fork that was started here is shown beside its parent. */
-export function Do({ words, asked, label = "Start", problem = null }: DoProps) {
+export function Do({ words, asked, label = "Start", name = "Command", problem = null }: DoProps) {
   const line = commandLine(["tertulia", ...words]);
   const shown = useRef<HTMLDivElement>(null);
   const [copied, setCopied] = useState("");
@@ -77,7 +79,7 @@ export function Do({ words, asked, label = "Start", problem = null }: DoProps) {
   return (
     <div class="stack do">
       <div class="row">
-        <div class="command data" role="group" aria-label="Command" ref={shown}>
+        <div class="command data" role="group" aria-label={name} ref={shown}>
           {["tertulia", ...words].map((word, index) => <>{index > 0 && " "}<span>{word.length > LONG ? `${quoted(word).slice(0, LONG)}…` : quoted(word)}</span></>)}
         </div>
         <button onClick={copy}>Copy</button>

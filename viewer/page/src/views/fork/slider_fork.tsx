@@ -18,7 +18,7 @@ export function SliderFork({ run, turn }: { run: Run; turn: number }) {
   const words = forkWords(draft, store.state === "ready" ? store.value.words : []);
   return (
     <section class="slider-fork actions" aria-label="Fork with what is set here">
-      <Do words={words} asked={askedOf(draft)} label={labelOf(settings, removing.factor)} />
+      <Do words={words} asked={askedOf(draft)} name="Command with what is set here" label={labelOf(settings, removing.factor)} />
     </section>
   );
 }
