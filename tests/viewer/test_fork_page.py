@@ -177,14 +177,14 @@ def test_a_line_a_memory_and_a_goal_can_be_edited_and_the_command_does_it(
     edit.select_option("say")
     page.get_by_label("What is said instead").fill("Let us walk\nby the river.")
     edit.select_option("remember")
-    page.get_by_label("who").last.select_option("Bob")
+    page.get_by_role("combobox", name="who", exact=True).last.select_option("Bob")
     page.get_by_label("What they remember").fill('It\'s "$HOME" that matters.')
     edit.select_option("person")
-    page.get_by_label("who").last.select_option("Alice")
-    page.get_by_label("what", exact=True).select_option("goals")
+    page.get_by_role("combobox", name="who", exact=True).last.select_option("Alice")
+    page.get_by_role("combobox", name="what", exact=True).select_option("goals")
     page.get_by_label("From here on").fill("have a calm day\n- ask Bob\nbe home by six")
     edit.select_option("forget")
-    page.get_by_label("who").last.select_option("Cindy")
+    page.get_by_role("combobox", name="who", exact=True).last.select_option("Cindy")
     forgotten = page.get_by_label("which memory").input_value()
     edit.select_option("mechanisms")
     page.get_by_label("topic analysis").uncheck()
@@ -228,7 +228,7 @@ def test_what_the_server_refuses_stands_below_the_command(page: Page, address: s
     page.goto(f"{address}#/runs/{runs['meeting']}?turn=2")
     page.get_by_text("Fork from here").click()
     page.get_by_label("Edit the line, a person or a memory").select_option("person")
-    page.get_by_label("what", exact=True).select_option("propensity")
+    page.get_by_role("combobox", name="what", exact=True).select_option("propensity")
     page.get_by_label("From here on").fill("often")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("alert").get_by_text("propensity=often")).to_be_visible()
@@ -251,6 +251,11 @@ def test_a_fork_of_a_run_whose_model_is_not_here_says_so(page: Page, tmp_path: P
 # --- beside its parent ----------------------------------------------------------------------------------------------
 
 
+def say(store: SqlStore, run: str, turn: int, text: str) -> None:
+    record = a_turn_record(turn)
+    store.save_turn(run, record.model_copy(update={"turn": record.turn.model_copy(update={"text": text})}))
+
+
 def test_a_fork_is_followed_beside_its_parent_until_they_part_and_on(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with SqlStore.open(path, create=True) as store, serving(path) as address:
@@ -264,15 +269,13 @@ def test_a_fork_is_followed_beside_its_parent_until_they_part_and_on(page: Page,
             expect(page.get_by_text("B is not here yet…")).to_be_visible()
             write_turn(store, "bbbb", 4)
             expect(page.get_by_text("The same up to turn 4; waiting for turn 5 of B.")).to_be_visible(timeout=10_000)
-            unlike = a_turn_record(5)
-            spoken = unlike.turn.model_copy(update={"text": "Something else."})
-            store.save_turn("bbbb", unlike.model_copy(update={"turn": spoken}))
+            say(store, "bbbb", 5, "Something else.")
             chosen = page.locator(".turn-difference.chosen")
             expect(chosen).to_have_attribute("data-turn", "5", timeout=10_000)
             expect(chosen.get_by_text("Something else.")).to_be_in_viewport()
             expect(page.get_by_text(re.compile("waiting for"))).to_have_count(0)
-            write_turn(store, "bbbb", 6)
-            expect(page.locator("[data-turn='6'] .said").nth(1)).to_contain_text("Line 6.", timeout=10_000)
+            say(store, "bbbb", 6, "And once more.")
+            expect(page.locator("[data-turn='6'] .said").nth(1)).to_contain_text("And once more.", timeout=10_000)
             expect(page.locator("[data-turn='7']").get_by_text("B is not here yet…")).to_be_visible()
             store.set_status("bbbb", "finished")
         expect(page.locator("[data-turn='7']").get_by_text("only A goes on")).to_be_visible(timeout=10_000)
