@@ -20,7 +20,7 @@ from tertulia.storage.store import SqlStore
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 TOKEN = "token"
 #: Models are rehearsed, but a command is a process of its own, which imports what it needs first.
-STARTED_MS = 60_000
+STARTED_MS = 200_000
 
 Runs = dict[str, str]
 
