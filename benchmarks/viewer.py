@@ -1,7 +1,7 @@
 """How quick the page is, and how small: `python -m benchmarks.viewer` prints a table; needs chromium.
 
-A rehearsed dialogue of 1,000 turns is exported and opened from disk, one of 500 is served and looked at; one of 2,000 is
-compared with a fork of it, which takes minutes to rehearse.
+A rehearsed dialogue of 1,000 turns is exported and opened from disk, one of 500 is served and looked at; one
+of 2,000 is compared with a fork of it, which takes minutes to rehearse.
 """
 
 import json

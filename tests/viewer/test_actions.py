@@ -87,7 +87,7 @@ def test_the_command_that_is_shown_forks_as_told(page: Page, store: Path) -> Non
         page.get_by_label("Change another parameter").select_option("block_order")
         page.get_by_label("block_order", exact=True).fill("bm pec's $HOME")
         assert "block_order=bm pec's $HOME" in _command(page)
-        page.get_by_role("button", name="Leave block_order as it is").click()
+        page.get_by_role("button", name="Leave as it is: block_order").click()
         expect(page.get_by_role("button", name="Start")).to_have_count(0)
         words = _command(page)
     with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one

@@ -280,3 +280,37 @@ def test_a_fork_is_followed_beside_its_parent_until_they_part_and_on(page: Page,
             store.set_status("bbbb", "finished")
         expect(page.locator("[data-turn='7']").get_by_text("only A goes on")).to_be_visible(timeout=10_000)
         expect(page.get_by_label("Run B").get_by_text("finished")).to_be_visible()
+
+
+# --- for everybody --------------------------------------------------------------------------------------------------
+
+AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+
+_FOUND = """async () => {
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+}"""
+
+_WIDER = """() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth > clientWidth ? `${scrollWidth} > ${clientWidth}` : null;
+}"""
+
+
+@pytest.mark.access
+def test_the_form_with_every_edit_is_for_everybody_in_every_width(page: Page, address: str, runs: Runs) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed; install it with: make viewer-packages")
+    page.goto(f"{address}#/runs/{runs['meeting']}?turn=2&lambda=0.8")
+    page.get_by_text("Fork from here").click()
+    for kind in ("say", "person", "remember", "forget", "mechanisms", "label"):
+        page.get_by_label("Edit the line, a person or a memory").select_option(kind)
+    page.get_by_label("What they remember").fill("x" * 300)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for width in (360, 768, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(100)
+        assert page.evaluate(_WIDER) is None, width
+        for theme in ("light", "dark") if width in (360, 1280) else ():
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            assert page.evaluate(_FOUND) == [], (width, theme)

@@ -48,7 +48,7 @@ function List({ at, said, tell, document }: Props & { document: EditsDocument })
         <fieldset key={edit.key} class="edit stack">
           <legend>{TITLES[edit.kind](at)}</legend>
           <Fields edit={edit} set={set} document={document} />
-          <div><button onClick={() => setEdits(edits.filter(({ key }) => key !== edit.key))} aria-label={`Leave out: ${TITLES[edit.kind](at)}`}>Leave as it is</button></div>
+          <div><button onClick={() => setEdits(edits.filter(({ key }) => key !== edit.key))} aria-label={`Leave as it is: ${TITLES[edit.kind](at)}`}>Leave as it is</button></div>
         </fieldset>
       ))}
     </>

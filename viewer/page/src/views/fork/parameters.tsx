@@ -38,7 +38,7 @@ export function Setting({ parameter, value, set, drop }: { parameter: Parameter;
         ) : (
           <input id={field} value={value} onInput={(event) => set(event.currentTarget.value)} aria-describedby={described} />
         )}
-        <button onClick={drop} aria-label={`Leave ${name} as it is`}>Leave as it is</button>
+        <button onClick={drop} aria-label={`Leave as it is: ${name}`}>Leave as it is</button>
       </div>
       <p id={described} class="small muted data">{[description, values].filter(Boolean).join("; ")}</p>
     </div>
