@@ -26,6 +26,7 @@ from tertulia.viewer.documents.by_path import document_at, parts_of
 from tertulia.viewer.documents.figures import similarity_page
 from tertulia.viewer.documents.measures import KeptTrials, measure_page
 from tertulia.viewer.documents.reported import report_page
+from tertulia.viewer.fork_changes import LONGEST_TEXT
 from tertulia.viewer.security import Guards, refusal
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
@@ -37,7 +38,13 @@ FILES = {"index.html": "text/html", "viewer.js": "text/javascript", "viewer.css"
 #: Answers of so many bytes and more are compressed quickly, which helps through a tunnel.
 _COMPRESSED_FROM_BYTES, _COMPRESSION_LEVEL = 100_000, 1
 
-_LARGEST_REQUEST_BYTES = 16_384
+#: Room for a text of the longest, all of it in letters of four bytes, and what stands beside it.
+_LARGEST_REQUEST_BYTES = 65_536
+
+_TOO_MUCH = (
+    f"That is too much for one command, which takes {_LARGEST_REQUEST_BYTES:,} bytes; a text may have at most "
+    f"{LONGEST_TEXT:,} characters. Shorten the texts."
+)
 
 _UNEXPECTED = "the viewer failed to answer; the terminal of `tertulia view` says why"
 
@@ -175,7 +182,7 @@ class Pages:
         async for chunk in request.stream():
             body += chunk
             if len(body) > _LARGEST_REQUEST_BYTES:
-                raise HTTPException(413, f"A command is described by at most {_LARGEST_REQUEST_BYTES} bytes.")
+                raise HTTPException(413, _TOO_MUCH)
         starter = self._starter
         words = await self._reader.read(lambda store: starter.checked(store, body))
         return JSONResponse(starter.start(words).document())

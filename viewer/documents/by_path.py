@@ -14,7 +14,9 @@ runs/RUN/agents/NAME                an agent through the whole run
 runs/RUN/album                      an album chat: who has seen which picture, by round
 runs/RUN/figures                    diversity, length and participation
 runs/RUN/actions                    the commands that fork it or go on with it
-diff/A/B                            two runs aligned, and where they part
+runs/RUN/edits                      what a fork may change besides parameters: people and their memories
+diff/A/B                            where two runs part, and which turns differ
+diff/A/B/turns                      how turns differ; ?of=3,4,7: which
 experiments/NAME                    the design of an experiment, and how far it is
 experiments/NAME/trials             the conversations behind a figure; ?setting=S&case=C, or of all cases
 experiments/NAME/measures/METRIC    a measure in every setting and case, with intervals
@@ -34,6 +36,7 @@ from tertulia.viewer.documents import (
     actions,
     comparison,
     conversation,
+    edits,
     experiment,
     figures,
     measures,
@@ -49,6 +52,9 @@ Reader = Callable[[SqlStore, Sequence[str], Mapping[str, str]], Document]
 
 #: The number of a turn, as an address has it.
 _NUMBER = re.compile("[0-9]{1,9}")
+
+#: The most turns that are compared at once.
+_SEVERAL = 60
 
 #: The readers of documents by path; `*` is a variable part.
 READERS: dict[str, Reader] = {
@@ -66,7 +72,9 @@ READERS: dict[str, Reader] = {
     "runs/*/album": lambda store, parts, _query: population.album_page(store, parts[0]),
     "runs/*/figures": lambda store, parts, _query: figures.figures_page(store, parts[0]),
     "runs/*/actions": lambda store, parts, _query: actions.actions_page(store, parts[0]),
+    "runs/*/edits": lambda store, parts, _query: edits.edits_page(store, parts[0]),
     "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
+    "diff/*/*/turns": lambda store, parts, query: comparison.turns_page(store, parts[0], parts[1], _several(query)),
     "experiments/*": lambda store, parts, _query: experiment.experiment_page(store, parts[0]),
     "experiments/*/trials": lambda store, parts, query: experiment.trials_page(store, parts[0], query),
     "experiments/*/measures/*": lambda store, parts, _query: measures.measure_page(store, parts[0], parts[1]),
@@ -112,3 +120,10 @@ def _after(query: Mapping[str, str]) -> int:
     if value != "-1" and not _NUMBER.fullmatch(value):
         raise SettingError("after", repr(value), " is no number of a turn")
     return int(value)
+
+
+def _several(query: Mapping[str, str]) -> list[int]:
+    numbers = [number for number in query.get("of", "").split(",") if number]
+    if len(numbers) > _SEVERAL or not all(map(_NUMBER.fullmatch, numbers)):
+        raise SettingError("of", repr(query.get("of", "")), f" is no list of at most {_SEVERAL} numbers of turns")
+    return sorted(set(map(int, numbers)))

@@ -4,7 +4,7 @@ import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
 import { counted, elapsed, inWords, lambda } from "../../format";
 import { hrefOf, usePlace } from "../../router";
-import { ForkPanel } from "../actions";
+import { ForkPanel } from "../fork/panel";
 import type { Making, TurnDocument } from "../turn_documents";
 import { LongText } from "./long_text";
 
@@ -39,7 +39,7 @@ export function Head({ run, document, making }: { run: Run; document: TurnDocume
         <ul class="tags" aria-label="What was done">
           {tagsOf(run, making).map((tag) => <li key={tag} class="tag data">{tag}</li>)}
         </ul>
-        <ForkPanel run={run} turn={document.turn} />
+        <ForkPanel run={run} turn={document.turn} said={document.speaker === null ? null : { speaker: document.speaker, text: document.text }} />
       </div>
     </header>
   );
