@@ -400,5 +400,3 @@ def _without(lines: Lines, recited: float | None, reason: str) -> PopulationFigu
     nothing = {name: None for name, of in PopulationFigures.model_fields.items() if of.is_required()}
     found = {"people": lines.people, "lines": len(lines.vectors), "recited": recited, "reason": reason}
     return PopulationFigures.model_validate(nothing | found)
-
-

@@ -41,7 +41,12 @@ def lines_of(vectors: list[list[float]], speakers: list[int], texts: list[int] |
 
 
 def voices(
-    people: int = 4, rounds: int = 60, voice: float = 2.0, late_voice: float | None = None, drift: float = 0, seed: int = 1
+    people: int = 4,
+    rounds: int = 60,
+    voice: float = 2.0,
+    late_voice: float | None = None,
+    drift: float = 0,
+    seed: int = 1,
 ) -> Lines:
     """People who speak in turn, each with a direction of their own, that fades to `late_voice`, and a common drift."""
     generator = np.random.default_rng(seed)
