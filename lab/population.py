@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tertulia.lab.annotations.annotating import AnnotationRequest
-from tertulia.lab.annotations.self_inventory import SelfRatings, self_inventory_requests, self_ratings
+from tertulia.lab.annotations.self_inventory import SelfRatings, Traits, self_inventory_requests, self_ratings
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.experiments.sources import source_of
 from tertulia.measuring.population import Conversation, conversation_of_run, find_conversation, lines_of
@@ -241,11 +241,14 @@ def _values(
 ) -> dict[str, float | None]:
     values = {metric: getattr(figures, metric) for metric in OF_LINES if metric != "attractor"}
     rated = ratings.get(placed.conversation.name)
-    given = placed.conversation.traits
-    before = trait_coverage(given, rated.before) if rated else (None, None)
-    after = trait_coverage(given, rated.after) if rated else (None, None)
-    of_answers = zip(OF_ANSWERS, (before[0], after[0], before[1], after[1]), strict=True)
-    return {**values, "attractor": attracted, **dict(of_answers)}
+    of_answers = answers_covered(placed.conversation.traits, rated) if rated else dict.fromkeys(OF_ANSWERS)
+    return {**values, "attractor": attracted, **of_answers}
+
+
+def answers_covered(given: Traits, rated: SelfRatings) -> dict[str, float | None]:
+    """Return how far answers to the questionnaire cover the traits that people were given (`OF_ANSWERS`)."""
+    before, after = trait_coverage(given, rated.before), trait_coverage(given, rated.after)
+    return dict(zip(OF_ANSWERS, (before[0], after[0], before[1], after[1]), strict=True))
 
 
 def _samples(measured: Sequence[MeasuredConversation]) -> dict[str, dict[str, Sample]]:

@@ -34,6 +34,12 @@ NAME = "population"
 #: Conversations whose moments are drawn, a line each.
 _DRAWN = 8
 
+#: Where a conversation stands.
+_PLACE = (Column("conversation", "conversation"), Column("case", "case"), Column("setting", "setting"))
+
+#: Figures of a conversation that compare its halves, or its ends with others'.
+_CHANGES = ("spread_early", "spread_late", "attribution_change", "attractor")
+
 #: Figures of a conversation that have a p of their own.
 _TESTED = ("apart", "pull", "towards", "attribution", "coverage")
 
@@ -41,7 +47,8 @@ _TESTED = ("apart", "pull", "towards", "attribution", "coverage")
 def population_page(report: PopulationReport) -> Page:
     """Return the page: conversations, means, differences, plots, and what each figure can't tell."""
     shown = [metric for metric in (*OF_LINES, *OF_ANSWERS) if any(metric in of for of in report.means.values())]
-    sections = [Section("Conversations", [_conversations(report.measured), _moments(report.measured)])]
+    of_each = [_conversations(report.measured), _halves(report.measured), _moments(report.measured)]
+    sections = [Section("Conversations", of_each)]
     if len(report.measured) > 1:
         sections.append(Section("Means", [_means(report, shown), *_bars(report)]))
     if report.differences:
@@ -72,29 +79,31 @@ def _head(report: PopulationReport) -> Iterator[Block]:
 
 def _conversations(measured: Sequence[MeasuredConversation]) -> Table:
     columns = [
-        Column("conversation", "conversation"),
-        Column("case", "case"),
-        Column("setting", "setting"),
+        *_PLACE,
         Column("people", "people", "count"),
         Column("lines", "lines", "count"),
         Column("recited", "recited", "number", 2),
         Column("told_apart", "told apart"),
         *(column for name in _TESTED for column in (Column(name, name, "number"), Column(f"{name}_p", "p", "number"))),
-        *(
-            Column(name, metric_named(name).title, "number")
-            for name in ("spread_early", "spread_late", "attribution_change", "attractor")
-        ),
+        Column("chance", "attribution by chance", "number"),
     ]
     return Table("conversations", "Figures of each conversation", columns, [*map(_conversation_row, measured)])
 
 
 def _conversation_row(of: MeasuredConversation) -> Sequence[Cell]:
-    figures = of.figures
+    figures, told = of.figures, "yes" if of.told_apart else "no"
     tested = (getattr(figures, field) for name in _TESTED for field in (name, f"{name}_p"))
-    others = (of.values[name] for name in ("spread_early", "spread_late", "attribution_change", "attractor"))
-    placed, told = of.placed, "yes" if of.told_apart else "no"
-    start = (placed.conversation.name, placed.conversation.case, placed.setting or "–")
-    return [*start, figures.people, figures.lines, figures.recited, told, *tested, *others]
+    return [*_place(of), figures.people, figures.lines, figures.recited, told, *tested, figures.chance]
+
+
+def _halves(measured: Sequence[MeasuredConversation]) -> Table:
+    columns = [*_PLACE, *(Column(name, metric_named(name).title, "number") for name in _CHANGES)]
+    rows = [[*_place(of), *(of.values[name] for name in _CHANGES)] for of in measured]
+    return Table("halves", "Beginnings and ends", columns, rows)
+
+
+def _place(of: MeasuredConversation) -> tuple[str, str, str]:
+    return of.placed.conversation.name, of.placed.conversation.case, of.placed.setting or "–"
 
 
 def _means(report: PopulationReport, shown: Sequence[str]) -> Table:

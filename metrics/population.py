@@ -8,8 +8,8 @@
 4. *Coverage* is how much of the differences that personas were given lies between the people's lines.
 
 Each is compared with a null: who spoke is permuted within moments, so that what a change of topic, of length or of
-repetition does to everybody is in the null too. What is recited of a persona does not count, a line is never found by an
-equal one, and two lines that are equal say nothing about how much a person varies.
+repetition does to everybody is in the null too. What is recited of a persona does not count, a line is never found by
+an equal one, and two lines that are equal say nothing about how much a person varies.
 
 What is not known here: whether a difference is one of character. A mannerism tells people apart as well.
 

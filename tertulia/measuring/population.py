@@ -26,6 +26,7 @@ from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import BIG_FIVE, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Participant, RunRecord
+from tertulia.state.store import Store
 from tertulia.state.text import folded
 from tertulia.storage.store import SqlStore
 
@@ -68,7 +69,7 @@ class Conversation:
     finished: bool
 
 
-def conversation_of_run(store: SqlStore, run: RunRecord, first: int = 1) -> Conversation:
+def conversation_of_run(store: Store, run: RunRecord, first: int = 1) -> Conversation:
     """Return what is measured of a run from a turn on."""
     start = store.start(run.run)
     return Conversation(
@@ -154,7 +155,7 @@ def find_conversation(store: SqlStore, name: str) -> Conversation | None:
 
 
 def _lines(
-    store: SqlStore, run: RunRecord, start: Start, first: int, when: tuple[int, int] | None = None
+    store: Store, run: RunRecord, start: Start, first: int, when: tuple[int, int] | None = None
 ) -> Iterable[PopulationLine]:
     names = _names(start, run)
     known = {name: given_to(start.participant(name)) for name in start.names}
