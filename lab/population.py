@@ -12,6 +12,7 @@ from tertulia.lab.annotations.annotating import AnnotationRequest
 from tertulia.lab.annotations.self_inventory import SelfRatings, Traits, self_inventory_requests, self_ratings
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.experiments.sources import source_of
+from tertulia.lab.reports.measured_trials import KnownVectors
 from tertulia.measuring.population import Conversation, conversation_of_run, find_conversation, lines_of
 from tertulia.metrics.diversity import mean
 from tertulia.metrics.inference import holm
@@ -200,11 +201,12 @@ def measure_population(
     Raises:
         UsageError: None has figures; why is said of the first.
     """
+    known = KnownVectors(embedder)  # trials of a case have the same personas
     measured: list[tuple[Placed, PopulationFigures]] = []
     ends: list[tuple[Vectors, Vectors] | None] = []
     for number, placed in enumerate(gathered.placed, 1):
         show(f"conversation {number} of {len(gathered.placed)}")
-        lines, recited = lines_of(placed.conversation, embedder)
+        lines, recited = lines_of(placed.conversation, known)
         figures = figures_of_lines(lines, recited, placed.conversation.seed)
         ends.append(thirds(lines) if figures.reason is None else None)
         measured.append((placed, figures))
