@@ -90,17 +90,17 @@ def test_people_who_keep_to_their_subjects_are_told_apart_and_those_who_take_one
     assert drift["pull_p"] > 0.05
     assert (document["rehearsed"], document["experiment"], document["differences"]) == (False, None, [])
     assert document["means"][""]["apart"]["cases"] == 3
-    assert {*document["meanings"]} >= {*COMPARED}
+    assert {*document["meanings"]} >= {*COMPARED} - {"coverage"}  # all were given the same
 
 
 def test_what_recites_a_persona_does_not_count(cli: Cli, store: SqlStore) -> None:
-    meeting = a_meeting_of(3)
-    recited = [meeting.participants[at].persona.background or "" for at in range(3)]
-    known = conversation_of_run
-    write_meeting(store, [(at % 3, f"As I said: {recited[at % 3]} {at}") for at in range(30)])
-    conversation = known(store, store.run("m33t"))
-    if all(len(text.split()) > 5 for text in recited):
-        assert all(line.recited for line in conversation.lines)
+    """Who are given a boat and speak of nothing but it, in the words that they were given, are no people."""
+    recited = [f"You know, {name} speaks of boats before anything else, {at}." for at, name in enumerate("ABC")]
+    write_meeting(store, [(at % 3, recited[at % 3]) for at in range(12)])
+    write_meeting(store, [(at % 3, recited[at % 3] if at < 12 else about(at % 3, at)) for at in range(48)], "half")
+    cli("lab", "population", "m33t", *_EMBEDDED).complains(2, "what is recited")
+    (found,) = cli("lab", "population", "half", *_EMBEDDED, "--json").json["conversations"]
+    assert (found["recited"], found["lines"]) == (0.25, 36)
 
 
 def test_names_do_not_tell_who_speaks(store: SqlStore) -> None:
@@ -126,8 +126,8 @@ def test_a_rehearsed_meeting_is_nobody_and_is_written_as_page_tables_and_plots(c
 
 def test_rehearsed_meetings_do_not_pass_for_people_by_their_figures_either(store: SqlStore, cli: Cli) -> None:
     runs = [
-        cli("run", "mothers_house", "--rehearse", "--rounds", "24", "--seed", str(seed), "--json").json["run"]
-        for seed in range(1, 7)
+        cli("run", "mothers_house", "--rehearse", "--rounds", "18", "--seed", str(seed), "--json").json["run"]
+        for seed in range(1, 6)
     ]
     report = measure_population(gather(store, runs), RehearsalEmbedder(), "rehearsal")
     assert sum(tells_people_apart(of.figures) for of in report.measured) <= 1
