@@ -47,7 +47,7 @@ _TESTED = ("apart", "pull", "towards", "attribution", "coverage")
 def population_page(report: PopulationReport) -> Page:
     """Return the page: conversations, means, differences, plots, and what each figure can't tell."""
     shown = [metric for metric in (*OF_LINES, *OF_ANSWERS) if any(metric in of for of in report.means.values())]
-    of_each = [_conversations(report.measured), _halves(report.measured), _moments(report.measured)]
+    of_each: list[Block] = [_conversations(report.measured), _halves(report.measured), _moments(report.measured)]
     sections = [Section("Conversations", of_each)]
     if len(report.measured) > 1:
         sections.append(Section("Means", [_means(report, shown), *_bars(report)]))

@@ -8,33 +8,34 @@ import typer
 from tertulia.cli import options
 from tertulia.cli.environment import store_path
 from tertulia.cli.opening import open_embedding_model
-from tertulia.cli.terminal.asking import ask
+from tertulia.cli.terminal import asking
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.storage.store import SqlStore
 
+NamesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN|SIM|EXPERIMENT",
+        help="Runs and simulations, or one experiment, whose settings are compared.",
+        autocompletion=complete_run,
+    ),
+]
+AskOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID", help="A model that fills in the 44 items as each person of a meeting, before and after."
+    ),
+]
+
 
 def population(
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN|SIM|EXPERIMENT",
-            help="Runs and simulations, or one experiment, whose settings are compared.",
-            autocompletion=complete_run,
-        ),
-    ],
+    names: NamesArgument,
     baseline: Annotated[
         str | None, typer.Option(metavar="SETTING", help="Of an experiment: what the others are compared with.")
     ] = None,
-    asked: Annotated[
-        str | None,
-        typer.Option(
-            "--ask",
-            metavar="ID",
-            help="A model that fills in the 44 items as each person of a meeting, before it and after it.",
-        ),
-    ] = None,
+    ask: AskOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write the page, tables (CSV) and plots into this folder.")
     ] = None,
@@ -59,8 +60,8 @@ def population(
         gathered = gather(opened, names, baseline)
         if out is not None:
             check_report_folder(out, NAME, gathered.experiment, path, force)
-        requests = questionnaires(opened, gathered) if asked is not None else {}
-        answers = {run: ask(opened, opened.run(run), asked, of_run) for run, of_run in requests.items()}
+        requests = questionnaires(opened, gathered) if ask is not None else {}
+        answers = {run: asking.ask(opened, opened.run(run), ask, of_run) for run, of_run in requests.items()}
         model = open_embedding_model(embedder)
         with status_line("measuring") as line:
             report = measure_population(gathered, model, embedder, answers, line.show)
