@@ -6,6 +6,7 @@ from tertulia.cli.lab import experiments
 from tertulia.cli.lab.album import album
 from tertulia.cli.lab.check import check
 from tertulia.cli.lab.faithfulness import faithfulness
+from tertulia.cli.lab.population import population
 from tertulia.cli.lab.reports import report_command
 from tertulia.cli.lab.setpoint import setpoint
 from tertulia.cli.lab.stability import stability
@@ -18,6 +19,7 @@ lab = typer.Typer(
     rich_markup_mode=None,
 )
 add(lab, album)
+add(lab, population)
 add(lab, experiments.resume, panel="Experiments")
 add(lab, experiments.run, panel="Experiments")
 add(lab, experiments.compare, panel="Experiments")

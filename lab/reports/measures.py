@@ -15,8 +15,10 @@ from itertools import chain
 from types import MappingProxyType
 
 from tertulia.lab.experiments.results import TrialRun
+from tertulia.lab.population import OF_ANSWERS
 from tertulia.lab.reports.case_measures import CaseMeasures, Figure, Trials, why_not_measured
 from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
+from tertulia.lab.reports.population_measures import PopulationMeasures
 from tertulia.metrics.diversity import mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
 from tertulia.metrics.participation import AgentFigures
@@ -59,6 +61,7 @@ class Measuring:
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
         self._embedder = None if embedder is None else KnownVectors(embedder)
         self._of_cases = None if self._embedder is None else CaseMeasures(self.trials, self._embedder)
+        self._of_people = None if self._embedder is None else PopulationMeasures(self.trials, self._embedder)
 
     @property
     def all(self) -> list[MeasuredTrial]:
@@ -116,6 +119,10 @@ class Measuring:
             return None if self._embedder is None else partial(self._of_vectors, take, name.endswith("_untruncated"))
         if self._of_cases is not None and (figure := self._of_cases.figure(name)) is not None:
             return figure
+        if self._of_people is not None and (figure := self._of_people.figure(name)) is not None:
+            return figure
+        if name in OF_ANSWERS:
+            return lambda trials, at: mean(trial.answered.get(name) for trial in trials)
         if name == "trait":
             return lambda trials, at: mean(trial.poles.get(person) for trial in trials)
         if person:

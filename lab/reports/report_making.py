@@ -14,6 +14,7 @@ from tertulia.lab.experiments.plan import TESTS, departures, plan_of
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Page
+from tertulia.lab.population import OF_ANSWERS
 from tertulia.lab.reports.logged import logged_section
 from tertulia.lab.reports.measured_by_models import (
     Show,
@@ -22,6 +23,7 @@ from tertulia.lab.reports.measured_by_models import (
     read_fluency,
     read_inventories,
     read_next_lines,
+    read_self_inventories,
 )
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.ordering_tests import metrics_of
@@ -250,6 +252,8 @@ def _measure_by_models(
         chosen = [trial for trial in trials if trial.setting == report.baseline]
         name = chosen[0].run.model if chosen else ""
         skipped |= _tried(traits, lambda: read_inventories(store, chosen, name, measurers.speaker, show))
+    if answers := [metric for metric in metrics if metric in OF_ANSWERS]:
+        skipped |= _tried(answers, lambda: read_self_inventories(store, trials, measurers.speaker, show))
     return skipped
 
 

@@ -19,6 +19,7 @@ ABOUT = {
     "fig8": "Compare the reducers of attention along λ: APP's Fig. 8.",
     "fig9": "Measure diversity utterance by utterance: APP's Fig. 9.",
     "chatagents": "Run the team-building meeting in five speaking orders: ChatAgents' Tables I and II, Fig. 4 to 6.",
+    "people": "Measure whether the people of meetings become one another, along λ and with two strengths of context.",
     "arms": "Compare what λ removes with placebos: as many words at random, and the items of somebody else.",
     "ways": "Compare ways to variety at equal quality: λ, temperature, min-p, DRY, α, and what is asked for in words.",
     "scorers": "Compare what units are scored by: attention, likeness, leaving them out, length, chance.",
