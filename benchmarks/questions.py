@@ -129,6 +129,7 @@ def _of_the_store(experiment: str, town: str, albums: Sequence[str], related: Se
     yield from (("diff", a, b), ("diff", a, b, "--turn", "2", "--json"), ("lab", "list"), ("lab", "list", "--json"))
     yield ("metrics", *related, "--embedder", "rehearsal", "--json")
     yield ("lab", "album", *albums, "--embedder", "rehearsal", "--json")
+    yield ("lab", "population", *albums, town, "--embedder", "rehearsal", "--json")
     yield ("export", *related, "--format", "dialogues", "--out", "-")
     compared = ("--metric", "dist3", "--metric", "removed_words", "--fluency-model", "none", "--out", "{out}", "--json")
     yield ("lab", "compare", experiment, *compared)
@@ -161,6 +162,7 @@ def _of_what_was_scored(run: str) -> Iterator[Command]:
 
 def _of_a_meeting(run: str) -> Iterator[Command]:
     yield from (("inventory", run, "--rehearse", "--json"), ("timeline", run, "--json"), ("stats", run, "--paper"))
+    yield ("lab", "population", run, "--ask", "rehearsal", "--embedder", "rehearsal", "--json")
     yield ("outcomes", run, "--judge", "rehearsal", "--embedder", "rehearsal", "--json")
     yield from (("document", f"runs/{run}/{page}") for page in ("thoughts", "opening"))
 

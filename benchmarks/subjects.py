@@ -24,13 +24,15 @@ AS_ANOTHER = {
     "resume": "run",
     "behaviour": "inventory",
     "outcomes": "inventory",
+    "lab faithfulness": "inventory",
+    "lab population": "inventory",
     "runs label": "runs rm",
     "lab resume": "lab run",
     **{
         f"lab {report}": "lab table2"
         for report in (
             *("table3", "table4", "table6", "table7", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9"),
-            *("chatagents", "arms", "scorers", "strength", "plain", "all"),
+            *("chatagents", "people", "arms", "ways", "scorers", "strength", "plain", "all"),
         )
     },
 }

@@ -1,6 +1,7 @@
 """How quick the page is, and how small: `python -m benchmarks.viewer` prints a table; needs chromium.
 
-A rehearsed dialogue of 1,000 turns is exported and opened from disk, one of 500 is served and looked at.
+A rehearsed dialogue of 1,000 turns is exported and opened from disk, one of 500 is served and looked at; one
+of 2,000 is compared with a fork of it, which takes minutes to rehearse.
 """
 
 import json
@@ -25,7 +26,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import html_of_run
 from tertulia.viewer.server import BUILT
 
-SERVED_TURNS, EXPORTED_TURNS, SLIDER_STEPS = 500, 1000, 60
+SERVED_TURNS, EXPORTED_TURNS, COMPARED_TURNS, SLIDER_STEPS = 500, 1000, 2000, 60
 
 #: Turns to choose from, and the slider of λ for the chosen one.
 _USABLE = ("[role=listbox] [role=option]", "input[type=range][aria-label=λ]")
@@ -60,6 +61,7 @@ def main() -> None:
         )
         _measure_served(Path(folder), page, table)
         _measure_exported(Path(folder), page, table)
+        _measure_compared(Path(folder), page, table)
         browser.close()
     Console().print(table)
 
@@ -90,6 +92,19 @@ def _measure_exported(folder: Path, page: Page, table: Table) -> None:
     page.goto(file.as_uri())
     _wait_until_usable(page)
     table.add_row("opened from disk: usable", f"{time.perf_counter() - began:.2f} s", "")
+
+
+def _measure_compared(folder: Path, page: Page, table: Table) -> None:
+    store = folder / "compared.db"
+    run = _rehearsed(store, COMPARED_TURNS)
+    fork = tertulia.open_store(store).run(run).fork(4, removal_factor=0.8, rounds=COMPARED_TURNS, progress=False)
+    with _viewing(store) as (address, _):
+        page.goto(f"{address}#/runs")
+        page.get_by_text(fork.id).first.wait_for()
+        began = time.perf_counter()
+        page.goto(f"{address}#/compare/{run}/{fork.id}")
+        page.locator(".turn-difference.chosen").wait_for()
+        table.add_row(f"{COMPARED_TURNS} turns compared", f"{time.perf_counter() - began:.2f} s", "1 s")
 
 
 def _wait_until_usable(page: Page) -> None:

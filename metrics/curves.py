@@ -78,7 +78,8 @@ def trend_over_time(times: Mapping[str, float], values: Mapping[str, float]) -> 
 def efficiency(better: Sequence[tuple[Sample, Sample]], worse: Sequence[tuple[Sample, Sample]]) -> Contrast:
     """Return how much higher a curve lies than another, on average over the positions that both reach.
 
-    Position and height are both measured by case, such as the share of words removed and dist-3, at each λ.
+    Position and height are both measured by case, such as the share of words removed and dist-3, at each λ. A curve of
+    a single point is compared at its own position; cases in which the other curve does not reach it are left out.
     """
     samples = [sample for point in (*better, *worse) for sample in point]
     return statistic(samples, lambda values: _height_above(values, 2 * len(better)))
@@ -90,7 +91,8 @@ def _height_above(values: Sequence[float], split: int) -> float | None:
         points = sorted(zip(part[::2], part[1::2], strict=True))
         curves.append((np.asarray([x for x, _ in points]), np.asarray([y for _, y in points])))
     low, high = max(x[0] for x, _ in curves), min(x[-1] for x, _ in curves)
-    if high - low <= ROUNDING:
+    is_point = min(len(x) for x, _ in curves) == 1
+    if low > high or (high - low <= ROUNDING and not is_point):
         return None
     grid = np.linspace(low, high, 101)
     above, below = (np.interp(grid, x, y) for x, y in curves)

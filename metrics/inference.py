@@ -15,6 +15,8 @@ from math import sqrt
 
 import numpy as np
 
+from tertulia.metrics.student import student_quantile, student_tail
+
 #: How sure an interval is.
 CONFIDENCE = 0.95
 
@@ -32,15 +34,11 @@ class MeanError:
 
     def half_width(self, confidence: float = CONFIDENCE) -> float:
         """Return half the width of the mean's interval of that confidence, in (0, 1)."""
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.standard_error
+        return student_quantile(self.freedom, (1 + confidence) / 2) * self.standard_error
 
     def p_above(self, distance: float) -> float:
         """Return the chance of a mean so far above the true one, or further; `distance` may be negative."""
-        from scipy.special import stdtr
-
-        return float(stdtr(self.freedom, -distance / self.standard_error))
+        return student_tail(self.freedom, distance / self.standard_error)
 
 
 def mean_error(values: Sequence[float], sources: Sequence[str] | None = None) -> MeanError | None:

@@ -23,6 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from tertulia.metrics.inference import CONFIDENCE, ROUNDING, MeanError, mean_error
+from tertulia.metrics.student import student_quantile
 from tertulia.state.records import Record
 
 T = TypeVar("T")
@@ -354,9 +355,7 @@ def _cases_needed(found: Contrast, variance: float, confidence: float) -> int | 
 
 def t_quantile(count: float, confidence: float = CONFIDENCE) -> float:
     """Return the half width of Student's interval of a mean of so many values, in standard errors."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(count - 1, (1 + confidence) / 2))
+    return student_quantile(count - 1, (1 + confidence) / 2)
 
 
 def _jackknife_variance(left: Sequence[float]) -> float:

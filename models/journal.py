@@ -117,7 +117,7 @@ def is_completed(call: Call) -> bool:
 
 def generation_parameters(request: GenerationRequest) -> dict[str, Any]:
     """Return the parameters of a request besides its prompt, as JSON."""
-    defaults = {"minimum": 0, "maximum": 10, "choices": (), "is_bounded": True}
+    defaults = {"minimum": 0, "maximum": 10, "choices": (), "is_bounded": True, "is_optional": False}
     weighs_context = request.without_context is not None or request.context_strength
     fields = [
         {
@@ -182,13 +182,14 @@ def with_replies(call: Call, request: GenerationRequest, replies: Sequence[Reply
     """
     form = form_of(request.prompt.source)
     for reply in replies if call.kind == "generate" else ():
-        if says_only_placeholders(request.fields, reply.fields, form):
+        may_say_nothing = all(field.is_optional for field in request.fields if field.kind == "speech")
+        if not may_say_nothing and says_only_placeholders(request.fields, reply.fields, form):
             raise ModelError(
                 f"{call.model} repeated the words of the form ({_first_speech(request, reply)!r}) for "
                 f"{call.agent or call.node}, and said nothing; resume to ask again, or fork with another model or seed"
             )
         for field in request.fields:
-            if problem := _problem(field, reply.fields.get(field.name)):
+            if not field.is_optional and (problem := _problem(field, reply.fields.get(field.name))):
                 raise ModelError(
                     f"{call.model} returned {problem} for {call.agent or call.node}; take another model, or seed"
                 )

@@ -36,6 +36,9 @@ _CHANCE_AMONG_SEVERAL = 0.35
 #: Bends integers upwards: three ratings from 1 to 10 are above 6.67 on average in 34 of 100 cases, θ of the judge.
 _TILT = 0.78
 
+#: The most characters of a word that is a number, and what others are made of.
+_LONGEST_NUMBER, _LETTERS = 8, "abcdefghijkmnpqrstuvwxyz23456789"
+
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?]) ")
 #: What a caption begins with where it is not one word of a sentence.
 _ARTICLE = re.compile(r"^(?:an?|the) ")
@@ -211,6 +214,11 @@ class RehearsalModel:
             return min(field.maximum, field.minimum + int(values * generator.random() ** _TILT))
         if field.kind == "choice":
             return generator.choice(field.choices)
+        if field.kind == "word":  # a short one is a number
+            is_number = field.max_tokens <= _LONGEST_NUMBER
+            return (
+                f"{generator.random():.2f}" if is_number else "".join(generator.choices(_LETTERS, k=field.max_tokens))
+            )
         topics = {"a": self._topic(prompt, generator), "b": self._topic(prompt, generator)}
         if field.kind == "text":
             return self._shortened(generator.choice(_COMMENTS).format(**topics), field)
@@ -224,7 +232,8 @@ class RehearsalModel:
         Where there is an album, in every other draw the caption of one of its pictures: half of all plans name one.
         """
         album = [unit for unit in prompt.source.units if unit.block == "album"] if prompt.source else []
-        captions = [_ARTICLE.sub("", unit.text.partition(": ")[0]) for unit in album if unit.kind == "item"]
+        texts = [unit.text.removesuffix(":") for unit in album if unit.kind == "item"]
+        captions = [_ARTICLE.sub("", text.partition(": ")[0]) for text in texts]
         if captions and generator.random() < 0.5:
             return generator.choice(captions)
         units = [unit for unit, block in prompt.unit_blocks.items() if block in _ABOUT_PEOPLE] or list(

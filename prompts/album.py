@@ -14,7 +14,7 @@ from tertulia.prompts.units import Part, prompt_of
 from tertulia.prompts.words import words
 from tertulia.state.album import Picture, Villager
 from tertulia.state.languages import DEFAULT
-from tertulia.state.parameters import Layout, Parameters, Setting
+from tertulia.state.parameters import Layout, Parameters, Setting, Wording
 from tertulia.state.records import Prompt
 
 
@@ -55,6 +55,7 @@ class CallMaterial:
     question: str = ""
     example: tuple[str, str] | None = None
     language: str = DEFAULT
+    wording: Wording = "own"
 
     @property
     def name(self) -> str:
@@ -76,18 +77,27 @@ def assemble_call(material: CallMaterial, layout: Layout, parameters: Parameters
 def _fill(material: CallMaterial, entry: str, **variables: object) -> str:
     known = {"speaker": material.name, "partner": material.partner}
     known |= {"asker": material.asker, "answerer": material.answerer}
-    return template("album", material.language).fill(entry, known | variables)
+    return template("album", material.language, material.wording).fill(entry, known | variables)
+
+
+def _texts(material: CallMaterial, entry: str) -> Iterable[Part]:
+    """Yield a text of a block, if the wording has one."""
+    if entry in template("album", material.language, material.wording) and (text := _fill(material, entry)):
+        yield Part("text", text)
 
 
 def _parts(material: CallMaterial, layout: Layout, block: str) -> Iterable[Part]:
-    """Yield the parts of a block: none of those that only other prompts have; a lead where there are items."""
+    """Yield the parts of a block: none of those that only other prompts have; texts mostly where there are items."""
     match block:
         case "opening":
-            yield Part("text", _fill(material, "opening.text"))
+            yield from _texts(material, "opening.text")
         case "environment" | "basic_info" | "previous_dialogues" | "album" | "picture":
             if items := list(_ITEMS[block](material)):
-                yield Part("text", _fill(material, f"{block}.lead"))
+                yield from _texts(material, f"{block}.lead")
                 yield from items
+                yield from _texts(material, f"{block}.tail")
+            else:
+                yield from _texts(material, f"{block}.empty")
         case "current_dialogue":
             entry = f"current_dialogue.{material.setting}.{material.call}"
             yield Part("text", _fill(material, entry, picture=_shown(material)), "task")
@@ -133,7 +143,8 @@ def _history(material: CallMaterial) -> Iterable[Part]:
 
 def _album(material: CallMaterial) -> Iterable[Part]:
     for picture in material.album if material.call == "plan" else ():
-        yield Part("item", _fill(material, "album.item", picture=picture.described), picture.id)
+        shown = {"caption": picture.caption, "variant": f" {picture.variant}" if picture.variant else ""}
+        yield Part("item", _fill(material, "album.item", picture=picture.described, **shown), picture.id)
 
 
 def _picture(material: CallMaterial) -> Iterable[Part]:

@@ -30,6 +30,26 @@ def ask_inventory(turns: Iterable[Turn], name: str, items: Sequence[str]) -> Pro
     return _prompt("inventory", turns, [("task", "text", texts.fill("task", {"name": name}))], form)
 
 
+def ask_self_inventory(
+    turns: Iterable[Turn], name: str, poles: Sequence[str], known: Iterable[str], items: Sequence[str]
+) -> Prompt:
+    """Return the prompt that asks somebody in character how well each item fits themselves, from 1 to 5.
+
+    Args:
+        turns: What was said before; none before the conversation.
+        poles: The poles of their traits, if they were given some.
+        known: What else they were given to be.
+    """
+    texts = template("inventory")
+    form = dict.fromkeys(items, texts.fill("rating", {}))
+    asked: list[_Part] = [("self", "text", texts.fill("self.lead", {"name": name}))]
+    if poles:
+        asked.append(("self", "item", texts.fill("self.poles", {"text": ", ".join(poles)})))
+    asked += [("self", "item", texts.fill("self.item", {"text": text})) for text in known]
+    asked.append(("task", "text", texts.fill("self.task", {"name": name})))
+    return _prompt("inventory", turns, asked, form)
+
+
 def ask_speech_acts(before: Iterable[Turn], turns: Sequence[Turn], acts: Iterable[str]) -> Prompt:
     """Return the prompt that asks which of these acts, or `none`, each line does, after the lines before."""
     texts = template("speech_acts")

@@ -12,7 +12,10 @@ from tertulia.state.languages import DEFAULT
 #: Words per token of English text, roughly, and signs per token of Chinese.
 _WORDS_A_TOKEN = 0.75
 
-_TYPES = {"speech": "string", "text": "string", "choice": "string", "integer": "integer", "boolean": "boolean"}
+_TYPES = {
+    **{"speech": "string", "text": "string", "choice": "string", "word": "string"},
+    **{"integer": "integer", "boolean": "boolean"},
+}
 
 
 def ask_for(fields: Sequence[ReplyField], language: str = DEFAULT) -> str:
@@ -68,6 +71,7 @@ def _known(field: ReplyField, language: str) -> dict[str, object]:
         "name": field.name,
         "key": repr(field.name),
         "words": max(1, round(field.max_tokens * _WORDS_A_TOKEN)),
+        "most": field.max_tokens,
         "minimum": field.minimum,
         "maximum": field.maximum,
         "choices": enumerated(field.choices, language),

@@ -1,18 +1,14 @@
-"""Variations of a prompt: blocks removed, of another length or another case, several candidates in one reply.
+"""Variations of a prompt: blocks removed, of another length or another case.
 
-Source: APP §3, §5 and App. E. Other names are in `prompts/renaming.py`.
+Source: APP §3 and App. E. Other names are in `prompts/renaming.py`; several replies in one call: `prompts/several.py`.
 """
 
-import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
 from tertulia.prompts.remove import remove_units
-from tertulia.prompts.templates import template
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.state.errors import UsageError
-from tertulia.state.languages import DEFAULT
-from tertulia.state.parameters import Wording
 from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
 from tertulia.state.variation import BlockLength
 from tertulia.state.words import words
@@ -198,43 +194,3 @@ def _nearest_totals(sizes: Sequence[int], target: int, may_be_empty: bool) -> li
     above = min((total for total in reachable if total >= target), default=None)
     nearest = {total for total in (below, above) if total is not None}
     return sorted(nearest, key=lambda total: (abs(total - target), total))
-
-
-# --- several candidates ---------------------------------------------------------------------------------------------
-
-
-def asking_for_candidates(
-    prompt: Prompt, number: int, asks_ending: bool, language: str = DEFAULT, wording: Wording = "own"
-) -> Prompt:
-    """Return the prompt that asks for several utterances in one reply. Source: APP §5.
-
-    In the project's words each shall be about something else than those before; in the paper's nothing is said of that.
-    """
-    texts = template("sequential", language, wording)
-    shape: dict[str, str] = {}
-    for text_key, ending_key in candidate_keys(number, language, wording):
-        shape[text_key] = texts.fill("utterance", {"speaker": prompt.speaker})
-        if asks_ending:
-            shape[ending_key] = texts.fill("either", {})
-    known: dict[str, object] = {"count": number, "value": json.dumps(shape, ensure_ascii=False)}
-    if (entry := f"in_words.{number}") in texts:
-        known["count_in_words"] = texts.fill(entry, {})
-
-    def asking(unit: Unit) -> Unit:
-        if unit.block not in ("task", "output_instruction"):
-            return unit
-        return unit.model_copy(update={"text": texts.fill(unit.block, {**known, "text": unit.text})})
-
-    return prompt.model_copy(update={"units": tuple(map(asking, prompt.units))})
-
-
-def candidate_keys(number: int, language: str = DEFAULT, wording: Wording = "own") -> list[tuple[str, str]]:
-    """Return for each candidate the key of its text, and the key of whether it ends the conversation."""
-    texts = template("sequential", language, wording)
-    return [(texts.fill("candidate", {"number": n}), texts.fill("ends", {"number": n})) for n in range(1, number + 1)]
-
-
-def candidates_prefix(prompt: Prompt, language: str = DEFAULT) -> str:
-    """Return the beginning of a reply with several candidates with which a prompt of this layout ends."""
-    ((text_key, _),) = candidate_keys(1, language)
-    return f'{{{json.dumps(text_key, ensure_ascii=False)}: "' if prompt.layout == "chat_turns" else ""

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tertulia.state.records import Record
 
-Instrument = Literal["inventory", "speech_acts", "outcomes", "next_line"]
+Instrument = Literal["inventory", "speech_acts", "outcomes", "next_line", "faithfulness", "self_inventory"]
 
 
 class Annotation(Record):
@@ -15,7 +15,9 @@ class Annotation(Record):
     Attributes:
         model: The id of the model that answered.
         agent: Whom it is about; empty for nobody in particular. Of `next_line` it is the run whose line was read after
-            another one's prompt.
+            another one's prompt, of `faithfulness` a scorer.
+        first, last: The turns that it is about; of `self_inventory`, asked before turn `first`, none of its own: `last`
+            is the one before, 0 before all.
         part: Which batch of questions it is, from 0.
         prompt: Content hash of the prompt.
         prompt_tokens, reply_tokens: Read and written.

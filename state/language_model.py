@@ -142,20 +142,23 @@ class ReplyField:
     Attributes:
         name: The key.
         kind: `speech` is text without line breaks or markup characters, `text` any single-line text, `choice` one of
-            several texts.
+            several texts, `word` ASCII without spaces, such as a number as the model writes it, or random letters.
         minimum, maximum: Bounds of an integer, inclusive.
         is_bounded: Whether an integer outside them is refused; else it is returned as a remote model gave it.
-        max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one.
+        is_optional: Whether a remote model's answer may lack it; then it is empty, or false.
+        max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one. Of a
+            word in characters.
         choices: The texts that a choice is one of, at least one; of a boolean, `true` or `false` where it is decided.
     """
 
     name: str
-    kind: Literal["speech", "text", "integer", "boolean", "choice"]
+    kind: Literal["speech", "text", "integer", "boolean", "choice", "word"]
     minimum: int = 0
     maximum: int = 10
     max_tokens: int = 80
     choices: tuple[str, ...] = ()
     is_bounded: bool = True
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)

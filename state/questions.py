@@ -144,6 +144,26 @@ class NextTokenModel(LanguageModel, Protocol):
 
 
 @runtime_checkable
+class HeadAttentionModel(BatchingModel, Protocol):
+    """A model on this machine that shows to which units each of its attention heads attends."""
+
+    async def head_attention(
+        self, prompt: RenderedPrompt, response: Sequence[int], span: tuple[int, int]
+    ) -> dict[str, list[list[float]]]:
+        """Return a response's attention to every unit by layer and head: sum over its tokens, mean over a span.
+
+        The mean over heads, summed over layers, is the score of Eq. 1.
+
+        Args:
+            response: The tokens behind the prompt, at least one.
+            span: Those of them that count, `(first, past_last)`.
+
+        Raises:
+            ContextWindowError: The prompt and the response do not fit.
+        """
+
+
+@runtime_checkable
 class ServedModel(LanguageModel, Protocol):
     """A language model that shows only text, but may say how likely one is: that depends on who serves it."""
 

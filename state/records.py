@@ -281,6 +281,14 @@ class Candidate(Record):
     faults: tuple[str, ...] | None = Field(
         default=None, description="why it makes no sense (nodes/shared/sense.py); None: nothing was looked for"
     )
+    probability: float | None = Field(
+        default=None, description="what the model that wrote it among others stated; None: nothing that could be read"
+    )
+    string_seed: str | None = Field(
+        default=None,
+        description="the random string that it was to follow from, empty: none was written; None: not asked",
+    )
+    remark: str | None = Field(default=None, description="how the answer was read where it was not as asked for")
 
 
 class Turn(Record):

@@ -46,6 +46,10 @@ class Inconsistency(Record):
     deviation: float = Field(ge=0, description="standard deviation between utterances")
 
 
+#: A rise of the metric from the least to the greatest λ that is worth finding: what a refusal tells the price of.
+NOTABLE_RISE = 0.11
+
+
 class Evidence(Record):
     """Whether a pilot shows that λ moves the metric, by a permutation test (lab/experiments/evidence.py)."""
 
@@ -63,11 +67,25 @@ class Evidence(Record):
     trials_at_best: int | None = Field(
         None, description="the same for an effect as large as the pilot leaves possible, to a one-sided 95 %"
     )
+    trials_for_rise: int | None = Field(
+        None,
+        ge=1,
+        description=f"dialogues at each λ by which a steady rise of {NOTABLE_RISE} is shown with a probability of 0.8, "
+        "by the scatter of this pilot; None: it was not reckoned, as the pilot shows one or is of an earlier version",
+    )
 
     @property
     def is_shown(self) -> bool:
         """Whether λ moves the metric by more than chance."""
         return self.p <= self.level
+
+    @property
+    def for_rise(self) -> str:
+        """How many dialogues a rise that matters takes, as the end of a sentence; empty where λ is shown to act."""
+        if self.is_shown or self.trials_for_rise is None:
+            return ""
+        many = f"about {self.trials_for_rise} conversations at each λ show"
+        return f"; {many} a steady rise of {NOTABLE_RISE} in four of five pilots that scatter like this one"
 
 
 class Setpoint(Record):
@@ -179,7 +197,7 @@ class Setpoint(Record):
                 f"the pilot does not show that λ moves it: {found}, which may be chance ({p}, and at most "
                 f"{self.evidence.level:g} counts)"
             )
-        return f"{shown}; {self._what_would_help(self.evidence)}"
+        return f"{shown}; {self._what_would_help(self.evidence)}{self.evidence.for_rise}"
 
     def _what_would_help(self, evidence: Evidence) -> str:
         """Return how many more conversations would be enough, and what to do instead."""

@@ -269,7 +269,9 @@ TABLES: Mapping[str, TableSchema] = {
                 *_UTTERANCE,
                 Column("attempt", "count"),
                 _CONTENT,
-                Column("reply", "json"),  # text, tokens, text_tokens, fields, origin, rewritable
+                Column(
+                    "reply", "json"
+                ),  # text, tokens, text_tokens, fields, origin, rewritable, faults, probability, string_seed, remark
                 Column("inconsistency", "number", nullable=True),
                 Column("inconsistency_runs", "json"),
                 Column("comment", nullable=True),

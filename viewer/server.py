@@ -16,13 +16,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from tertulia.state.documents import Document
 from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
 from tertulia.state.language_model import Embedder
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.changes import Changes
-from tertulia.viewer.documents.by_path import document_at
+from tertulia.viewer.documents.by_path import document_at, parts_of
 from tertulia.viewer.documents.figures import similarity_page
+from tertulia.viewer.documents.measures import KeptTrials, measure_page
+from tertulia.viewer.documents.reported import report_page
+from tertulia.viewer.fork_changes import LONGEST_TEXT
 from tertulia.viewer.seats import SeatPages, SeatTokens
 from tertulia.viewer.security import Guards, refusal
 from tertulia.viewer.starting import Starter
@@ -35,7 +39,13 @@ FILES = {"index.html": "text/html", "viewer.js": "text/javascript", "viewer.css"
 #: Answers of so many bytes and more are compressed quickly, which helps through a tunnel.
 _COMPRESSED_FROM_BYTES, _COMPRESSION_LEVEL = 100_000, 1
 
-_LARGEST_REQUEST_BYTES = 16_384
+#: Room for a text of the longest, all of it in letters of four bytes, and what stands beside it.
+_LARGEST_REQUEST_BYTES = 65_536
+
+_TOO_MUCH = (
+    f"That is too much for one command, which takes {_LARGEST_REQUEST_BYTES:,} bytes; a text may have at most "
+    f"{LONGEST_TEXT:,} characters. Shorten the texts."
+)
 
 _UNEXPECTED = "the viewer failed to answer; the terminal of `tertulia view` says why"
 
@@ -45,6 +55,7 @@ def build_app(
     token: str | None = None,
     command: Sequence[str] | None = None,
     open_embedder: Callable[[], Embedder] | None = None,
+    reports: Path = Path("reports"),
     seats_file: Path | None = None,
 ) -> Starlette:
     """Return the application over a store file; `app.state.close()` ends what it has open.
@@ -54,6 +65,7 @@ def build_app(
         token: What every request must have; `None`: nothing.
         command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
         open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
+        reports: The folder with the reports of experiments.
         seats_file: Keeps the tokens of seats, where commands may be started; `None`: they end with the application.
 
     Raises:
@@ -62,7 +74,7 @@ def build_app(
     if command is not None and token is None:
         raise ValueError("who may start commands must have a token")
     starter = None if command is None else Starter(store, command)
-    pages = Pages(store, token, starter, open_embedder)
+    pages = Pages(store, token, starter, open_embedder, reports)
     tokens = None if starter is None else SeatTokens(store, seats_file)
     seats = None if starter is None or tokens is None else SeatPages(pages.reader, tokens, starter)
     app = Starlette(
@@ -111,21 +123,41 @@ class Pages:
         token: str | None,
         starter: Starter | None,
         open_embedder: Callable[[], Embedder] | None,
+        reports: Path,
     ) -> None:
         self.reader = StoreReader(store)
         self._measurer = StoreReader(store)  # beside the other, which need not wait for a model
         self._open_embedder = open_embedder and cache(open_embedder)
+        self._kept_trials, self._reports = KeptTrials(), reports
         self._changes = Changes(self.reader)
         self._token, self._starter = token, starter
 
     async def document(self, request: Request) -> Response:
         """Answer the document of a path."""
         path = request.scope["raw_path"].decode("latin-1").removeprefix("/api/")
+        match parts_of(path):
+            case ["experiments", name, "measures", metric]:
+                return await self._measure(name, metric, request.query_params.get("measure") == "1")
+            case ["experiments", name, "report"]:
+                return self._json(report_page(self._reports, name))
 
         def read(store: SqlStore) -> str:
             return json_text(document_at(store, path, dict(request.query_params)))
 
         return Response(await self.reader.read(read), media_type="application/json")
+
+    async def _measure(self, experiment: str, metric: str, may_load: bool) -> Response:
+        """Answer a measure of an experiment; the embedder is loaded where a reader has asked for that."""
+        open_embedder = self._open_embedder if may_load else None
+
+        def read(store: SqlStore) -> Document:
+            return measure_page(store, experiment, metric, open_embedder, self._kept_trials)
+
+        return self._json(await self._measurer.read(read))
+
+    @staticmethod
+    def _json(document: Document) -> Response:
+        return Response(json_text(document), media_type="application/json")
 
     async def similarity(self, request: Request) -> Response:
         """Answer how similar runs are; the first answer waits until the embedder is loaded."""
@@ -174,7 +206,7 @@ class Pages:
         async for chunk in request.stream():
             body += chunk
             if len(body) > _LARGEST_REQUEST_BYTES:
-                raise HTTPException(413, f"A command is described by at most {_LARGEST_REQUEST_BYTES} bytes.")
+                raise HTTPException(413, _TOO_MUCH)
         starter = self._starter
         words = await self.reader.read(lambda store: starter.checked(store, body))
         return JSONResponse(starter.start(words).document())

@@ -16,6 +16,7 @@ from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.actions import fork_words, resume_words, seats_words
+from tertulia.viewer.fork_changes import check_fork, read_changes, texts_of
 
 #: The most commands at once, and the lines and bytes of the output of each that are shown and read.
 _AT_ONCE, _LINES, _READ_BYTES = 4, 12, 20_000
@@ -73,17 +74,19 @@ class Starter:
         """Return the arguments of a command that the page asks for.
 
         Raises:
-            TertuliaError: The body is neither `{"action": "fork", "run": …, "at": …, "settings": {…}}` nor
-                `{"action": "sit", "run": …, "at": …, "agents": […]}` nor `{"action": "resume", "run": …}`, or there is
-                no such run, parameter or participant.
+            TertuliaError: The body is neither `{"action": "fork", "run": …, "at": …, "settings": {…}, "changes": {…}}`
+                nor `{"action": "sit", "run": …, "at": …, "agents": […]}` nor `{"action": "resume", "run": …}`, or no
+                such fork can be made.
         """
         try:
             asked = json.loads(body)
         except (ValueError, RecursionError):
             asked = None
         match asked:
-            case {"action": "fork", "run": str(run), "at": int(at), "settings": dict(settings), **more} if not more:
-                words = fork_words(store.run(run).run, at, _texts(settings))
+            case {"action": "fork", "run": str(run), "at": int(at), "settings": dict(settings), **more} if (
+                not more.keys() - {"changes"}
+            ):
+                words = _checked_fork(store, run, at, settings, more.get("changes", {}))
             case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if not more:
                 words = seats_words(store, run, at, agents)
             case {"action": "resume", "run": str(run), **more} if not more:
@@ -133,7 +136,9 @@ class Starter:
             print(f"interrupted: tertulia {shlex.join(command.words[:2])}{way}", file=sys.stderr)
 
 
-def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    if not all(isinstance(value, str) and value.isprintable() for value in settings.values()):
-        raise UsageError("the values of settings are texts of one line, as `--set` takes them")
-    return dict(settings)
+def _checked_fork(store: SqlStore, run: str, at: int, given: Mapping[str, Any], changed: object) -> list[str]:
+    """Return the arguments of a fork that can be made, as far as that is known before a model is opened."""
+    parent, settings, changes = store.run(run), texts_of(given), read_changes(changed)
+    words = fork_words(parent.run, at, settings, changes)
+    check_fork(store, parent, at, settings, changes)
+    return words

@@ -30,6 +30,10 @@ NoOpenOption = Annotated[bool, typer.Option("--no-open", help="Open no browser."
 AllowRunsOption = Annotated[
     bool, typer.Option("--allow-runs", help="Let the page start forks, resume runs and give seats; implies --token.")
 ]
+ReportsOption = Annotated[
+    Path,
+    typer.Option("--reports", metavar="FOLDER", help="Where the reports of experiments are, as `lab --out` names it."),
+]
 TokenOption = Annotated[
     bool, typer.Option("--token", help="Answer only requests with the token of the printed address.")
 ]
@@ -41,6 +45,7 @@ def view(
     no_open: NoOpenOption = False,
     allow_runs: AllowRunsOption = False,
     token: TokenOption = False,
+    reports: ReportsOption = Path("reports"),
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -83,7 +88,7 @@ def view(
             open_browser(address, bool(secret), lambda: progress().print(hint))
 
     try:
-        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"), seats)
+        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"), reports, seats)
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -169,7 +169,7 @@ def print_missing(store: SqlStore, experiment: "Experiment") -> None:
         UsageError: None is finished.
     """
     from tertulia.lab.experiments.missing import missing_phrase
-    from tertulia.lab.experiments.running import progress_of
+    from tertulia.lab.experiments.reached import progress_of
 
     with status_line("rehearsing"):
         reached = progress_of(store, experiment)

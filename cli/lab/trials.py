@@ -21,7 +21,7 @@ from tertulia.storage.store import SqlStore
 if TYPE_CHECKING:
     from tertulia.lab.experiments.experiment import Experiment
     from tertulia.lab.experiments.fork_effects import ForkEffects, Shown
-    from tertulia.lab.experiments.running import Progress
+    from tertulia.lab.experiments.reached import Progress
 
 
 def run_trials(
@@ -49,7 +49,8 @@ def run_trials(
         typer.Exit: It was interrupted.
     """
     from tertulia.lab.experiments.progress import ExperimentProgress
-    from tertulia.lab.experiments.running import progress_of, run_experiment
+    from tertulia.lab.experiments.reached import progress_of
+    from tertulia.lab.experiments.running import run_experiment
 
     counts = ExperimentProgress(progress_of(store, experiment))
     with exit_when_interrupted(), status_line(counts.text) as line:
@@ -124,7 +125,7 @@ def print_estimate(
 ) -> None:
     """Print what the missing trials of an experiment would take."""
     from tertulia.lab.experiments.estimating import estimate_experiment
-    from tertulia.lab.experiments.running import progress_of
+    from tertulia.lab.experiments.reached import progress_of
 
     with status_line("rehearsing"):
         found = estimate_experiment(store, progress_of(store, experiment), additions(extensions))

@@ -15,6 +15,7 @@ _VERDICT_COLUMNS = ("ordering", "paper", "here", "interval", "cases", "verdict",
 
 def print_findings(findings: "Findings") -> None:
     """Print the figures of each setting, and the verdict on every published ordering."""
+    from tertulia.lab.reports.not_measured import not_measured_lines
     from tertulia.lab.reports.report_page import REHEARSED, tally_phrase
     from tertulia.lab.reports.report_tables import overview_table, verdicts_table
 
@@ -22,6 +23,8 @@ def print_findings(findings: "Findings") -> None:
         data().print(plain(REHEARSED, "bold"))
     data().print(plain(findings.report.title, "bold"))
     print_page_table(overview_table(findings))
+    for line in not_measured_lines(findings):
+        data().print(plain(line, "dim"))
     if findings.verdicts:
         data().print()
         print_page_table(verdicts_table(findings.verdicts), _VERDICT_COLUMNS)

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, plain
-from tertulia.reading.removal import remarks, removal_in_words, variations_in_words
+from tertulia.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
 from tertulia.reading.sense import faults_in_words
 from tertulia.reading.turns import TurnDetails, as_written
 from tertulia.state.records import Candidate, Prompt
@@ -97,6 +97,8 @@ def _print_candidate(console: Console, candidate: Candidate, details: TurnDetail
     rows.add_row(Text.assemble(mark, f"{figure:>6}  "), line)
     if (written := as_written(candidate, details.prompt)) is not None:
         rows.add_row("", plain(f"as written: {written}", "dim"))
+    if written := written_in_words(candidate):
+        rows.add_row("", plain(written, "dim"))
     if candidate.rewritable is not None:
         verdict = "suffices" if candidate.rewritable else "does not suffice"
         rows.add_row("", plain(f"what was removed {verdict} to rewrite it", "dim"))

@@ -21,7 +21,6 @@ from math import isfinite
 from statistics import fmean
 
 from tertulia.models.local.platforms import platform_of
-from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.remove import remove_units
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import ModelError
@@ -65,6 +64,8 @@ class SpokenLine:
 
     def rendered(self, store: Store, model: LanguageModel) -> RenderedPrompt:
         """Return the prompt that was answered, as the model was fed it."""
+        from tertulia.nodes.utterance.generate import utterance_request  # only who reads with a model needs the graphs
+
         prompt = remove_units(store.prompt(self.full), self.removed)
         return utterance_request(prompt, (), model.tokenizer, self.parameters).prompt
 

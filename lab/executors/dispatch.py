@@ -13,18 +13,12 @@ from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit, Noted, RunEnded
 from tertulia.driving.interrupting import interruptible
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
-from tertulia.lab.experiments.cohorts import (
-    CohortTask,
-    PlannedCase,
-    Planner,
-    check_files,
-    first_of_settings,
-    require_models,
-)
-from tertulia.lab.experiments.fork_points import goes_on_from_turns
+from tertulia.lab.experiments.cohorts import PlannedCase, Planner, check_files, first_of_settings, require_models
+from tertulia.lab.experiments.fork_points import parents_of
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.lab.experiments.shards import ShardFolder, gather, hand_over, take_in
 from tertulia.planning.starting import Additions
-from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, UsageError
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
 from tertulia.storage.store import SqlStore
 
 #: After so many workers that died while they drove it, a cohort is given up: it may be what kills them.
@@ -69,18 +63,13 @@ class Dispatcher:
         """Drive cohorts to their ends with so many workers, or fewer where there are fewer cohorts.
 
         Raises:
-            UsageError: A model can't do what a setting asks of it, the file of a scenario has changed, or trials go on
-                from a turn of the store, which workers don't have; nothing was run.
+            UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed; nothing was
+                run.
             TertuliaError: No worker can open the models; or a cohort can't be begun.
             KeyboardInterrupt: It was interrupted; what the workers had is in the store.
         """
         if not tasks:
             return
-        if goes_on_from_turns(tasks[0].experiment.cases):
-            raise UsageError(
-                "trials that go on from a turn of a run need the store that has it, and workers have stores of their "
-                "own; leave out --workers and --on"
-            )
         check_files(self.store, tasks, self.additions)
         settings = first_of_settings(self.store, tasks, self.additions)
         require_models(self.store, tasks, settings, self.access)
@@ -129,8 +118,9 @@ class _Dispatch:
         while self._idle and self._left:
             task, worker = self._left.popleft(), self._idle.pop()
             shard = self._folder.shard(task)
-            if not task.trials and not shard.exists():
-                hand_over(self._store, task, shard)
+            needed = parents_of(trial.case for trial in task.trials) if task.trials else task.runs
+            if needed and not shard.exists():
+                hand_over(self._store, needed, shard)
             self._driving[worker] = task
             self._crew.give(worker, Assignment(task, self._plan(task), str(shard)))
         if self._left:

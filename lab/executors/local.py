@@ -12,9 +12,9 @@ from tertulia.access.model_names import REHEARSAL, ROLES
 from tertulia.driving.events import Emit
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.processes import ProcessCrew
-from tertulia.lab.experiments.cohorts import CohortTask
 from tertulia.lab.experiments.experiment import Experiment
-from tertulia.lab.experiments.fork_points import goes_on_from_turns
+from tertulia.lab.experiments.fork_points import parents_of
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.models.local.embedded import ID as EMBEDDED
@@ -56,7 +56,7 @@ class LocalExecutor:
         if not tasks:
             return
         experiment = tasks[0].experiment
-        suitable = 1 if goes_on_from_turns(experiment.cases) else suitable_workers(tasks)
+        suitable = 1 if parents_of(experiment.cases) else suitable_workers(tasks)
         number = min(self.workers or suitable, cohorts_of(experiment))
         if number == 1 or self.store.path == MEMORY:
             InProcessExecutor(self.store, self.access, self.additions).drive(tasks, emit)

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Event
-from tertulia.lab.experiments.cohorts import CohortTask, PlannedCase
+from tertulia.lab.experiments.cohorts import PlannedCase
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.planning.starting import Additions
 from tertulia.state.errors import TertuliaError
 

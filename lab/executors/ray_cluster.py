@@ -22,7 +22,7 @@ from tertulia.lab.executors.cluster_worker import ClusterWorker, Installed
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.local import cohorts_of
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Saved, Setup, Unable
-from tertulia.lab.experiments.cohorts import CohortTask
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.models.ray_scoring import cause_of
 from tertulia.models.served.chat_names import is_chat_name

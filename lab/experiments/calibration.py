@@ -113,6 +113,7 @@ def fit_setpoint(
             trials,
             rise=abs(diversity[-1] - diversity[0]),
             scatter=scatter_of(parts.values()),
+            factors=[*groups],
         ),
     )
 

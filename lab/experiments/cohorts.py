@@ -11,27 +11,13 @@ from tertulia.driving.cohort import OpenedRun, drive_cohort
 from tertulia.driving.events import Emit
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import plan_case
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.planning.starting import Additions, RunPlan, store_run
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Extension, RunRecord, Trial
+from tertulia.state.records import Extension, RunRecord
 from tertulia.storage.store import SqlStore
-
-
-@dataclass(frozen=True)
-class CohortTask:
-    """A cohort that is to be driven.
-
-    Attributes:
-        trials: The trials that it begins; none where all of its runs were begun before.
-        runs: The runs that it resumes; where trials begin in another store than the experiment's, the ids that are
-            reserved for them there.
-    """
-
-    experiment: Experiment
-    trials: tuple[Trial, ...] = ()
-    runs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from tertulia.driving.estimating import estimate
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import plan_case
 from tertulia.lab.experiments.progress import duration
-from tertulia.lab.experiments.running import Progress
+from tertulia.lab.experiments.reached import Progress
 from tertulia.planning.starting import NOTHING_ADDED, Additions, RunPlan
 from tertulia.storage.store import SqlStore
 

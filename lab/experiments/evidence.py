@@ -18,7 +18,7 @@ from itertools import product
 from statistics import NormalDist
 
 from tertulia.state.randomness import keyed_generator
-from tertulia.state.setpoint import LEAST_RANGE, MOST_TRIALS, Evidence
+from tertulia.state.setpoint import LEAST_RANGE, MOST_TRIALS, NOTABLE_RISE, Evidence
 
 #: The greatest p that counts for a pilot, and the part of it that counts each time that one was refused and enlarged:
 #: 0.04, 0.008, 0.0016 …, so that null pilots are accepted in 0.05 of cases at most, however often they are enlarged.
@@ -99,7 +99,13 @@ def spread_of_fit(figures: Sequence[float], sizes: Sequence[int]) -> float:
     return sum(size * (figure - level) ** 2 for figure, size in pools)
 
 
-def needing(evidence: Evidence, trials: int, rise: float, scatter: float) -> Evidence:
+def needing(
+    evidence: Evidence,
+    trials: int,
+    rise: float,
+    scatter: float,
+    factors: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
+) -> Evidence:
     """Return evidence with how many trials at each λ would be needed: if λ does what it seems to, and at best.
 
     With so many a pilot shows it with a probability of about 0.8, and its bands leave something to ask for. What λ
@@ -110,6 +116,7 @@ def needing(evidence: Evidence, trials: int, rise: float, scatter: float) -> Evi
         trials: Its dialogues at each λ.
         rise: By how much the fitted metric is more varied at the greatest λ than at the least, from 0.
         scatter: The standard deviation of the parts of dialogues in the metric, within a λ.
+        factors: The pilot's λ, over which a rise that is worth finding is spread evenly (`trials_for_rise`).
     """
     normal = NormalDist()
     hint = normal.inv_cdf(1 - evidence.p) if evidence.p < 1 else -math.inf
@@ -125,7 +132,21 @@ def needing(evidence: Evidence, trials: int, rise: float, scatter: float) -> Evi
         return math.ceil(most) if most <= MOST_TRIALS else None
 
     at_best = needed(hint + slack, rise + slack * scatter * math.sqrt(2 / trials))
-    return evidence.model_copy(update={"trials_needed": needed(hint, rise), "trials_at_best": at_best})
+    found = {"trials_needed": needed(hint, rise), "trials_at_best": at_best}
+    if not evidence.is_shown:
+        found["trials_for_rise"] = max(trials + 1, _trials_for_rise(wanted, scatter, factors))
+    return evidence.model_copy(update=found)
+
+
+def _trials_for_rise(wanted: float, scatter: float, factors: Sequence[float]) -> int:
+    """Return the dialogues at each λ for a steady rise of `NOTABLE_RISE`, which is to be so many standard errors.
+
+    It is reckoned as for a slope: the test finds a steady rise nearly as often (docs/diversity.md has how often).
+    """
+    middle = sum(factors) / len(factors)
+    length = (max(factors) - min(factors)) or 1.0
+    spread = math.sqrt(sum(((factor - middle) / length) ** 2 for factor in factors))
+    return math.ceil((wanted * scatter / (NOTABLE_RISE * spread)) ** 2) if spread else MOST_TRIALS
 
 
 # --- permutations ---------------------------------------------------------------------------------------------------

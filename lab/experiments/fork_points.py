@@ -40,9 +40,9 @@ def fork_point_of(case: str) -> ForkPoint | None:
     return ForkPoint(found[1], int(found[2])) if found else None
 
 
-def goes_on_from_turns(cases: Iterable[str]) -> bool:
-    """Return whether a case is a fork point, so that trials need the store of their parent."""
-    return any(fork_point_of(case) is not None for case in cases)
+def parents_of(cases: Iterable[str]) -> list[str]:
+    """Return the ids of the runs from whose turns the trials of cases go on, which the store of those trials needs."""
+    return list(dict.fromkeys(point.run for point in map(fork_point_of, cases) if point is not None))
 
 
 def given_fork_point(scenarios: Sequence[str]) -> ForkPoint | None:

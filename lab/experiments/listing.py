@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tertulia.lab.experiments.experiment import experiment_of
-from tertulia.lab.experiments.running import progress_of
+from tertulia.lab.experiments.reached import progress_of
 from tertulia.storage.store import SqlStore
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 from tertulia.lab.experiments.estimating import estimate_experiment
 from tertulia.lab.experiments.progress import duration
-from tertulia.lab.experiments.running import Progress
+from tertulia.lab.experiments.reached import Progress
 from tertulia.state.text import counted
 from tertulia.storage.store import SqlStore
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tertulia.driving.events import Event, RunEnded, RunStarted, TurnFinished
-from tertulia.lab.experiments.running import Progress
+from tertulia.lab.experiments.reached import Progress
 from tertulia.state.text import counted
 
 #: Trials that must have ended before the rest is estimated, by cohorts: the first one loads models and fills memories.

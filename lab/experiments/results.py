@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of
 from tertulia.lab.experiments.fork_points import fork_point_of
-from tertulia.lab.experiments.running import progress_of
+from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.measuring.dialogues import spoken_in
 from tertulia.metrics.diversity import Dialogue
 from tertulia.state.records import RunRecord
@@ -65,7 +65,12 @@ def read_results(store: SqlStore, experiment: Experiment | str) -> Results:
     """
     if isinstance(experiment, str):
         experiment = experiment_of(store.experiments.get(experiment))
-    reached = progress_of(store, experiment)
+    return results_of(store, progress_of(store, experiment))
+
+
+def results_of(store: SqlStore, reached: Progress) -> Results:
+    """Return the results of an experiment that is so far."""
+    experiment = reached.experiment
     finished = [
         TrialRun(case, setting, trial, run, spoken_in(store, run, first_turn_of(case)))
         for case, setting, trial in experiment.places()

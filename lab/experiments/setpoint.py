@@ -301,4 +301,5 @@ def decision_line(setpoint: Setpoint) -> str:
     by = f"{'all' if evidence.is_exact else 'a draw of'} {evidence.permutations} permutations"
     looked = f", as {counted(evidence.looks, 'smaller pilot')} showed nothing" if evidence.looks else ""
     decided = f"λ {'moves' if evidence.is_shown else 'is not shown to move'} {setpoint.metric}"
-    return f"{decided}: p = {evidence.p:.2g} by {by}, and at most {evidence.level:g} counts{looked}; {range_words}"
+    tested = f"{decided}: p = {evidence.p:.2g} by {by}, and at most {evidence.level:g} counts{looked}"
+    return f"{tested}; {range_words}{evidence.for_rise}"

@@ -7,14 +7,14 @@ was killed has left.
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tertulia.driving.events import Emit, Noted
 from tertulia.files.shard_files import fetch_shard, is_address, remove_shard, shards_at
-from tertulia.lab.experiments.cohorts import CohortTask
+from tertulia.lab.experiments.reached import CohortTask
 from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.addresses import ServerAddress
 from tertulia.storage.faults import UnavailableError
@@ -181,14 +181,14 @@ def worker_lock(shard: Path, patience_s: float = 0.0) -> Iterator[None]:
         yield
 
 
-def hand_over(store: SqlStore, task: CohortTask, shard: Path) -> None:
-    """Copy the runs that a cohort resumes into its shard.
+def hand_over(store: SqlStore, runs: Collection[str], shard: Path) -> None:
+    """Copy the runs that a cohort resumes, or goes on from, into its shard.
 
     Raises:
         StorageError: The shard can't be written.
     """
     with SqlStore.open(shard, create=True) as opened:
-        merge(store, opened, runs=task.runs)
+        merge(store, opened, runs=runs)
 
 
 def take_in(store: SqlStore, shard: Path) -> list[str]:

@@ -37,6 +37,7 @@ _STYLES = (
     _Style((0, (8, 2)), "P", "#e69f00", "ooo"),
     _Style((0, (1, 3)), "X", "#56b4e9", "+++"),
     _Style((0, (3, 1, 1, 1)), "*", "#7f7f7f", "---"),
+    _Style((0, (6, 1, 2, 1)), "<", "#7a4419", "||"),
 )
 
 #: What a paper published: lighter, and hollow.

@@ -1,7 +1,8 @@
 """Settings that are one condition by different names, so that an ordering is not counted twice.
 
 λ = 1 removes every item that λ may remove, as removing the blocks of them does: model, prompt and draws are the same,
-and so are the lines. Where nothing is removed by scores, nothing about scores matters.
+and so are the lines, unless repetition is banned: of what λ removed, too, but of no block that was never in the prompt
+(docs/readings.md). Where nothing is removed by scores, nothing about scores matters.
 """
 
 import json
@@ -27,9 +28,15 @@ def condition_of(setting: Setting) -> dict[str, Any]:
         return values
     same = {name: value for name, value in values.items() if name not in _OF_REMOVAL}
     is_whole = not {"removed_blocks", "removable_blocks", "pruning", "human_needs"} & same.keys()
-    if same["removal_factor"] == 1 and is_whole:
+    if same["removal_factor"] == 1 and is_whole and _is_banned_alike(same):
         same |= {"removal_factor": 0.0, "removed_blocks": _ALL_BLOCKS}
     return same
+
+
+def _is_banned_alike(setting: Setting) -> bool:
+    """Return whether what may not be repeated is the same whether λ takes items or their blocks are not there."""
+    has_ban = setting.get("no_repeat_ngram") != 0 or setting.get("dry", 0)  # unset is the model's own
+    return not has_ban or setting.get("matched_decoding") is False
 
 
 def claim_of(ordering: Ordering, settings: Mapping[str, Setting]) -> str:

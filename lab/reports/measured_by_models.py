@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from tertulia.lab.annotations.annotating import answers_to
 from tertulia.lab.annotations.inventory import inventory_requests, rated_segments
 from tertulia.lab.annotations.next_line import Key, LineReading, next_line_figures
-from tertulia.lab.post_removal import post_removal_of_run
+from tertulia.lab.annotations.self_inventory import self_inventory_requests, self_ratings
+from tertulia.lab.population import answers_covered
 from tertulia.lab.reports.measured_trials import MeasuredTrial
+from tertulia.measuring.population import traits_given
 from tertulia.metrics.fluency import utterance_likelihoods
 from tertulia.metrics.personality import table_of_poles
 from tertulia.reading.rounds import read_characters
 from tertulia.state.language_model import LanguageModel
+from tertulia.state.meeting import Meeting
 from tertulia.state.store import Store
 from tertulia.storage.store import SqlStore
 
@@ -53,6 +56,7 @@ def read_attention(store: Store, trials: Iterable[MeasuredTrial], model: Languag
     Raises:
         AttentionUnavailableError: The model does not show its attention.
     """
+    from tertulia.lab.post_removal import post_removal_of_run  # only who scores with a model needs the graphs
 
     async def score_all(trials: Sequence[MeasuredTrial]) -> None:
         for number, trial in enumerate(trials, 1):
@@ -84,6 +88,26 @@ def read_inventories(
             rated = rated_segments(trial.run, answers, read_characters(store, trial.run.run))
             poles = (pole for dimension in table_of_poles(rated) for pole in (dimension.high, dimension.low))
             trial.poles = {pole.pole: pole.mean for pole in poles}
+
+    asyncio.run(read_all())
+
+
+def read_self_inventories(
+    store: SqlStore, trials: Iterable[MeasuredTrial], opened: Callable[[], LanguageModel], show: Show = ignore
+) -> None:
+    """Let the model that spoke answer the inventory as everybody in meetings, before and after; answers are kept.
+
+    Raises:
+        ModelError: The model failed, or gave no answer.
+    """
+
+    async def read_all() -> None:
+        for trial in trials:
+            if isinstance(trial.start, Meeting):
+                characters = read_characters(store, trial.run.run)
+                requests = self_inventory_requests(trial.start, characters, store.turns(trial.run.run))
+                answers = await answers_to(requests, store, trial.run, trial.run.model, opened, show)
+                trial.answered = answers_covered(traits_given(characters), self_ratings(answers))
 
     asyncio.run(read_all())
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from tertulia.lab.annotations.next_line import SpokenLine, spoken_lines
 from tertulia.lab.experiments.results import TrialRun
 from tertulia.measuring.participation import read_participation
+from tertulia.measuring.population import Conversation, conversation_of_run
 from tertulia.metrics.diversity import Dialogue, dialogue_text, n_grams
 from tertulia.metrics.participation import Participation
 from tertulia.metrics.post_removal import PostRemoval
@@ -113,13 +114,14 @@ class MeasuredTrial:
         self._store = store
         self._spoken: dict[int | None, Spoken] = {}
         #: Set by who has a model (`measured_by_models`): how likely each utterance is, the entropy of its tokens, how
-        #: far the first prompt diverges from the baseline's, where attention went, and how people of each pole of a
-        #: trait came across.
+        #: far the first prompt diverges from the baseline's, where attention went, how people of each pole of a trait
+        #: came across, and how far people's own answers to the questionnaire cover what they were given.
         self.likelihoods: Sequence[float | None] = ()
         self.entropies: Sequence[float | None] = ()
         self.divergence: float | None = None
         self.attention: PostRemoval | None = None
         self.poles: Mapping[str, float | None] = {}
+        self.answered: Mapping[str, float | None] = {}
 
     def lines(self, at: int | None = None) -> Dialogue:
         """Return the dialogue, or its utterance at an index from 0 alone; empty where it does not reach that."""
@@ -196,6 +198,11 @@ class MeasuredTrial:
     def participation(self) -> Participation:
         """Who took part how much."""
         return read_participation(self._store, self.run, self.start, self.first_turn)
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        """Its lines without names, as measures of a population take them."""
+        return conversation_of_run(self._store, self.run, self.first_turn)
 
     @cached_property
     def start(self) -> Start:

@@ -12,10 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 
 from tertulia.lab.experiments.results import TrialRun
+from tertulia.lab.population import OF_ANSWERS
 from tertulia.lab.reports.case_measures import CaseMeasures, Figure, Trials, why_not_measured
 from tertulia.lab.reports.measured_trials import KnownVectors, Making, MeasuredTrial
+from tertulia.lab.reports.population_measures import PopulationMeasures
 from tertulia.metrics.diversity import mean, mean_pairwise_cosine
 from tertulia.metrics.exclusiveness import mean_highest_cosine
 from tertulia.metrics.participation import AgentFigures
@@ -35,23 +38,30 @@ class Measuring:
     """Takes the figures of an experiment; what was read once is kept while it lives."""
 
     def __init__(
-        self, store: Store, runs: Iterable[TrialRun], embedder: Embedder | None, each_run: bool = False
+        self,
+        store: Store,
+        runs: Iterable[TrialRun],
+        embedder: Embedder | None,
+        each_run: bool = False,
+        known: Mapping[str, MeasuredTrial] = MappingProxyType({}),
     ) -> None:
         """Collect the trials that all settings have.
 
         Args:
             embedder: Embeds dialogues; with `None`, nothing that needs it is measured.
             each_run: Whether every run is a case, as there is one scenario only.
+            known: By run, trials that were measured before, and what was read of them; finished runs do not change.
         """
         everything: dict[str, dict[str, dict[int, MeasuredTrial]]] = {}
         for found in runs:
             case = f"{found.case}, trial {found.trial}" if each_run else found.case
             cases = everything.setdefault(found.setting, {})
-            cases.setdefault(case, {})[found.trial] = MeasuredTrial(found, store)
+            cases.setdefault(case, {})[found.trial] = known.get(found.run.run) or MeasuredTrial(found, store)
         self.trials: Trials = common_trials(everything)
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
         self._embedder = None if embedder is None else KnownVectors(embedder)
         self._of_cases = None if self._embedder is None else CaseMeasures(self.trials, self._embedder)
+        self._of_people = None if self._embedder is None else PopulationMeasures(self.trials, self._embedder)
 
     @property
     def all(self) -> list[MeasuredTrial]:
@@ -109,6 +119,10 @@ class Measuring:
             return None if self._embedder is None else partial(self._of_vectors, take, name.endswith("_untruncated"))
         if self._of_cases is not None and (figure := self._of_cases.figure(name)) is not None:
             return figure
+        if self._of_people is not None and (figure := self._of_people.figure(name)) is not None:
+            return figure
+        if name in OF_ANSWERS:
+            return lambda trials, at: mean(trial.answered.get(name) for trial in trials)
         if name == "trait":
             return lambda trials, at: mean(trial.poles.get(person) for trial in trials)
         if person:

@@ -5,7 +5,7 @@ A file has the fields of `papers.Report`, and these in the place of some:
 * `common`: parameters of all settings, over those of `decoding`;
 * `full_settings`: settings that only the full size has;
 * `grids`: settings along a curve, with positions for either size. `shared` names the settings that stand at some
-  positions already, so that the same conversations are not had twice;
+  positions already, so that the same conversations are not had twice; `also` has parameters of the same position;
 * `published`: rows of figures under `columns`; `each`: metrics that there is one of for each person or trait, with the
   published figures of a setting;
 * `pairs`: two settings whose published figures differ, an ordering for every metric;
@@ -73,7 +73,8 @@ def written_out(name: str, given: Document, size: Literal["quick", "full"]) -> d
     for grid in given.get("grids", ()):
         points = [(position, _setting_at(grid, position)) for position in _positions(grid[size])]
         for position, setting in points:
-            values = common | grid.get("settings", {}) | {grid["parameter"]: position}
+            along = dict.fromkeys([grid["parameter"], *grid.get("also", ())], position)
+            values = common | grid.get("settings", {}) | along
             settings.setdefault(setting, values)
         curves[grid["label"]] = {"points": points}
     published = _published(given)
@@ -261,10 +262,12 @@ def _falls(given: Document, curves: Document) -> dict[str, Any]:
 
 
 def _efficient(given: Document, curves: Document) -> dict[str, Any]:
-    """`{position, metric, better, worse, to}`: two curves, up to the position `to` of their points."""
+    """`{position, metric, better, worse, to}`: two curves, up to the position `to` of their points; or a setting."""
     most = given.get("to", float("inf"))
     sides = {
         side: [setting for position, setting in curves[given[side]]["points"] if position <= most]
+        if given[side] in curves
+        else [given[side]]
         for side in ("better", "worse")
     }
     return {"kind": "efficient", "position": given["position"], "metric": given["metric"], **sides}

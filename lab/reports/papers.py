@@ -26,7 +26,7 @@ from tertulia.worlds.catalog import sample_evenly
 REPORTS = (
     *("table2", "table3", "table4", "table6", "table7"),
     *("fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9"),
-    *("chatagents", "arms", "scorers", "strength", "plain"),
+    *("chatagents", "people", "arms", "ways", "scorers", "strength", "plain"),
 )
 
 #: The cases where none are given: the conversations of the shipped town, in the order of their times.
@@ -89,7 +89,7 @@ class Rising(Record):
 
 
 class Efficient(Record):
-    """A curve of one metric over another lies above a second curve, where both reach."""
+    """A curve of one metric over another lies above a second curve, where both reach; either may be a single point."""
 
     kind: Literal["efficient"] = "efficient"
     position: str = Field(description="the metric that is the position")

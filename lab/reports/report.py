@@ -9,16 +9,16 @@ Source: APP §2 (means over cases); the reports themselves: lab/reports/papers.p
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results
-from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.ordering_tests import Figures
 from tertulia.lab.reports.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
 from tertulia.lab.reports.provenance import Provenance, SettingCost, cost_by_setting
+from tertulia.lab.reports.setting_figures import with_sources
 from tertulia.lab.reports.verdicts import Outcome, Verdict, verdicts
 from tertulia.metrics.statistics import CaseMean, Contrast, case_mean, paired_difference
 from tertulia.state.errors import UsageError, nearest_hint
@@ -176,15 +176,7 @@ def _unchanged(measuring: Measuring, baseline: str) -> dict[str, int]:
 def _figures(report: Report, measuring: Measuring, metrics: Sequence[str], is_one_source: bool) -> Figures:
     """Return the figures of the cases, each with its source."""
     figures = _compared(report, measuring) if report.rows else measuring.figures(metrics)
-    if is_one_source:
-        return figures
-    return {
-        setting: {
-            metric: {case: replace(figure, source=source_of(case)) for case, figure in sample.items()}
-            for metric, sample in of_setting.items()
-        }
-        for setting, of_setting in figures.items()
-    }
+    return figures if is_one_source else with_sources(figures)
 
 
 def slug(name: str) -> str:

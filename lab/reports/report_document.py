@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tertulia.lab.experiments.plan import plan_digest
+from tertulia.lab.reports.not_measured import not_measured
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.report_tables import interval_of
 from tertulia.lab.reports.verdicts import Verdict, tally
@@ -36,7 +37,7 @@ def report_document(findings: Findings) -> Document:
             setting: {"runs": spent.runs, "utterances": spent.utterances, **asdict(spent.cost)}
             for setting, spent in findings.costs.items()
         },
-        "not_measured": dict(findings.skipped),
+        "not_measured": not_measured(findings),
         "plan": {"digest": plan_digest(findings.plan) if findings.plan else None, "departures": [*findings.departures]},
     }
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 from tertulia.access.model_names import EMBEDDER, REHEARSAL
 from tertulia.access.named_files import is_shipped
+from tertulia.lab.experiments.controls import control_name
 from tertulia.lab.experiments.experiment import Experiment, checked, experiment_of
 from tertulia.lab.experiments.plan import TESTS, departures, plan_of
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.pages.page import Page
+from tertulia.lab.population import OF_ANSWERS
 from tertulia.lab.reports.logged import logged_section
 from tertulia.lab.reports.measured_by_models import (
     Show,
@@ -21,6 +23,7 @@ from tertulia.lab.reports.measured_by_models import (
     read_fluency,
     read_inventories,
     read_next_lines,
+    read_self_inventories,
 )
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.ordering_tests import metrics_of
@@ -38,9 +41,6 @@ from tertulia.storage.store import SqlStore
 
 #: The report that shows turns beside its figures.
 _WITH_TURNS = "fig6"
-
-#: What the name of a control ends with, behind that of its experiment.
-_CONTROL = " (control)"
 
 #: What the model that spoke is asked about the lines.
 NEXT_LINE = frozenset(("entropy", "divergence"))
@@ -161,7 +161,7 @@ def control_of(experiment: Experiment) -> Experiment | None:
     """Return the same conversations of a stand-in without weights, as an experiment; `None` if it is one."""
     if experiment.model == REHEARSAL:
         return None
-    return experiment.model_copy(update={"name": f"{experiment.name}{_CONTROL}", "model": REHEARSAL, "plan": ""})
+    return experiment.model_copy(update={"name": control_name(experiment.name), "model": REHEARSAL, "plan": ""})
 
 
 def control_results(store: SqlStore, report: Report, experiment: Experiment) -> Results | None:
@@ -252,6 +252,8 @@ def _measure_by_models(
         chosen = [trial for trial in trials if trial.setting == report.baseline]
         name = chosen[0].run.model if chosen else ""
         skipped |= _tried(traits, lambda: read_inventories(store, chosen, name, measurers.speaker, show))
+    if answers := [metric for metric in metrics if metric in OF_ANSWERS]:
+        skipped |= _tried(answers, lambda: read_self_inventories(store, trials, measurers.speaker, show))
     return skipped
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tertulia.lab.experiments.plan import plan_digest, size_phrase
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.pages.page import Block, Commands, Items, Page, Paragraph, Section
+from tertulia.lab.reports.not_measured import not_measured_lines
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.provenance import hardware, time_span, total_cost, versions_phrase
 from tertulia.lab.reports.report import Findings
@@ -120,13 +121,7 @@ def _notes(findings: Findings) -> Iterator[str]:
     if findings.truncated:
         longer = counted(findings.truncated, "dialogue")
         yield f"{longer} longer than the embedder reads: sim is of the beginnings, sim, untruncated of the whole"
-    for why in dict.fromkeys(findings.skipped.values()):
-        skipped = [metric_named(metric).title for metric, reason in findings.skipped.items() if reason == why]
-        yield f"Not measured: {', '.join(skipped)}, {why}"
-    absent = [m for m in findings.report.metrics if m not in findings.metrics and m not in findings.skipped]
-    if absent and findings.metrics:
-        titles = ", ".join(metric_named(metric).title for metric in absent)
-        yield f"Not to be had of these conversations: {titles}"
+    yield from not_measured_lines(findings)
     if findings.results.experiment.trials == 1:
         yield "With one trial a case has no pair of dialogues: there is no similarity and no Vendi score."
 

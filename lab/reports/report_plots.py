@@ -23,7 +23,9 @@ def report_plots(findings: Findings) -> list[Figure]:
         return []
     plots = []
     on_curves = {setting for curve in findings.report.curves.values() for _, setting in curve.points}
-    if findings.report.curves:
+    if findings.report.curves and not _x_title(findings):
+        plots += [*_efficiencies(findings)]
+    elif findings.report.curves:
         panels = [_curves(findings, metric) for metric in metrics]
         plots.append(Figure("curves", f"Means over cases along {_x_title(findings)}, {_INTERVALS}", panels))
         plots += [*_efficiencies(findings)]
@@ -65,7 +67,7 @@ def _curves(findings: Findings, metric: str) -> Panel:
 
 
 def _x_title(findings: Findings) -> str:
-    """Return the parameter that all curves run along."""
+    """Return the parameter that all curves run along; empty where each has its own."""
     settings = findings.report.settings
     points = [point for curve in findings.report.curves.values() for point in curve.points]
     names = dict.fromkeys(name for _, setting in points for name in settings[setting])
@@ -79,18 +81,24 @@ def _published(findings: Findings, metric: str, curve: Curve) -> list[Point]:
 
 
 def _efficiencies(findings: Findings) -> Iterator[Figure]:
-    """Yield curves over another metric, where something was published of that."""
+    """Yield curves over another metric, where something was said of that; settings by themselves are points."""
     claims = [v.ordering.claim for v in findings.verdicts if isinstance(v.ordering.claim, Efficient)]
     wanted = list(dict.fromkeys((claim.position, claim.metric) for claim in claims))
+    on_curves = {setting for curve in findings.report.curves.values() for _, setting in curve.points}
+    compared = {setting for claim in claims for setting in (*claim.better, *claim.worse)} - on_curves
+    points = {setting: Curve(points=((0.0, setting),)) for setting in findings.rows if setting in compared}
     panels = []
     for position, metric in wanted:
         series = [
             Series(label, [*_over(findings, curve, position, metric)], style=number)
-            for number, (label, curve) in enumerate(findings.report.curves.items())
+            for number, (label, curve) in enumerate({**findings.report.curves, **points}.items())
         ]
-        panels.append(Panel(metric_named(metric).title, metric_named(position).title, "", series))
+        if any(each.points for each in series):
+            panels.append(Panel(metric_named(metric).title, metric_named(position).title, "", series))
+    is_removal = all(position.startswith("removed_") for position, _ in wanted)
+    title = "What is won against what is removed" if is_removal else f"Variety over quality, {_INTERVALS}"
     if panels:
-        yield Figure("efficiency", "What is won against what is removed", panels)
+        yield Figure("efficiency", title, panels)
 
 
 def _over(findings: Findings, curve: Curve, position: str, metric: str) -> Iterator[Point]:

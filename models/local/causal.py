@@ -28,6 +28,7 @@ from tertulia.models.local.attention_scores import (
 from tertulia.models.local.decoding import capacity_of, decode_replies
 from tertulia.models.local.decoding_state import DecodingState, token_bytes
 from tertulia.models.local.grammar import ReplyGrammar
+from tertulia.models.local.head_attention import attention_by_head, unit_head_sums
 from tertulia.models.local.kept_prompts import KeptPrompts
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.sight import PictureProcessor, ProcessorTokenizer
@@ -146,6 +147,13 @@ class CausalLanguageModel:
         attention = attention_to_prompt(self.model, self.prompts.get(prompt), responses, options.layers)
         neutral = self._neutral_attention(prompt, options)
         return [unit_scores(a, prompt, options, neutral=neutral) for a in attention]
+
+    async def head_attention(
+        self, prompt: RenderedPrompt, response: Sequence[int], span: tuple[int, int]
+    ) -> dict[str, list[list[float]]]:
+        """Return a response's attention to every unit by layer and head (see the contract)."""
+        self._require_fit(prompt, len(response))
+        return unit_head_sums(attention_by_head(self.model, self.prompts.get(prompt), response), prompt, span)
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""

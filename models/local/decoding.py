@@ -84,7 +84,7 @@ def capacity_of(grammar: ReplyGrammar, tokenizer: Tokenizer) -> int:
 def _longest(field: ReplyField, tokenizer: Tokenizer) -> int:
     if field.kind == "choice":
         return 2 * max(len(tokenizer.encode(choice)) for choice in field.choices) + 2  # escaped, it may be longer
-    return field.max_tokens + 2 if field.kind in ("speech", "text") else 4
+    return field.max_tokens + 2 if field.kind in ("speech", "text", "word") else 4
 
 
 def decode_replies(

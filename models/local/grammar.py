@@ -26,6 +26,7 @@ _ENDS_WITH_SENTENCE = re.compile(_SENTENCE_END + r"\s*$")
 _VALUES = {
     "speech": rf"[^\s.,;:!?)\-\x2F%&+$@{_CONTROL}{_MARKUP}][^{_CONTROL}{_MARKUP}]*{_SENTENCE_END}",
     "text": rf"[^\s{_CONTROL}][^{_CONTROL}]*",
+    "word": r"[!#-\[\]-~]",  # ASCII: at most one token a character
     "boolean": "true|false",
 }
 
@@ -127,7 +128,7 @@ def _literals(fields: Sequence[ReplyField]) -> list[str]:
     """Return the text before each value, and after the last."""
     literals, closing = [], "{"
     for field in fields:
-        opening = '"' if field.kind in ("speech", "text", "choice") else ""
+        opening = '"' if field.kind in ("speech", "text", "choice", "word") else ""
         literals.append(f"{closing}{json.dumps(field.name, ensure_ascii=False)}: {opening}")
         closing = f"{opening}, "
     return [*literals, closing.removesuffix(", ") + "}"]
@@ -138,6 +139,8 @@ def _value(field: ReplyField) -> str:
         return " | ".join(_lark(_escaped(choice)) for choice in field.choices)
     if field.kind == "integer":
         return f"/{'|'.join(map(str, range(field.maximum, field.minimum - 1, -1)))}/"
+    if field.kind == "word":
+        return f"/{_VALUES['word']}{{1,{field.max_tokens}}}/"
     return f"/{'|'.join(field.choices) or _VALUES[field.kind]}/"
 
 

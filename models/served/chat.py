@@ -14,7 +14,7 @@ a hosted model is opened, and not before.
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -37,7 +37,7 @@ from tertulia.models.served.chat_names import (
 )
 from tertulia.models.served.langchain_client import LangChainClient
 from tertulia.models.served.remote_requests import RemoteRequests, event_loop
-from tertulia.models.served.repair import UnusableReplyError, read_answer
+from tertulia.models.served.repair import UnusableReplyError, read_answer, read_prose
 from tertulia.models.served.server_client import ServerClient
 from tertulia.models.served.servers import Server
 from tertulia.prompts.placeholders import form_of
@@ -210,7 +210,7 @@ class ChatModel:
             prompt_tokens += answer.prompt_tokens
             reply_tokens += answer.reply_tokens
             try:
-                reply = read_answer(answer.text, fields, self.tokenizer, forms)
+                reply = self._read(answer.text, request, forms)
             except UnusableReplyError as error:
                 problem = str(error)
                 again = ask_again(fields, error.in_words(request.language), request.language)
@@ -222,6 +222,15 @@ class ChatModel:
             f"{self.id} gave no reply that can be read, {1 + _REPEATS} times ({problem}); resume to ask again, "
             "or take another model"
         )
+
+    def _read(self, written: str, request: GenerationRequest, forms: Sequence[Mapping[str, str]]) -> Reply:
+        """Return the reply of an answer; where nothing in it is needed, one that is no object is taken as it stands."""
+        try:
+            return read_answer(written, request.fields, self.tokenizer, forms)
+        except UnusableReplyError:
+            if not all(field.is_optional for field in request.fields):
+                raise
+            return read_prose(written, request.fields)
 
     def _tell(self, note: str) -> None:
         """Report what is to be known of an answer, the first time that there is something."""

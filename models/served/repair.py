@@ -87,12 +87,44 @@ def read_answer(
     for field in fields:
         key = _key_of(field, found, fields)
         if key is None or found[key] is None:
-            raise UnusableReplyError("missing", field)
-        values[field.name] = _read(field, found[key], tokenizer, broken_off=key == broken)
+            if not field.is_optional:
+                raise UnusableReplyError("missing", field)
+            values[field.name] = _nothing(field)
+            continue
+        try:
+            values[field.name] = _read(field, found[key], tokenizer, broken_off=key == broken)
+        except UnusableReplyError:
+            if not field.is_optional:
+                raise
+            values[field.name] = _nothing(field)
+    speech = [field for field in fields if field.kind == "speech"]
+    if speech and not any(values[field.name] for field in speech):
+        raise UnusableReplyError("missing", speech[0])
     if any(says_only_placeholders(fields, values, form) for form in forms):
         raise UnusableReplyError("form")
     text = json.dumps(values, ensure_ascii=False)
     return Reply(text=text, tokens=(), text_tokens=(0, 0), fields=values)
+
+
+def read_prose(written: str, fields: Sequence[ReplyField]) -> Reply:
+    """Return an answer that is no object as the first speech of a reply, as it stands, line breaks and all.
+
+    It is for whoever asks for several replies and can read a list of them; what else was asked for is empty.
+
+    Raises:
+        UnusableReplyError: Nothing is written.
+    """
+    text = _THOUGHT.split(written[:_LONGEST])[-1].strip()
+    if not _WORD.search(text):
+        raise UnusableReplyError("no_object")
+    values = {field.name: _nothing(field) for field in fields}
+    values[next(field.name for field in fields if field.kind == "speech")] = whole_characters(text)
+    return Reply(text=json.dumps(values, ensure_ascii=False), tokens=(), text_tokens=(0, 0), fields=values)
+
+
+def _nothing(field: ReplyField) -> str | bool | int:
+    """Return what stands for a value that is not there."""
+    return False if field.kind == "boolean" else ""
 
 
 def _find_object(written: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], str | None]:

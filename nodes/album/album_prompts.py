@@ -31,6 +31,7 @@ def save_prompt_of(
         question=question,
         example=generator.choice(album_exchanges(call, parameters.setting, parameters.language)),
         language=parameters.language,
+        wording=parameters.wording,
     )
     return context.store.save_prompt(assemble_call(material, context.layout, parameters))
 

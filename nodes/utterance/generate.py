@@ -1,7 +1,6 @@
 """Generate the utterance from the pruned prompt. Source: APP §3.1; several in one reply: §5."""
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,18 +8,27 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
-from tertulia.prompts.placeholders import form_of, is_placeholder
+from tertulia.prompts.placeholders import form_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.renaming import renaming_of
 from tertulia.prompts.render import render, retokenized
-from tertulia.prompts.vary import asking_for_candidates, candidate_keys, candidates_prefix
+from tertulia.prompts.several import (
+    STRING_SEED,
+    asking_for_candidates,
+    candidate_keys,
+    candidates_prefix,
+    drawing_order,
+    keys_beside,
+    read_replies,
+    read_string,
+)
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState, step_of
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, Tokenizer
 from tertulia.state.parameters import DraftsBy, Parameters
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Candidate, Origin, Prompt, Reply
-from tertulia.state.text import folded, one_line
+from tertulia.state.text import one_line
 
 #: The blocks of a prompt that have pictures.
 _PICTURES = frozenset({"picture", "album"})
@@ -28,13 +36,16 @@ _PICTURES = frozenset({"picture", "album"})
 #: The lines before an utterance from which it repeats even less than from the rest of the dialogue.
 _RECENT_LINES = 4
 
+#: The most characters of a probability as a model writes it, and of a random string.
+PROBABILITY_LETTERS, STRING_LETTERS = 8, 32
+
 
 async def generate(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Draw the first candidate, and its backups with it where the run wants them in one batch, or in one reply."""
     context = runtime.context.of(state["speaker"])
     parameters = context.parameters
-    if parameters.generation == "sequential":
-        await draw_sequence(state, context)
+    if parameters.written_together > 1:
+        await draw_together(state, context)
     else:
         may_roll_back = parameters.revision_is_wanted(bool(state["removed"])) and parameters.revision != "rewrite"
         backups = parameters.max_rollbacks if parameters.backups == "with_utterance" and may_roll_back else 0
@@ -42,22 +53,30 @@ async def generate(state: UtteranceState, runtime: Runtime[Context]) -> Utteranc
     return {}
 
 
-async def draw_candidates(state: UtteranceState, context: Context, attempts: range) -> None:
-    """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first."""
+async def draw_candidates(state: UtteranceState, context: Context, attempts: range, remark: str | None = None) -> None:
+    """Draw candidates for these attempts and store them: the best of as many drafts, or of more, best first.
+
+    Args:
+        remark: Why they are drawn, where that must be said.
+    """
     drafts = drafts_wanted(state, context)
     more = [(attempts.start, row) for row in range(1, drafts - len(attempts) + 1)]
     replies = await draw_replies(state, context, [*((attempt, 0) for attempt in attempts), *more])
     monitor = Monitor.of(state, context)
     for attempt, reply in zip(attempts, best_first(replies, monitor), strict=False):
-        save_candidate(state, context, attempt, reply, monitor.speaker, "backup" if attempt else "drawn")
+        origin: Origin = "backup" if attempt else "drawn"
+        save_candidate(state, context, attempt, reply, monitor.speaker, origin, remark=remark)
 
 
 def drafts_wanted(state: UtteranceState, context: Context) -> int:
     """Return of how many drafts the best is taken: as many whatever λ removed, but for a line that opens.
 
-    Without `matched_decoding` it is one where the prompt has nothing of the context by which drafts are weighed.
+    Without `matched_decoding` it is one where the prompt has nothing of the context by which drafts are weighed. Behind
+    a random string, drafts are not weighed.
     """
     parameters, weighed = context.parameters, what_is_weighed(context.parameters)
+    if parameters.generation == "string_seed":
+        return 1
     if prompt_without(_answered(state, context), weighed) is not None:
         return parameters.drafts or 1
     if weighed == "context":
@@ -73,8 +92,25 @@ async def draw_replies(state: UtteranceState, context: Context, draws: Sequence[
         for attempt, row in draws
     )
     prompt, full = _answered(state, context), context.store.prompt(state["prompt"])
-    request = spoken_request(prompt, generators, context.model.tokenizer, context.parameters, full)
-    return await context.asked_by(state["speaker"], state["turn"], step).generate(request)
+    model, tokenizer = context.asked_by(state["speaker"], state["turn"], step), context.model.tokenizer
+    if context.parameters.generation == "string_seed":
+        request = sequence_request(prompt, generators, tokenizer, context.parameters, full)
+        return [_behind_string(reply, request, prompt, context) for reply in await model.generate(request)]
+    return await model.generate(spoken_request(prompt, generators, tokenizer, context.parameters, full))
+
+
+def _behind_string(reply: Reply, request: GenerationRequest, prompt: Prompt, context: Context) -> Reply:
+    """Return the reply that would say the same without a random string, with the string among its fields.
+
+    Source: Misaki and Akiba 2025 (string seed of thought).
+    """
+    parameters = context.parameters
+    ((text_key, end_key),) = candidate_keys(1, parameters.language, parameters.wording, "string_seed", prompt.speaker)
+    (beside,) = keys_beside(1, parameters.language, parameters.wording, "string_seed")
+    placeholder = form_of(request.prompt.source)[beside]
+    string, text = read_string(str(reply.fields.get(beside, "")), str(reply.fields[text_key]), placeholder)
+    written = written_reply(prompt, one_line(text), reply.fields.get(end_key), context)
+    return written.model_copy(update={"fields": {**written.fields, STRING_SEED: string}})
 
 
 def best_first(drafts: Sequence[Reply], monitor: Monitor) -> list[Reply]:
@@ -99,32 +135,43 @@ def _answered(state: UtteranceState, context: Context) -> Prompt:
     return remove_units(context.store.prompt(state["prompt"]), state["removed"])
 
 
-async def draw_sequence(state: UtteranceState, context: Context) -> None:
-    """Draw several candidates in one reply and store them in a random order: the first, then its backups.
+async def draw_together(state: UtteranceState, context: Context) -> None:
+    """Draw several candidates in one reply and store them in the order in which they are drawn: first, then backups.
 
-    Equal ones are one candidate, whatever their case and punctuation, and one that repeats the form is none.
+    Those of a sequence (APP §5) have equal chances; those of verbalised sampling (Zhang et al. 2025) what the model
+    states. Equal ones are one candidate, whatever their case and punctuation, and one that repeats the form is none.
     Each is stored as the reply that it would be by itself; so it is judged, and says whether it ends the conversation.
+    Where nothing can be read, one is drawn plainly.
     """
-    parameters, number = context.parameters, context.parameters.sequential_candidates
+    parameters, number, way = context.parameters, context.parameters.written_together, context.parameters.generation
     prompt, full = _answered(state, context), context.store.prompt(state["prompt"])
     speaker, turn, step = state["speaker"], state["turn"], step_of(state, "generate")
     generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step)
-    request = sequence_request(prompt, generator, context.model.tokenizer, parameters, full)
+    request = sequence_request(prompt, (generator,), context.model.tokenizer, parameters, full)
     (reply,) = await context.asked_by(speaker, turn, step).generate(request)
-    label = re.compile(rf"^{re.escape(prompt.speaker)}(?:: |：)")
-    keys = candidate_keys(number, parameters.language, parameters.wording)
-    form = form_of(request.prompt.source)
-    texts = {key: label.sub("", utterance_of(reply, key), 1) for key, _ in keys}
-    distinct = {folded(text): key for key, text in reversed(texts.items()) if not is_placeholder(text, form.get(key))}
-    written = [
-        written_reply(prompt, texts[key], reply.fields.get(end_key), context)
-        for key, end_key in keys
-        if key in distinct.values()
-    ]
-    order_generator = keyed_generator(context.seed, round=turn, agent=speaker, node=step_of(state, "draw_candidate"))
-    order = order_generator.sample(range(len(written)), len(written))
+    keys = candidate_keys(number, parameters.language, parameters.wording, way)
+    beside = keys_beside(number, parameters.language, parameters.wording, way)
+    replies = read_replies(reply.fields, keys, beside, prompt.speaker, form_of(request.prompt.source))
+    if not replies:
+        await draw_candidates(state, context, range(1), "no reply could be read: drawn plainly, in a call of its own")
+        return
+    drawing = keyed_generator(context.seed, round=turn, agent=speaker, node=step_of(state, "draw_candidate"))
+    order, remarks = drawing.sample(range(len(replies)), len(replies)), [""]
+    if way == "verbalized":
+        stated = [written.probability for written in replies]
+        order, remark = drawing_order(stated, parameters.verbalized_below, drawing)
+        remarks = [
+            f"{number} replies were asked for, {len(replies)} can be told apart" if len(replies) < number else "",
+            remark or "",
+        ]
     for attempt, index in enumerate(order):
-        save_candidate(state, context, attempt, written[index], prompt.speaker, "backup" if attempt else "drawn")
+        written = replies[index]
+        whole = written_reply(prompt, written.text, written.ended, context)
+        save_candidate(
+            *(state, context, attempt, whole, prompt.speaker, "backup" if attempt else "drawn"),
+            probability=written.probability,
+            remark=("; ".join(filter(None, remarks)) or None) if attempt == 0 else None,
+        )
 
 
 def utterance_request(
@@ -192,22 +239,30 @@ def opens(prompt: Prompt) -> bool:
 
 def sequence_request(
     prompt: Prompt,
-    generator: random.Random,
+    generators: tuple[random.Random, ...],
     tokenizer: Tokenizer,
     parameters: Parameters,
     full: Prompt | None = None,
 ) -> GenerationRequest:
-    """Return the request for several candidates in one reply, each with its ending. Source: APP §5."""
-    asks_ending = parameters.ending == "reply"
-    number, language, wording = parameters.sequential_candidates, parameters.language, parameters.wording
-    asking = asking_for_candidates(prompt, number, asks_ending, language, wording)
+    """Return the request for several candidates in one reply, or for one behind a random string, each with its ending.
+
+    A remote model may leave out what it is asked for beside what is said, and any of several. Source: APP §5.
+    """
+    asks_ending, way = parameters.ending == "reply", parameters.generation
+    number, language, wording = parameters.written_together, parameters.language, parameters.wording
+    asking = asking_for_candidates(prompt, number, asks_ending, language, wording, way, parameters.verbalized_below)
+    is_optional = way == "verbalized"
+    most = STRING_LETTERS if way == "string_seed" else PROBABILITY_LETTERS
     fields: list[ReplyField] = []
-    for text_key, end_key in candidate_keys(number, language, wording):
-        fields.append(ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens))
+    keys = candidate_keys(number, language, wording, way, prompt.speaker)
+    for (text_key, end_key), beside in zip(keys, keys_beside(number, language, wording, way), strict=True):
+        texts = [ReplyField(text_key, "speech", max_tokens=parameters.utterance_tokens, is_optional=is_optional)]
+        words = [ReplyField(beside, "word", max_tokens=most, is_optional=True)] if beside else []
+        fields += [*words, *texts] if way == "string_seed" else [*texts, *words]
         if asks_ending:
-            fields.append(ReplyField(end_key, "boolean"))
-    shown = render(asking, tokenizer, candidates_prefix(asking, language))
-    return _request(prompt, full, shown, fields, (generator,), tokenizer, parameters)
+            fields.append(ReplyField(end_key, "boolean", is_optional=is_optional))
+    shown = render(asking, tokenizer, candidates_prefix(asking, language, wording, way))
+    return _request(prompt, full, shown, fields, generators, tokenizer, parameters)
 
 
 def _request(
@@ -277,19 +332,30 @@ def save_candidate(
     speaker: str,
     origin: Origin,
     faults: Sequence[str] | None = None,
+    *,
+    probability: float | None = None,
+    remark: str | None = None,
 ) -> None:
     """Store a candidate with its text in original names, or in those of the prompt if they are not put back.
 
     Args:
         speaker: The name of the speaker in the prompt.
         faults: What is wrong with it; `None`: nothing was looked for.
+        probability: What the model stated that wrote it among others.
+        remark: How the answer was read, where it was not as asked for.
     """
     candidate = read_candidate(attempt, reply, speaker, origin)
     renaming = renaming_of(context.start.names, context.parameters.names)
     called = renaming.put_back if context.parameters.names_put_back else renaming.rename
-    candidate = candidate.model_copy(
-        update={"text": called(candidate.text), "faults": None if faults is None else tuple(faults)}
-    )
+    string = reply.fields.get(STRING_SEED)
+    update = {
+        "text": called(candidate.text),
+        "faults": None if faults is None else tuple(faults),
+        "probability": probability,
+        "string_seed": None if string is None else str(string),
+        "remark": remark or ("no random string was written" if string == "" else None),
+    }
+    candidate = candidate.model_copy(update=update)
     context.store.save_candidate(context.run, state["turn"], candidate, state.get("part", ""))
 
 

@@ -82,7 +82,7 @@ async def judge(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
 def has_revision(state: UtteranceState, context: Context) -> bool:
     """Whether there is something to fall back on: a reply with several may hold fewer candidates than it should."""
     parameters = context.parameters
-    if parameters.generation == "single" or parameters.revision == "rewrite":
+    if parameters.written_together == 1 or parameters.revision == "rewrite":
         return True
     drawn = sum(
         candidate.attempt < parameters.drawn_max

@@ -15,7 +15,7 @@ async def roll_back(state: UtteranceState, runtime: Runtime[Context]) -> Utteran
     parameters = context.parameters
     attempts = (*state["set_aside"], state["attempt"])
     attempt = sum(candidate < parameters.drawn_max for candidate in attempts)
-    if parameters.backups == "on_demand" and parameters.generation == "single":
+    if parameters.backups == "on_demand" and parameters.written_together == 1:
         await draw_candidates(state, context, range(attempt, attempt + 1))
     return {"attempt": attempt, "set_aside": [*state["set_aside"], state["attempt"]]}
 

@@ -34,7 +34,7 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         return {}
     monitor, attempt = Monitor.of(state, context), state["attempt"]
     candidate = candidate_at(context, state["turn"], attempt, state.get("part", ""))
-    reply, redraws = candidate.reply, context.parameters.redraws if context.parameters.generation == "single" else 0
+    reply, redraws = candidate.reply, context.parameters.redraws if context.parameters.written_together == 1 else 0
     for again in range(redraws):
         if not (faults := monitor.faults(utterance_of(reply, monitor.speaker))):
             break
@@ -47,5 +47,9 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
             save_candidate(state, context, vetoed, reply, monitor.speaker, "vetoed", faults)
         reply = best
     faults = monitor.faults(utterance_of(reply, monitor.speaker))
-    save_candidate(state, context, attempt, reply, monitor.speaker, candidate.origin, faults)
+    save_candidate(
+        *(state, context, attempt, reply, monitor.speaker, candidate.origin, faults),
+        probability=candidate.probability,
+        remark=candidate.remark,
+    )
     return {}

@@ -20,6 +20,7 @@ from tertulia.state.parameters.preset import PRESETS
 from tertulia.state.parameters.prompt import (
     MEMORY_ITEMS,
     REMOVAL_TOLERANCE,
+    GenerationWay,
     Layout,
     Reducer,
     RemovalOrder,
@@ -45,6 +46,7 @@ __all__ = [
     "Choices",
     "DraftsBy",
     "Ending",
+    "GenerationWay",
     "GroupDescription",
     "Hearing",
     "Judge",

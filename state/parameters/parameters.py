@@ -57,6 +57,8 @@ ALBUM_CHAT: Mapping[str, Any] = {
 #: What a run has whose record is older than these parameters: it goes on as it began.
 BEFORE: Mapping[str, Any] = {
     "wording": "own",
+    "verbalized_replies": 5,
+    "verbalized_below": 1.0,
     "memory_order": "time",
     "score_decay": 0.0,
     "scoring_tokens": 0,
@@ -137,9 +139,14 @@ class Parameters(
         return cls.model_validate(then)
 
     @property
+    def written_together(self) -> int:
+        """The number of utterances that are asked for in one call."""
+        return {"sequential": self.sequential_candidates, "verbalized": self.verbalized_replies}.get(self.generation, 1)
+
+    @property
     def drawn_max(self) -> int:
         """The number of candidates that a turn may draw; rewritten candidates are numbered from there on."""
-        return self.sequential_candidates if self.generation == "sequential" else self.max_rollbacks + 1
+        return self.written_together if self.written_together > 1 else self.max_rollbacks + 1
 
     @property
     def reflects_from(self) -> float:
@@ -243,12 +250,12 @@ class Parameters(
         """Raise `SettingError` if the paper's words are asked for where it has none.
 
         Args:
-            not_a_dialogue: What the conversation is, where it is no dialogue of two: `NAME is a meeting`.
+            not_a_dialogue: What the conversation is, where no paper has words for it: `NAME is a meeting`.
         """
         if self.wording == "own":
             return
         if not_a_dialogue is not None:
-            problem = f": the paper has dialogues of two, and {not_a_dialogue}; set wording=own"
+            problem = f": the papers have dialogues of two and album chats, and {not_a_dialogue}; set wording=own"
             raise SettingError("wording", self.wording, problem)
         if self.language != DEFAULT:
             given = "preset=paper sets it; " if self.preset == "paper" else ""

@@ -19,6 +19,9 @@ Layout = Literal["single_message", "chat_turns"]
 #: In whose words prompts ask; `prompts/templates/paper.yaml` has what the paper's are.
 Wording = Literal["own", "paper"]
 
+#: What is asked for in one call: an utterance; several of which one is drawn; or one that a random string decides.
+GenerationWay = Literal["single", "sequential", "verbalized", "string_seed"]
+
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` has the formulas.
 Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
 
@@ -150,7 +153,8 @@ class PromptParameters(ParameterGroup):
     wording: Wording = Field(
         "own",
         description="in whose words prompts, rating judge and sequential generation ask: the project's, or nearly the "
-        "paper's (APP Table 9, §4.1, §5; docs/readings.md has the departures), in English and dialogues of two only",
+        "paper's (APP Table 9, §4.1, §5; in album chats Fig. 13 to 15 of theirs; docs/readings.md has the departures), "
+        "in English only, and not in meetings",
     )
     language: Language = Field(
         DEFAULT, description="language of the prompts; without one, that of the scenario, or what it seems to be in"
@@ -214,10 +218,23 @@ class PromptParameters(ParameterGroup):
 class VariationParameters(ParameterGroup):
     """Other ways to vary the prompt and what is drawn from it; docs/experiments.md has each of them at work."""
 
-    generation: Literal["single", "sequential"] = Field(
-        "single", description="one utterance in a reply, or several of which one is drawn (APP §5, Table 3)"
+    generation: GenerationWay = Field(
+        "single",
+        description="one utterance in a reply; several of which one is drawn (sequential: APP §5, Table 3), or drawn "
+        "by the probabilities that the model states with them (verbalized: Zhang et al. 2025); or one behind a random "
+        "string that shall decide it (string_seed: Misaki and Akiba 2025)",
     )
     sequential_candidates: int = Field(10, ge=2, le=20, description="utterances in one reply (APP §5)")
+    verbalized_replies: int = Field(
+        5, ge=2, le=20, description="generation=verbalized: replies in one call (Zhang et al. 2025: 5)"
+    )
+    verbalized_below: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="generation=verbalized: replies less probable than this are asked for, and drawn first, the tail; "
+        "1: all alike (Zhang et al. 2025)",
+    )
     retain: Literal["highest", "lowest"] | None = Field(
         None, description="instead of λ: keep a single removable item, by its score in its block (APP §3.2, Fig. 5b)"
     )

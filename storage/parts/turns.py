@@ -20,7 +20,7 @@ from tertulia.storage.values import Value, parsed, plain_json, record_of
 _OF_A_RUN = "JOIN lineage ON ancestor = {0}.run AND {0}.turn <= lineage.turns WHERE lineage.run = ?"
 
 #: Fields of a candidate that stand in the JSON of its reply.
-_STORED_WITH_REPLY = {"origin", "rewritable", "faults"}
+_STORED_WITH_REPLY = {"origin", "rewritable", "faults", "probability", "string_seed", "remark"}
 
 #: Parts that nobody hears. Whoever searches finds them among thoughts.
 _SILENT = {"plan"}

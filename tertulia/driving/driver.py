@@ -78,7 +78,8 @@ def recorded_ending(
         yield
         set_status("finished")
         status = "finished"
-    except (KeyboardInterrupt, SystemExit, CancelledError, LeftError):
+    except (KeyboardInterrupt, SystemExit, CancelledError, GeneratorExit, LeftError):
+        # What an interrupt leaves no time to tidy up is closed where it waits, which is a GeneratorExit.
         status = "interrupted"
         save_status_if_possible()
         raise

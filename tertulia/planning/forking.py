@@ -19,7 +19,6 @@ from tertulia.state.seat import in_one_line
 from tertulia.state.store import Store
 
 if TYPE_CHECKING:
-    from tertulia.nodes.machinery.registry import Registry
     from tertulia.storage.store import SqlStore
 
 #: Settings that depend on the model: chosen again for another model.
@@ -63,8 +62,11 @@ class StartChanges:
         """The new models of people."""
         return [value for path, value in self.person if path.endswith(".model")]
 
-    def applied(self, start: Start, store: Store, registry: "Registry") -> Start:
+    def applied(self, start: Start, store: Store, mechanisms: Sequence[str]) -> Start:
         """Return a start with the changes.
+
+        Args:
+            mechanisms: All that agents may switch on.
 
         Raises:
             TertuliaError: There is no such person, field, memory or mechanism.
@@ -78,7 +80,7 @@ class StartChanges:
         for name, text in self.remember:
             start = with_memory(start, name, text)
         if self.mechanisms is not None:
-            start = with_mechanisms(start, self.mechanisms, tuple(registry.mechanisms))
+            start = with_mechanisms(start, self.mechanisms, mechanisms)
         return start
 
 
@@ -120,7 +122,7 @@ def plan_fork(
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
     registry = additions.reload_registry(parent, replaced)
     changes = changes or StartChanges()
-    start = changes.applied(store.start(parent.run), store, registry)
+    start = changes.applied(store.start(parent.run), store, tuple(registry.mechanisms))
     start = additions.switched_on(start, tuple(registry.mechanisms))
     parameters = with_seat(parameters, seat, start)
     if seat is not None and parameters.seat is not None and trace is not None:
@@ -145,6 +147,32 @@ def plan_fork(
         words=None if say is None else in_one_line(say),
         named=named_models(settings, model_given, *changes.models),
     )
+
+
+def check_fork_of(
+    store: "SqlStore",
+    parent: RunRecord,
+    at: int,
+    settings: Mapping[str, Any],
+    changes: StartChanges,
+    say: str | None,
+    mechanisms: Sequence[str],
+) -> None:
+    """Raise what `plan_fork` would, as far as that is told without code of extensions, which is not loaded.
+
+    Args:
+        mechanisms: All that agents may switch on.
+
+    Raises:
+        TertuliaError: The fork can't be made.
+    """
+    if parent.kind == "album_chat":
+        _check_album_fork(parent, settings, {"say": say})
+    trace = _trace_before(store, parent, at, say)
+    parameters = _changed_parameters(parent, settings, None)
+    start = changes.applied(store.start(parent.run), store, mechanisms)
+    _check_limits(store, parent, parameters, trace, at, say is not None)
+    check_start(start, parameters, settings)
 
 
 def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> Trace | None:

@@ -84,8 +84,8 @@ def _templates_of(context: "Context") -> Iterator[str]:
     yield "album" if is_album_chat else "utterance"
     if parameters.layout == "chat_turns":
         yield from ("examples",) if is_album_chat else ("chat_turns", "examples")
-    if parameters.generation == "sequential":
-        yield "sequential"
+    if parameters.generation != "single":
+        yield parameters.generation
     if parameters.may_remove and parameters.judge == "rating":
         yield "judge"
     if parameters.may_remove and parameters.revision in ("rewrite", "combined"):

@@ -249,9 +249,11 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
 
 def _check_album_chat(population: Population, parameters: Parameters, settings: Mapping[str, Any]) -> None:
+    if parameters.preset is not None:
+        about = f"the paper has dialogues of two, and {population.scenario} is an album chat"
+        problem = f": {about}; leave the preset out, and set wording=paper for the words of Fig. 13 to 15"
+        raise SettingError("preset", parameters.preset, problem)
     unknown = {
-        "preset": parameters.preset,
-        "wording": None if parameters.wording == "own" else parameters.wording,
         "order": settings.get("order"),
         "seat": parameters.seat,
         "human_needs": parameters.human_needs or None,

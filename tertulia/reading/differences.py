@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tertulia.state.album import Exchange
-from tertulia.state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
+from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Record, RunRecord, TurnRecord
@@ -105,13 +105,14 @@ class Comparison:
 
 def compare_runs(store: Store, a: RunRecord, b: RunRecord) -> Comparison:
     """Compare two runs of a store; a dialogue and a meeting are compared in what both have."""
-    settings = differences(*settings_documents(a, store.start(a.run), b, store.start(b.run)))
+    settings = settings_that_differ_in(a, store.start(a.run), b, store.start(b.run))
     turns_a, turns_b = turn_documents(store, a.run), turn_documents(store, b.run)
     numbers = sorted({*turns_a, *turns_b})
-    return Comparison(tuple(settings), tuple(_compared(n, turns_a.get(n), turns_b.get(n)) for n in numbers))
+    return Comparison(tuple(settings), tuple(compare_documents(n, turns_a.get(n), turns_b.get(n)) for n in numbers))
 
 
-def _compared(turn: int, a: Document | None, b: Document | None) -> TurnComparison:
+def compare_documents(turn: int, a: Document | None, b: Document | None) -> TurnComparison:
+    """Return the comparison of a turn whose documents were read; `None` for a run that does not have it."""
     both = a is not None and b is not None
     return TurnComparison(turn, a, b, tuple(differences(a, b)) if both else ())
 
@@ -138,6 +139,11 @@ def _are_rows(value: object) -> bool:
 
 
 # --- settings -------------------------------------------------------------------------------------------------------
+
+
+def settings_that_differ_in(a: RunRecord, start_a: Start, b: RunRecord, start_b: Start) -> Iterator[Difference]:
+    """Yield the differences of what two runs were made with."""
+    return differences(*settings_documents(a, start_a, b, start_b))
 
 
 def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Start) -> tuple[Document, Document]:
@@ -179,22 +185,23 @@ def _by_name(value: Any) -> Any:
 # --- documents of turns ---------------------------------------------------------------------------------------------
 
 
-def turn_documents(store: Store, run: str) -> dict[int, Document]:
-    """Return the document of every turn of a run, by number, and of its preparation under 0.
+def turn_documents(store: Store, run: str, first: int = 0, last: int | None = None) -> dict[int, Document]:
+    """Return the document of every turn of a run from `first` to `last`, by number; of its preparation under 0.
 
     The keys of a document stand in the order in which things happen: what agents perceived, chose, found and thought,
     their willingness and latency, the floor; in an album chat the plan, and who met about which picture; the speaker;
     the prompt, its scores, the units removed; the candidates and their judgement; text and clock; in an album chat the
     answer; the calls of models, by agent and by step.
     """
-    minds = _minds(store, run)
+    minds = _minds(store, run, first, last)
     calls: dict[int, dict[str, dict[str, Document]]] = {}
-    for call in store.calls(run):
+    for call in _calls(store, run, first, last):
         document = call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
         calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = document
-    documents: dict[int, Document] = {0: {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}}
-    exchanges = {turn: exchange for (turn, _), exchange in store.steps(run, "exchange", Exchange).items()}
-    for turn in store.turns(run):
+    prepared: Document = {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}
+    documents = {} if first > 0 else {0: prepared}
+    exchanges = {turn: found for (turn, _), found in store.steps(run, "exchange", Exchange, first, last).items()}
+    for turn in store.turns(run, max(first, 1), last):
         record, candidates = store.turn_record(run, turn.turn), store.candidates(run, turn.turn)
         before: dict[str, Document] = {}
         after: dict[str, Document] = {}
@@ -213,7 +220,15 @@ def turn_documents(store: Store, run: str) -> dict[int, Document]:
     return documents
 
 
-def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:
+def _calls(store: Store, run: str, first: int, last: int | None) -> Iterator[Call]:
+    if last is None:
+        yield from (call for call in store.calls(run) if call.round >= first)
+    else:
+        for number in range(first, last + 1):
+            yield from store.calls(run, number)
+
+
+def _minds(store: Store, run: str, first: int, last: int | None) -> dict[int, dict[str, Any]]:
     """Return the records of cognition by round, step and agent, with the decision on the floor."""
     minds: dict[int, dict[str, Any]] = {}
 
@@ -228,19 +243,19 @@ def _minds(store: Store, run: str) -> dict[int, dict[str, Any]]:
         for key, record in records.items():
             note(aspect, key, record.model_dump(mode="json"))
 
-    note_all("characters", store.steps(run, "prepare", Character))
-    note_all("perception", store.steps(run, "perceive", Perception))
-    needs = store.steps(run, "choose_mechanisms", InformationNeed)
+    note_all("characters", store.steps(run, "prepare", Character, first, last))
+    note_all("perception", store.steps(run, "perceive", Perception, first, last))
+    needs = store.steps(run, "choose_mechanisms", InformationNeed, first, last)
     note_all("mechanisms", needs)
     for mechanism in dict.fromkeys(name for need in needs.values() for name in need.mechanisms):
-        for key, finding in store.steps(run, mechanism, Finding).items():
+        for key, finding in store.steps(run, mechanism, Finding, first, last).items():
             note("findings", key, {mechanism: finding.model_dump(mode="json")})
-    note_all("thoughts", store.steps(run, "assess", Assessment))
-    note_all("typed", store.steps(run, "speak_by_hand", Answer))
-    for key, bid in store.steps(run, "bid", Bid).items():
+    note_all("thoughts", store.steps(run, "assess", Assessment, first, last))
+    note_all("typed", store.steps(run, "speak_by_hand", Answer, first, last))
+    for key, bid in store.steps(run, "bid", Bid, first, last).items():
         note("willingness", key, bid.model_dump(include=_WILLINGNESS))
         note("latency", key, bid.model_dump(exclude=_WILLINGNESS))
-    for (round, _), floor in store.steps(run, "floor", Floor).items():
+    for (round, _), floor in store.steps(run, "floor", Floor, first, last).items():
         of(round)["floor"] = floor.model_dump(mode="json")
     return minds
 
@@ -250,7 +265,16 @@ def _no_mind() -> dict[str, Any]:
 
 
 def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> dict[str, Any]:
-    figures = {"inconsistency", "inconsistency_runs", "comment", "rewritable", "faults"}
+    figures = {
+        "inconsistency",
+        "inconsistency_runs",
+        "comment",
+        "rewritable",
+        "faults",
+        "probability",
+        "string_seed",
+        "remark",
+    }
     return {
         "speaker": record.turn.speaker,
         "prompt": record.prompt,

@@ -201,7 +201,7 @@ def _making_document(details: TurnDetails) -> Document:
                 "information": candidate.reply.information,
                 "inconsistency": candidate.inconsistency,
                 "inconsistency_runs": list(candidate.inconsistency_runs),
-                **fields_of(candidate, "comment", "rewritable"),
+                **fields_of(candidate, "comment", "rewritable", "probability", "string_seed", "remark"),
                 "faults": None if candidate.faults is None else [fault_in_words(fault) for fault in candidate.faults],
                 "chosen": candidate.attempt == record.chosen,
             }

@@ -123,13 +123,20 @@ def list_runs(
 
 
 def _names_of_files(store: SqlStore, runs: Iterable[RunRecord]) -> dict[str, str]:
-    """Return by scenario file the title of its meeting; for a dialogue, which has none, the file's name."""
+    return names_of_files(store, ((run.run, run.kind, run.scenario) for run in runs))
+
+
+def names_of_files(store: SqlStore, runs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Return by scenario file the title of its meeting; for a dialogue, which has none, the file's name.
+
+    Args:
+        runs: The id, kind and scenario of each run.
+    """
     names: dict[str, str] = {}
-    for run in runs:
-        path = PurePath(run.scenario)
-        if path.suffix in _SCENARIO_FILES and run.scenario not in names:
-            start = None if run.kind == "dialogue" else store.start(run.run)
-            names[run.scenario] = path.stem if start is None or isinstance(start, Case) else start.title
+    for run, kind, scenario in runs:
+        if scenario.endswith(_SCENARIO_FILES) and scenario not in names:
+            start = None if kind == "dialogue" else store.start(run)
+            names[scenario] = PurePath(scenario).stem if start is None or isinstance(start, Case) else start.title
     return names
 
 

@@ -8,7 +8,7 @@ from tertulia.reading.sense import faults_in_words
 from tertulia.reading.turns import TurnDetails
 from tertulia.state.context import Context
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
-from tertulia.state.records import BLOCK_INITIALS, Prompt, RunRecord
+from tertulia.state.records import BLOCK_INITIALS, Candidate, Prompt, RunRecord
 from tertulia.state.text import clean, in_words
 from tertulia.state.variation import BlockLength
 
@@ -63,7 +63,20 @@ def variations_in_words(details: TurnDetails, prompt: Prompt) -> list[str]:
         variations.append(f"names: {parameters.names}, {details.record.turn.speaker} is {prompt.speaker}, {back}")
     if parameters.generation == "sequential":
         variations.append(f"{parameters.sequential_candidates} candidates in one reply, {details.distinct} distinct")
+    if parameters.generation == "verbalized":
+        tail = f" below {parameters.verbalized_below:g}" if parameters.verbalized_below < 1 else ""
+        asked = f"{parameters.verbalized_replies} replies in one, each with its probability{tail}"
+        variations.append(f"{asked}, {details.distinct} distinct")
+    if parameters.generation == "string_seed":
+        variations.append("a random string before the reply, which it was to follow from")
     return variations
+
+
+def written_in_words(candidate: Candidate) -> str:
+    """Return what a candidate was drawn by: its stated probability or random string, and how these were read."""
+    told = [] if candidate.probability is None else [f"stated probability {candidate.probability:.3g}"]
+    told += [f"random string: {clean(candidate.string_seed)}"] if candidate.string_seed else []
+    return "; ".join([*told, *([candidate.remark] if candidate.remark else [])])
 
 
 def remarks(details: TurnDetails) -> dict[str, str]:

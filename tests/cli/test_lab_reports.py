@@ -138,6 +138,24 @@ def test_an_experiment_of_a_file_is_run_listed_and_compared(cli: Cli, experiment
     assert Path("reports/rules-or-not/rules-or-not.html").exists()
 
 
+def test_why_a_metric_has_no_figure_is_told_and_in_json(cli: Cli) -> None:
+    cli("sweep", "tidewell", "--lambda", "0,1", "--trials", "1", "--rounds", "1", "--rehearse", "--name", "small")
+    wanted = ("dist3", "fluency", "memory_reuse", "memory_retrieval", "sim")
+    command = ("lab", "compare", "small", *(part for metric in wanted for part in ("--metric", metric)))
+    shown = " ".join(cli(*command).out.split())
+    for words in (
+        "Not measured: fluency, as no model was to read the dialogues",
+        "Not measured: memory reuse, as each case has one trial",
+        "Not measured: memory retrieval on, as only meetings have it",
+        "Not measured: sim, as no case has two dialogues to compare, or nothing embeds them",
+    ):
+        assert words in shown
+    reasons = cli(*command, "--json", "--force").json["not_measured"]
+    assert [*reasons] == [*wanted[1:]]
+    assert reasons["memory_retrieval"] == "as only meetings have it"
+    assert "Not measured: memory retrieval on" in Path("reports/small/small.md").read_text(encoding="utf-8")
+
+
 def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: Path) -> None:
     cli("lab", "run", str(experiment))
     cli("lab", "compare", "rules").complains(3, "no experiment 'rules'", "rules or not")

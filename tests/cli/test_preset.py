@@ -183,8 +183,23 @@ def test_the_paper_s_words_are_english_and_of_two(cli: Cli) -> None:
     cli("simulate", "tidewell", "--rehearse", "--days", "1", *PAPER, "--set", "language=fr").complains(
         2, "wording=paper", "in French"
     )
-    for scenario, kind in (("team_building", "is a meeting"), ("villagers", "is an album chat")):
-        cli("run", scenario, "--rehearse", "--set", "wording=paper").complains(2, "wording=paper: ", kind)
+    cli("run", "team_building", "--rehearse", "--set", "wording=paper").complains(2, "wording=paper: ", "is a meeting")
+    german = ("--set", "wording=paper", "--set", "language=de")
+    cli("run", "villagers", "--rehearse", *german).complains(2, "wording=paper", "in German")
+
+
+def test_an_album_chat_is_recorded_and_forked_in_the_words_of_its_paper(cli: Cli) -> None:
+    settings = ("--rehearse", "--rounds", "1", "--set", "agents=2", "--set", "setting=high")
+    own = str(cli("run", "villagers", *settings, "--json").json["run"])
+    assert parameters_of(cli, own)["wording"] == "own"
+    paper = str(cli("fork", own, "--at", "1", "--set", "wording=paper", "--json").json["run"])
+    assert parameters_of(cli, paper)["wording"] == "paper"
+    for run, lead in ((own, "Two neighbours meet"), (paper, "Your environment description has")):
+        assert cli("show", run, "--turn", "1", "--json").json["units"][0]["text"].startswith(lead)
+    again = str(cli("fork", paper, "--at", "1", "--json").json["run"])
+    assert cli("diff", paper, again, "--exit-code").code == 0
+    refused = cli("run", "villagers", "--rehearse", *PAPER)
+    refused.complains(2, "preset=paper: ", "set wording=paper for the words of Fig. 13 to 15")
 
 
 def test_a_town_talks_in_the_paper_s_words(cli: Cli) -> None:

@@ -159,6 +159,18 @@ def test_how_many_would_show_it() -> None:
     assert needed(0.05, rise=0.01) is None  # too small a range to ask for
 
 
+def test_a_refusal_tells_how_many_would_show_a_rise_that_matters() -> None:
+    def for_rise(scatter: float, p: float = 0.3, looks: int = 0) -> Evidence:
+        found = Evidence(p=p, level=level_of(looks), permutations=1999, is_exact=False, looks=looks)
+        return needing(found, 4, 0.05, scatter)
+
+    assert [for_rise(scatter).trials_for_rise for scatter in (0.05, 0.1, 0.15)] == [5, 14, 32]
+    assert for_rise(0.1, looks=1).trials_for_rise == 19
+    assert for_rise(0.1, p=0.001).trials_for_rise is None
+    assert "about 14 conversations at each λ show a steady rise of 0.11" in for_rise(0.1).for_rise
+    assert for_rise(0.1, p=0.001).for_rise == ""
+
+
 def test_that_none_would_is_said_only_where_not_even_the_greatest_possible_effect_would_be_shown() -> None:
     def at_best(p: float) -> int | None:
         found = Evidence(p=p, level=0.04, permutations=1999, is_exact=False)

@@ -22,8 +22,8 @@ from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Message, Ready, Setup, Unable
 from tertulia.lab.executors.processes import ProcessCrew
-from tertulia.lab.experiments.cohorts import CohortTask
-from tertulia.lab.experiments.running import Progress, progress_of, run_experiment
+from tertulia.lab.experiments.reached import CohortTask, Progress, progress_of
+from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, StorageError, UsageError

@@ -226,6 +226,22 @@ def test_other_settings_than_lambda_and_meetings(cli: Cli) -> None:
     assert (stored["parameters"]["temperature"], len(stored["turns"])) == (0.3, 6)
 
 
+def test_workers_say_the_same(cli: Cli, parent: str) -> None:
+    """They have stores of their own, which get the run from whose turn the trials go on."""
+    shutil.copy("tertulia.db", "whole.db")
+    command = ("sweep", f"{parent}@3", *SWEEP, "--side-by-side", "2", "--json")
+    whole = cli(*command, "--store", "whole.db").json
+    spread = cli(*command, "--workers", "2").json
+    assert (spread["runs"], spread["new"], spread["parent"]) == (9, 9, {"run": parent, "turn": 3})
+    for setting in ("λ = 0", "λ = 0.5", "λ = 1"):
+        assert lines_by_seed(spread, setting) == lines_by_seed(whole, setting)
+    assert spread["branches"][1]["effects"] == whole["branches"][1]["effects"]
+    with SqlStore.open("tertulia.db") as store:
+        assert len(store.runs()) == 10
+        assert {run.parent[0] for run in store.runs() if run.parent is not None} == {parent}
+    assert not Path("tertulia.db.shards").exists()
+
+
 def test_what_it_would_take(cli: Cli, parent: str) -> None:
     estimate = cli("sweep", f"{parent}@3", *SWEEP, "--dry-run", "--json").json
     assert (estimate["trials"], estimate["utterances"]) == (9, 18)
@@ -239,7 +255,6 @@ def test_what_cannot_be_swept(cli: Cli, parent: str, tmp_path: Path, monkeypatch
     cli("sweep", f"{parent}@7", *SWEEP).complains(2, f"run {parent} has 5 turns; take turn 1 to 6")
     cli("sweep", f"{parent}@0", *SWEEP).complains(2, "turn=0", "turn 1 to 6")
     cli("sweep", f"{parent}@3", "tidewell", *SWEEP).complains(2, "give it alone")
-    cli("sweep", f"{parent}@3", *SWEEP, "--side-by-side", "2", "--workers", "2").complains(2, "leave out --workers")
     cli("sweep", f"{parent}@3", "--lambda", "2").complains(2, "λ is a number from 0 to 1")
     (tmp_path / "typed").write_text("Hi.\n")
     with (tmp_path / "typed").open() as typed, monkeypatch.context() as patch:

@@ -19,7 +19,8 @@ from tertulia.driving.events import Emit, Event, Noted, TurnFinished, ignore
 from tertulia.files.shard_files import put_shard
 from tertulia.lab.executors.cluster_worker import Installed, saved_messages
 from tertulia.lab.executors.ray_cluster import RayExecutor, refusal
-from tertulia.lab.experiments.running import Progress, run_experiment
+from tertulia.lab.experiments.reached import Progress
+from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore

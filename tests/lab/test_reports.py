@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.experiment_case import rehearsed, spoken
@@ -330,6 +331,13 @@ def test_one_condition_by_two_names_is_counted_once() -> None:
     assert condition_of(table.settings["Full"]) == condition_of(figure.settings["λ=0"])
     assert condition_of(figure.settings["λ=0.5"]) != condition_of(figure.settings["λ=0.5 ascending"])
     assert condition_of({"removal_factor": 1, "human_needs": True}) != condition_of({"removal_factor": 1})
+    by_lambda: dict[str, Any] = {"removal_factor": 1}
+    by_blocks: dict[str, Any] = {"removal_factor": 0, "removed_blocks": "bmpe"}
+    assert condition_of(by_lambda) != condition_of(by_blocks), "models ban repetition, also of what λ removed"
+    for alike in ({"no_repeat_ngram": 0}, {"matched_decoding": False}):
+        assert condition_of(by_lambda | alike) == condition_of(by_blocks | alike)
+    dry = {"no_repeat_ngram": 0, "dry": 0.8}
+    assert condition_of(by_lambda | dry) != condition_of(by_blocks | dry)
     of_table = {claim_of(ordering, table.settings) for ordering in table.orderings}
     of_figure = {claim_of(ordering, figure.settings) for ordering in figure.orderings}
     assert len(of_table & of_figure) == 4  # sim and dist-N of nothing removed and of all

@@ -21,8 +21,9 @@ from tertulia.access.model_names import REHEARSAL
 from tertulia.driving.events import Event, RunEnded
 from tertulia.lab.experiments.experiment import Experiment, read_experiment
 from tertulia.lab.experiments.progress import ExperimentProgress
+from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.lab.experiments.results import read_results
-from tertulia.lab.experiments.running import InProcessExecutor, Progress, progress_of
+from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.models.cohort import ask
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
@@ -170,6 +171,25 @@ def test_interrupted_at_any_batch_it_goes_on_to_the_same_conversations(
             after, _ = run(store, an_experiment(**COHORT), Batched())
             assert after.missing == 0
             assert conversations(store) == expected, at
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:coroutine:RuntimeWarning")
+def test_trials_that_an_interrupt_leaves_no_time_to_tidy_up_are_interrupted_too(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine they don't end within the time that they have, and their coroutines are closed."""
+    command = ("sweep", "tidewell", "--lambda", "0", "--trials", "3", "--rounds", "2", "--rehearse", "--name", "grid")
+    with monkeypatch.context() as patch:
+        patch.setattr("tertulia.driving.interrupting._TIDYING_S", -1.0)
+        patch.setattr("tertulia.models.loading.open_model", lambda *_, **__: Batched(stopped_at=2))
+        stopped = cli(*command)
+    assert stopped.code == 130
+    assert "failed" not in stopped.err
+    assert {run["status"] for run in cli("runs", "--json").json["runs"]} == {"interrupted"}
+    assert cli(*command, "--json").json == {"experiment": "grid", "status": "finished", "runs": 3, "new": 3}
+    assert cli(*command, "--store", "whole.db", "--json").json["runs"] == 3
+    with SqlStore.open(Path("tertulia.db")) as store, SqlStore.open(Path("whole.db")) as other:
+        assert conversations(store) == conversations(other)
 
 
 def test_a_cohort_goes_on_as_a_whole_where_a_part_of_it_is_asked_for(

@@ -290,6 +290,11 @@ def test_a_pilot_that_shows_nothing_is_refused_with_what_would() -> None:
         with pytest.raises(SettingError, match=what):
             a_setpoint(evidence=unlikely).check_reachable(0.6)
     assert "λ is not shown to move dist3: p = 0.3" in calibration_lines(setpoint)[-1]
+    told = a_setpoint(evidence=CHANCE.model_copy(update={"trials_for_rise": 14}))
+    price = "about 14 conversations at each λ show a steady rise of 0.11 in four of five pilots"
+    assert price in calibration_lines(told)[-1]
+    with pytest.raises(SettingError, match=price):
+        steering_settings(told, "medium")
 
 
 def test_a_refused_pilot_is_kept_and_a_larger_one_goes_on_from_it(cli: Cli, tmp_path: Path) -> None:

@@ -83,6 +83,9 @@ async def test_lambda_changes_nothing_of_the_decoder_also_where_nothing_is_left(
     assert full.context_strength == 1.0
     without_blocks = await asked(removed_blocks="bmpe", removal_factor=0, **settings)
     assert (len(without_blocks.generators), without_blocks.context_strength) == (4, 1.0)
+    assert without_blocks.prompt.input_ids == bare.prompt.input_ids
+    # A block that was never there is not banned (docs/readings.md); what λ removed is.
+    assert set(without_blocks.no_repeat_from) < set(bare.no_repeat_from)
 
 
 def test_a_line_about_an_album_is_no_opening_where_lambda_removes_the_album() -> None:

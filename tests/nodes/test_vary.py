@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tertulia.prompts.renaming import Renaming, check_names, first_name, renamed, renaming_of
+from tertulia.prompts.several import asking_for_candidates, candidate_keys
 from tertulia.prompts.vary import (
-    asking_for_candidates,
-    candidate_keys,
     with_items_of,
     with_lengths,
     without_blocks,

@@ -5,18 +5,20 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from support.album_case import a_population
 from support.dialogue_case import a_pier, some_turns
 
 from tertulia.models.rehearsal import RehearsalTokenizer
+from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question
 from tertulia.prompts.judge import assemble_judge_prompt
 from tertulia.prompts.placeholders import form_of, is_placeholder
 from tertulia.prompts.renaming import renamed, renaming_of
 from tertulia.prompts.render import render
 from tertulia.prompts.revise import Conflict, assemble_rewriting
+from tertulia.prompts.several import asking_for_candidates, candidate_keys
 from tertulia.prompts.templates import template
-from tertulia.prompts.vary import asking_for_candidates, candidate_keys
-from tertulia.state.parameters import Parameters, Wording
+from tertulia.state.parameters import ALBUM_CHAT, Parameters, Setting, Wording
 from tertulia.state.records import Appointment, Case, HumanNeeds, Prompt
 
 FEELINGS = HumanNeeds(unsatisfied=(("very", "hungry"), ("", "tired")), emotion="sad", closeness="rather close")
@@ -148,6 +150,77 @@ def test_a_rewriting_has_the_form_of_the_prompt() -> None:
     assert assemble_rewriting(conflict).units[-1].text.endswith('{"Mara": "Mara\'s utterance"}')
 
 
+ROLE = (
+    "Your environment description has the following points:[\n"
+    "Ana 1 is chatting with Ana 2.\n"
+    "]\n"
+    "Your role description has the following properties:[\n"
+    "Name: Ana 1\n"
+    "Hobby: kites\n"
+    "]\n"
+    "Your chat history has the following records:[\n"
+)
+HISTORY = "Ana 2 showed Ana 1 an image (red kite: of Ana 1) and asked: What is it?\nAna 1 said: A kite.\n"
+TASKS: dict[tuple[str, Setting], str] = {
+    ("plan", "low"): "Considering your environment description, role description and chat history, please select an "
+    "image from your album.",
+    ("question", "low"): "Considering your environment description, role description and chat history, please ask a "
+    "simple question about the image.",
+    ("answer", "low"): "Considering your environment description, role description and chat history:\nHow high?",
+    ("plan", "high"): "Behaving as you are Ana 1, please select an image from your album and explain why.",
+    ("question", "high"): "Behaving as you are Ana 1, please ask a question about the image.",
+    ("answer", "high"): "Behaving as you are Ana 1:\nHow high?",
+}
+
+
+def album_prompt(call: str, setting: Setting, wording: Wording = "paper", **changes: Any) -> Prompt:
+    population = a_population(2, pictures=2)
+    plain = population.pictures[1].model_copy(update={"variant": None})
+    given: dict[str, Any] = {
+        "speaker": population.villagers[0],
+        "place": None,
+        "history": [PastExchange("Ana 2", "Ana 1", population.pictures[0], "What is it?", "A kite.")],
+        "album": [population.pictures[0], plain],
+        "picture": None if call == "plan" else plain,
+        "is_seen": True,
+        "question": "How high?" if call == "answer" else "",
+        **changes,
+    }
+    pair = ("Ana 2", "Ana 1") if call == "answer" else ("Ana 1", "Ana 2")
+    material = CallMaterial(call=call, setting=setting, asker=pair[0], answerer=pair[1], wording=wording, **given)
+    return assemble_call(material, "single_message", Parameters().with_settings(ALBUM_CHAT))
+
+
+@pytest.mark.parametrize(("call", "setting"), TASKS)
+def test_an_album_chat_has_the_texts_of_figures_13_to_15(call: str, setting: Setting) -> None:
+    prompt = album_prompt(call, setting)
+    album = "Your album has the following images:[\nred kite: of Ana 1\nstone bridge:\n]"
+    pair = ("Ana 1 is chatting with Ana 2", "Ana 2 is chatting with Ana 1")
+    role = ROLE.replace(*pair) if call == "answer" else ROLE
+    assert "\n".join(unit.text for unit in prompt.units[:-1]) == (
+        f"{role}{HISTORY}]\n{album if call == 'plan' else 'The image (stone bridge)'}\n{TASKS[call, setting]}"
+    )
+
+
+def test_a_history_without_records_is_shown_as_one_and_a_picture_that_is_not_seen_is_told() -> None:
+    prompt = album_prompt("question", "high", history=[], is_seen=False)
+    assert of_block(prompt, "previous_dialogues") == ["Your chat history has the following records:[\n]"]
+    assert of_block(prompt, "picture")[0] == "The image shows this: stone bridge"
+    assert of_block(prompt, "current_dialogue") == [
+        "Behaving as you are Ana 1, please ask a question about the image of stone bridge."
+    ]
+    assert of_block(album_prompt("question", "high", "own", history=[]), "previous_dialogues") == []
+
+
+@pytest.mark.parametrize("call", ["plan", "question", "answer"])
+def test_items_of_an_album_chat_have_the_same_ids_in_both_wordings(call: str) -> None:
+    def items(wording: Wording) -> list[tuple[str, str, bool]]:
+        units = album_prompt(call, "low", wording).units
+        return [(unit.id, unit.block, unit.removable) for unit in units if unit.kind == "item"]
+
+    assert items("paper") == items("own")
+
+
 # --- units, names and forms are as ever -----------------------------------------------------------------------------
 
 
@@ -186,10 +259,12 @@ def test_the_words_of_the_form_are_no_utterance() -> None:
 # --- the file -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("section", ["utterance", "judge", "sequential"])
+@pytest.mark.parametrize("section", ["utterance", "judge", "sequential", "album"])
 def test_each_entry_stands_for_one_of_ours(section: str) -> None:
     own, paper = template(section), template(section, wording="paper")
-    assert {entry for entry in paper.entries if not entry.startswith("in_words.")} <= own.entries
+    alone = {"sequential": "in_words.", "album": (".tail", ".empty")}.get(section, ())
+    assert paper.entries
+    assert {e for e in paper.entries if not (e.startswith(alone) or e.endswith(alone))} <= own.entries
     assert all(entry in paper for entry in own.entries)
 
 

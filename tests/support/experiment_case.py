@@ -8,8 +8,9 @@ from typing import Any
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit, ignore
 from tertulia.lab.experiments.experiment import Experiment, checked
+from tertulia.lab.experiments.reached import Progress
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
-from tertulia.lab.experiments.running import InProcessExecutor, Progress, run_experiment
+from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.records import RunRecord, Trial
 from tertulia.storage.store import SqlStore

@@ -6,9 +6,11 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from playwright.sync_api import Page
+from support.experiment_case import a_grid, drive_here
 
 import tertulia
 from benchmarks.in_process import command
+from tertulia.storage.store import SqlStore
 
 #: The panes of a turn.
 PANES = ("prompt", "candidates", "minds", "states", "cost")
@@ -57,7 +59,7 @@ def resize(page: Page, width: int) -> None:
 
 
 class Runs(NamedTuple):
-    """A run of each kind, a fork of the dialogue, and a simulation."""
+    """A run of each kind, a fork of the dialogue, a simulation, and beside them an experiment."""
 
     dialogue: str
     fork: str
@@ -78,12 +80,19 @@ class Runs(NamedTuple):
             "agent": f"#/runs/{self.meeting}/minds?agent={quote(self.agent)}",
             "figures": f"#/runs/{self.meeting}/figures",
             "compare": f"#/compare/{self.dialogue}/{self.fork}",
+            "experiment": "#/experiments/grid",
+            "experiment by setting": "#/experiments/grid?axis=settings&setting=Half&case=tidewell:0",
             "town": f"#/towns/{self.simulation}",
             "album": f"#/runs/{self.album}/album",
             "exchanges": f"#/runs/{self.album}?turn=1",
             "no run": "#/runs/none",
             "no page": "#/nothing",
         }
+
+
+def _rehearse_experiment(path: Path) -> None:
+    with SqlStore.open(path) as store:
+        drive_here(store, a_grid(trials=1, rounds=2))
 
 
 def rehearse_all(path: Path) -> Runs:
@@ -94,6 +103,7 @@ def rehearse_all(path: Path) -> Runs:
     meeting = tertulia.run("team_building", rounds=4, removal_factor=0.4, **how)  # type: ignore[arg-type]
     album = tertulia.run("villagers", rounds=2, agents=4, **how)  # type: ignore[arg-type]
     with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
+        thread.submit(_rehearse_experiment, path).result()
         days = ("simulate", "tidewell", "--days", "2", "--encounters-per-day", "2", "--rehearse", "--store", path)
         result = thread.submit(command, *days).result()
     assert result.code == 0, result.err

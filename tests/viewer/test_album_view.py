@@ -101,3 +101,15 @@ def test_the_matrix_follows_the_round_and_a_picture_its_journey(page: Page, tmp_
         page.reload()
         expect(page.get_by_role("slider")).to_have_value("1")
         expect(journey).to_be_visible()
+
+
+def test_the_list_shows_the_first_pictures_of_an_album_chat(page: Page, tmp_path: Path) -> None:
+    write(tmp_path / "t.db")
+    with SqlStore.open(tmp_path / "t.db") as store:
+        (picture,) = document_at(store, "strips/a1b2")["pictures"]
+    assert picture["image"].startswith("data:image/png;base64,")
+    with serving(tmp_path / "t.db") as address:
+        page.goto(address)
+        strip = page.locator("[data-run=a1b2] .strip img")
+        expect(strip).to_have_count(1)
+        expect(strip).to_have_attribute("alt", picture["caption"])

@@ -72,7 +72,7 @@ def test_the_page_opens_where_diff_says_that_they_part(page: Page, address: str,
 def test_what_differs_in_a_turn_is_what_its_records_say(path: Path, runs: Runs) -> None:
     a, b = runs["meeting"], runs["λ of a meeting"]
     with SqlStore.open(path) as store:
-        document = document_at(store, f"diff/{a.id}/{b.id}")
+        document = document_at(store, f"diff/{a.id}/{b.id}/turns", {"of": "1,2,3,4"})
         for turn in document["turns"]:
             if turn["turn"] == 0 or turn["only_in"]:
                 continue
@@ -145,6 +145,6 @@ def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
         store.create_run(a_run("aaaa"), a_case())
         store.create_run(a_run("bbbb", seed=8), a_case())
         document = document_at(store, "diff/aaaa/bbbb")
-    assert document["turns"] == []
+    assert document["differing"] == []
     assert [setting["path"] for setting in document["settings"]] == [["seed"]]
     assert document["summary"] is None

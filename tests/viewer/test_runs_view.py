@@ -1,17 +1,22 @@
 """The list of runs: the tree of forks, what is folded, found, sorted and chosen."""
 
 import re
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.stored import NOW, a_case, a_run, write_turns
+from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 from support.viewer_page import serving
 
+from tertulia.reading.listing import list_runs, runs_document
+from tertulia.state.errors import StorageError
 from tertulia.state.records import Trial
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
 
 
 @pytest.fixture
@@ -122,3 +127,34 @@ def test_an_empty_store_says_what_to_do(page: Page, tmp_path: Path) -> None:
     with serving(tmp_path / "t.db") as address:
         page.goto(address)
         expect(page.get_by_text("tertulia run tidewell --rehearse")).to_be_visible()
+
+
+def test_a_row_has_what_the_command_lists_and_who_speaks_first(path: Path) -> None:
+    with SqlStore.open(path) as store:
+        said = [(None, ""), ("Bo", "  \nWell, hello.\nAnd more.")]
+        for number, (speaker, text) in enumerate(said, 1):
+            record = a_turn_record(number)
+            turn = record.turn.model_copy(update={"speaker": speaker, "text": text})
+            store.save_turn("eeee", record.model_copy(update={"turn": turn}))
+        rows = {row["run"]: row for row in document_at(store, "runs")["runs"]}
+        listed = {row["run"]: row for row in runs_document(list_runs(store))["runs"]}
+        assert [*rows] == [*listed]
+        for run, row in listed.items():
+            assert {name: rows[run][name] for name in row} == row
+        assert rows["aaaa"]["people"] == ["Ana", "Bo"]
+        assert (rows["eeee"]["speaker"], rows["eeee"]["first_line"]) == ("Bo", "Well, hello.")
+        # A fork begins as its parent does, and a run in which nobody has spoken has no line.
+        first = store.turns("aaaa")[0]
+        assert [rows[run]["first_line"] for run in ("aaaa", "bbbb", "cccc")] == [first.text] * 3
+        assert rows["f001"]["first_line"] is None
+        write_turns(store, "f001", 1, 1)  # what was read before is not what is asked for now
+        again = {row["run"]: row for row in document_at(store, "runs")["runs"]}
+        assert again["f001"]["first_line"] is not None
+        assert again["f001"]["turns"] == 1
+
+
+def test_a_damaged_row_is_refused_in_the_list_as_well(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE runs SET seed = '99' WHERE run = 'aaaa'")
+    with SqlStore.open(path) as store, pytest.raises(StorageError, match="checksum"):
+        document_at(store, "runs")

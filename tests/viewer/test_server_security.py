@@ -143,7 +143,7 @@ def test_nothing_is_started_without_a_token(store: Path) -> None:
         ({"Origin": "SAME", "Content-Type": "application/json"}, b"", 400),
         ({"Origin": "SAME", "Content-Type": "application/json"}, b"\xff", 400),
         ({"Origin": "SAME", "Content-Type": "application/json"}, b"[" * 16_000, 400),
-        ({"Origin": "SAME", "Content-Type": "application/json"}, b" " * 20_000, 413),
+        ({"Origin": "SAME", "Content-Type": "application/json"}, b" " * 70_000, 413),
         ({"Origin": "SAME", "Content-Type": "application/json"}, b'{"action": "gc", "run": "@last"}', 400),
         ({"Origin": "SAME", "Content-Type": "application/json"}, b'{"action": "resume", "run": "zzzz"}', 404),
         ({"Origin": "SAME", "Content-Type": "application/json"}, b'{"action": "resume", "run": "@last", "x": 1}', 400),

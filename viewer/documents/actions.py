@@ -10,6 +10,7 @@ from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.fork_changes import NO_CHANGES, ForkChanges
 
 #: Parameters that name models, code, files or people, which must be typed on a command line (SECURITY.md); that need
 #: another option of `fork`; or that a fork can't change.
@@ -49,8 +50,9 @@ def actions_page(store: SqlStore, run: str) -> Document:
 
 
 def store_page(store: SqlStore) -> Document:
-    """Return the words by which a command names the store."""
-    return {"schema_version": SCHEMA_VERSION, "words": store_words(store)}
+    """Return the words by which a command names the store, and what a reader calls it: its file's name."""
+    name = store.path.name if isinstance(store.path, Path) else str(store.path)
+    return {"schema_version": SCHEMA_VERSION, "words": store_words(store), "name": name}
 
 
 def store_words(store: SqlStore) -> list[str]:
@@ -58,12 +60,13 @@ def store_words(store: SqlStore) -> list[str]:
     return [] if store.path == Path(DEFAULT_STORE) else ["--store", str(store.path)]
 
 
-def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:
+def fork_words(run: str, at: int, settings: Mapping[str, str], changes: ForkChanges = NO_CHANGES) -> list[str]:
     """Return the arguments that fork a run.
 
     Args:
         at: The first turn of the fork's own, from 1.
         settings: Values by parameter name as `--set` takes them, and `seed`.
+        changes: What is changed besides.
 
     Raises:
         UsageError: The turn is below 1, or the page can't set such a parameter.
@@ -79,7 +82,7 @@ def fork_words(run: str, at: int, settings: Mapping[str, str]) -> list[str]:
         if name not in known | {"seed"}:
             raise UsageError(f"unknown parameter {given!r}{nearest_hint(given, known)}")
         words += [f"{_OPTIONS[name]}={value}"] if name in _OPTIONS else ["--set", f"{name}={value}"]
-    return words
+    return words + changes.words
 
 
 def seats_words(store: SqlStore, run: str, at: int, agents: Sequence[object]) -> list[str]:

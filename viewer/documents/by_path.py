@@ -14,7 +14,13 @@ runs/RUN/agents/NAME                an agent through the whole run
 runs/RUN/album                      an album chat: who has seen which picture, by round
 runs/RUN/figures                    diversity, length and participation
 runs/RUN/actions                    the commands that fork it or go on with it
-diff/A/B                            two runs aligned, and where they part
+runs/RUN/edits                      what a fork may change besides parameters: people and their memories
+diff/A/B                            where two runs part, and which turns differ
+diff/A/B/turns                      how turns differ; ?of=3,4,7: which
+experiments/NAME                    the design of an experiment, and how far it is
+experiments/NAME/trials             the conversations behind a figure; ?setting=S&case=C, or of all cases
+experiments/NAME/measures/METRIC    a measure in every setting and case, with intervals
+strips/RUN                          the first pictures of an album chat, for the list of runs
 towns/SIMULATION                    the days of a town, and who met whom
 towns/SIMULATION/people/NAME        what somebody remembers
 """
@@ -26,13 +32,29 @@ from urllib.parse import unquote
 from tertulia.state.documents import Document
 from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents import actions, comparison, conversation, figures, minds, population, runs, town, turn
+from tertulia.viewer.documents import (
+    actions,
+    comparison,
+    conversation,
+    edits,
+    experiment,
+    figures,
+    measures,
+    minds,
+    population,
+    runs,
+    town,
+    turn,
+)
 
 #: Takes the store, the variable parts of the path, and the query.
 Reader = Callable[[SqlStore, Sequence[str], Mapping[str, str]], Document]
 
 #: The number of a turn, as an address has it.
 _NUMBER = re.compile("[0-9]{1,9}")
+
+#: The most turns that are compared at once.
+_SEVERAL = 60
 
 #: The readers of documents by path; `*` is a variable part.
 READERS: dict[str, Reader] = {
@@ -50,7 +72,13 @@ READERS: dict[str, Reader] = {
     "runs/*/album": lambda store, parts, _query: population.album_page(store, parts[0]),
     "runs/*/figures": lambda store, parts, _query: figures.figures_page(store, parts[0]),
     "runs/*/actions": lambda store, parts, _query: actions.actions_page(store, parts[0]),
+    "runs/*/edits": lambda store, parts, _query: edits.edits_page(store, parts[0]),
     "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
+    "diff/*/*/turns": lambda store, parts, query: comparison.turns_page(store, parts[0], parts[1], _several(query)),
+    "experiments/*": lambda store, parts, _query: experiment.experiment_page(store, parts[0]),
+    "experiments/*/trials": lambda store, parts, query: experiment.trials_page(store, parts[0], query),
+    "experiments/*/measures/*": lambda store, parts, _query: measures.measure_page(store, parts[0], parts[1]),
+    "strips/*": lambda store, parts, _query: population.strip_page(store, parts[0]),
     "towns/*": lambda store, parts, _query: town.town_page(store, parts[0]),
     "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),
 }
@@ -67,13 +95,18 @@ def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = No
         UsageError: The run has no such document, as an album chat has no race; or a number of the query is none.
         StorageError: The store can't be read.
     """
-    parts = [unquote(part) for part in path.split("/")]
+    parts = parts_of(path)
     for pattern, read in READERS.items():
         expected = pattern.split("/")
         if len(expected) == len(parts) and all(name in ("*", part) for name, part in zip(expected, parts, strict=True)):
             variable = [part for name, part in zip(expected, parts, strict=True) if name == "*"]
             return read(store, variable, query or {})
     raise NotFoundError(f"there is no page {path!r}")
+
+
+def parts_of(path: str) -> list[str]:
+    """Return the parts of a path, decoded."""
+    return [unquote(part) for part in path.split("/")]
 
 
 def _turn(part: str) -> int:
@@ -87,3 +120,10 @@ def _after(query: Mapping[str, str]) -> int:
     if value != "-1" and not _NUMBER.fullmatch(value):
         raise SettingError("after", repr(value), " is no number of a turn")
     return int(value)
+
+
+def _several(query: Mapping[str, str]) -> list[int]:
+    numbers = [number for number in query.get("of", "").split(",") if number]
+    if len(numbers) > _SEVERAL or not all(map(_NUMBER.fullmatch, numbers)):
+        raise SettingError("of", repr(query.get("of", "")), f" is no list of at most {_SEVERAL} numbers of turns")
+    return sorted(set(map(int, numbers)))

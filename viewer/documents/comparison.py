@@ -1,10 +1,13 @@
 """Two runs aligned, for the viewer."""
 
-from tertulia.reading.comparing import compare, comparison_document, minds_that_differ
+from collections.abc import Sequence
+
+from tertulia.reading.comparing import comparison_document, minds_that_differ
 from tertulia.reading.differences import Document as TurnDocument
 from tertulia.reading.differences import TurnComparison
 from tertulia.reading.documents import parent_document
-from tertulia.state.documents import Document
+from tertulia.reading.long_comparisons import compare_to_parting, compare_turns
+from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of
 from tertulia.storage.store import SqlStore
@@ -17,22 +20,37 @@ _MOST_CHARACTERS = 2000
 
 
 def comparison_page(store: SqlStore, a: str, b: str) -> Document:
-    """Return how two runs differ: the document of `diff --json`, with the words of `diff`, turn by turn.
+    """Return how two runs differ up to where they part, and which turns differ from there on.
 
-    The differences of a turn by their paths are replaced by the scores and minds that differ.
+    It is the document of `diff --json` without its turns, which `turns_page` has, and with the words of `diff`.
     """
-    compared = compare(store, a, b)
+    compared, differing = compare_to_parting(store, a, b)
     document = comparison_document(compared, {})
     parting = compared.first_divergence
-    turns = {turn.turn: turn for turn in compared.comparison.differing}
+    del document["turns"]
     for name, run in zip("ab", compared.runs, strict=True):
         document[name] |= _run_document(run)
     return document | {
         "settings": [setting | {name: _cut(setting[name]) for name in "ab"} for setting in document["settings"]],
         "summary": sameness(compared) if compared.is_same else None,
         "parting": parting_line(parting) if parting else None,
-        "turns": [_turn_page(row, turns[row["turn"]]) for row in document["turns"]],
-        "same": [turn.turn for turn in compared.comparison.turns if turn.is_same and turn.turn],
+        "differing": differing,
+    }
+
+
+def turns_page(store: SqlStore, a: str, b: str, numbers: Sequence[int]) -> Document:
+    """Return how turns of two runs differ: of `diff --json`, with the words of `diff`.
+
+    The differences of a turn by their paths are replaced by the scores and minds that differ. Turns that are the same
+    are named in `same`.
+    """
+    compared = compare_turns(store, a, b, numbers)
+    turns = {turn.turn: turn for turn in compared.comparison.differing}
+    rows = comparison_document(compared, {})["turns"]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "turns": [_turn_page(row, turns[row["turn"]]) for row in rows],
+        "same": [turn.turn for turn in compared.comparison.turns if turn.is_same],
     }
 
 
@@ -46,6 +64,7 @@ def _run_document(run: RunRecord) -> Document:
         "seed": run.seed,
         "removal_factor": run.parameters.get("removal_factor"),
         "label": run.label,
+        "error": run.error,
         "parent": parent_document(run),
         "silence_s": Parameters.model_validate(run.parameters).silence_s,
     }

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from tertulia.reading.documents import album_document
 from tertulia.reading.exchanges import Journey, read_album
 from tertulia.state.album import Picture, Population
-from tertulia.state.documents import Document
+from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 
 #: The most bytes of a picture that is shown, and of all of them together.
 MOST_BYTES = 200_000
 _MOST_OF_ALL = 4_000_000
+
+#: Pictures that a list shows of a run, of how many, and bytes of each at most.
+_IN_STRIP, _STRIP_OF, _STRIP_BYTES = 6, 24, 60_000
 
 #: The first bytes of pictures that a browser may show, by type. SVG is excluded: it may hold scripts.
 _BEGINNINGS = (
@@ -42,6 +45,18 @@ def album_page(store: SqlStore, run: str) -> Document:
         "rounds": max((round for journey in journeys for round in journey.seen_by), default=0),
         "pictures": _pictures(store, journeys),
     }
+
+
+def strip_page(store: SqlStore, run: str) -> Document:
+    """Return the first pictures of an album chat that a list can show, as data URLs; none of any other run."""
+    start = store.start(store.run(run).run)
+    held = start.pictures if isinstance(start, Population) else ()
+    rows: list[Document] = []
+    for picture in held[:_STRIP_OF]:
+        image, _ = _image(store, picture, _STRIP_BYTES)
+        if image is not None and len(rows) < _IN_STRIP:
+            rows.append({"id": picture.id, "caption": picture.described, "image": image})
+    return {"schema_version": SCHEMA_VERSION, "run": run, "pictures": rows}
 
 
 def _pictures(store: SqlStore, journeys: Sequence[Journey]) -> list[Document]:

@@ -16,8 +16,8 @@ from tertulia.planning.prompt_language import language_notes, texts_of
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, end_question, reply_object
 from tertulia.prompts.judge import assemble_judge_prompt
 from tertulia.prompts.names import listed
+from tertulia.prompts.several import candidate_keys, candidates_prefix
 from tertulia.prompts.templates import has_templates, is_translated, template
-from tertulia.prompts.vary import candidate_keys, candidates_prefix
 from tertulia.state.errors import UsageError
 from tertulia.state.languages import DEFAULT, WITH_PROMPTS, language_by_words, language_of, read_language
 from tertulia.state.parameters import Parameters

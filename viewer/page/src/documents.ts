@@ -23,6 +23,11 @@ export interface RunRow {
   readonly date: string;
   readonly label: string | null;
   readonly error: string | null;
+  readonly kind?: Run["kind"];
+  readonly people?: readonly string[];
+  /** Who spoke first, and what they said, cut; null where nobody has. */
+  readonly speaker?: string | null;
+  readonly first_line?: string | null;
 }
 
 /** A run without its turns. */

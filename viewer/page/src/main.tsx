@@ -4,6 +4,7 @@ import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { FileNote } from "./components/file_note";
 import { ConnectionLine } from "./components/connection";
+import { StoreName } from "./components/store_name";
 import { Notice } from "./components/parts";
 import { ThemeButton } from "./components/theme";
 import { go, hrefOf, placeOf, usePlace } from "./router";
@@ -13,6 +14,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/components.css";
 import { CompareView } from "./views/compare";
+import { ExperimentView } from "./views/experiment";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { SeatPage } from "./views/seat";
@@ -26,6 +28,7 @@ function Page() {
       <header class="top">
         <a class="brand" href={hrefOf(["runs"])}>Tertulia</a>
         <FileNote />
+        <StoreName />
         <span style={{ flex: 1 }} />
         <ThemeButton />
       </header>
@@ -47,6 +50,7 @@ function View({ path }: { path: readonly string[] }) {
   if (kind === "runs") return <RunsView />;
   if (kind === "compare" && first && second) return <CompareView a={first} b={second} />;
   if (kind === "towns" && first) return <TownView simulation={first} />;
+  if (kind === "experiments" && first) return <ExperimentView name={first} />;
   return (
     <main class="view">
       <h1>There is no such page</h1>

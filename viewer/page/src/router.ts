@@ -117,6 +117,9 @@ export function goWith(changes: QueryChanges, replace = true): void {
   go(hrefOf(current.path, { ...current.query, ...changes }), replace);
 }
 
+/** Return the path that is shown now, in one text. */
+export const pathNow = (): string => current.path.join("/");
+
 /** Return the place that is shown, and draw anew when it changes. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(current);

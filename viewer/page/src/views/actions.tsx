@@ -1,28 +1,19 @@
 /** What can be done from a run: the exact command, to copy; and a button that starts it where the server allows that. */
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { Status, WithDocument } from "../components/parts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Status } from "../components/parts";
 import type { Run } from "../documents";
-import { hrefOf } from "../router";
+import { go, hrefOf } from "../router";
 import { request } from "../server_request";
 import { commandLine, quoted } from "../shell";
 import { source } from "../source";
 import "../styles/actions.css";
 import { useDocument } from "../use_document";
-
-/** A parameter that a fork may change, with its value in this run, as `--set` takes it. */
-interface Parameter {
-  readonly name: string;
-  readonly group: string;
-  readonly value: string;
-  readonly values: string;
-  readonly choices: readonly string[];
-  readonly default: string;
-  readonly description: string;
-}
+import type { Asked } from "./fork/draft";
+import type { Parameter } from "./fork/parameters";
 
 /** The document `runs/RUN/actions`. */
-interface Actions {
+export interface Actions {
   readonly resume: readonly string[] | null;
   readonly store: readonly string[];
   readonly parameters: readonly Parameter[];
@@ -34,33 +25,6 @@ interface Command {
   readonly run: string | null;
   readonly exit_code: number | null;
   readonly lines: readonly string[];
-}
-
-/** What the server is asked to start. */
-type Asked =
-  | { readonly action: "fork"; readonly run: string; readonly at: number; readonly settings: Record<string, string> }
-  | { readonly action: "resume"; readonly run: string };
-
-/** A fork from a turn: λ, the seed or any parameter may be changed, and the command follows. */
-export function ForkPanel({ run, turn }: { run: Run; turn: number }) {
-  const [isOpen, open] = useState(false);
-  const form = { run, at: Math.max(1, turn) };
-  return (
-    <details class="actions" onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>Fork from here</summary>
-      {isOpen && (source.isFile ? <ForkForm {...form} parameters={parametersOf(run)} store={[]} /> : <ServedForkForm {...form} />)}
-    </details>
-  );
-}
-
-interface Form {
-  readonly run: Run;
-  readonly at: number;
-}
-
-function ServedForkForm(form: Form) {
-  const actions = useDocument<Actions>(actionsPath(form.run));
-  return <WithDocument of={actions}>{({ parameters, store }) => <ForkForm {...form} parameters={parameters} store={store} />}</WithDocument>;
 }
 
 /** The command that goes on with a run that has stopped. */
@@ -82,106 +46,26 @@ export function ResumePanel({ run }: { run: Run }) {
   );
 }
 
-const actionsPath = (run: Run) => `runs/${encodeURIComponent(run.run)}/actions`;
+export const actionsPath = (run: Run) => `runs/${encodeURIComponent(run.run)}/actions`;
 
-/** Return the parameters of a run where no server lists those that may be changed: an exported file has no store. */
-function parametersOf(run: Run): readonly Parameter[] {
-  const plain = Object.entries(run.parameters).filter(([, value]) => value === null || typeof value !== "object");
-  return plain.map(([name, value]) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    return { name, group: "", value: text, values: "", choices: [], default: "", description: "" };
-  });
+interface DoProps {
+  readonly words: readonly string[];
+  readonly asked: Asked;
+  /** What the button says that starts it. */
+  readonly label?: string;
+  /** What tells this command from another one on the page. */
+  readonly name?: string;
+  /** Why it can't be started as it is. */
+  readonly problem?: string | null;
 }
 
-function ForkForm({ run, at, parameters, store }: Form & { parameters: readonly Parameter[]; store: readonly string[] }) {
-  const [factor, setFactor] = useState(String(run.parameters.removal_factor));
-  const [seed, setSeed] = useState(String(run.seed));
-  const [changed, setChanged] = useState<readonly (readonly [string, string])[]>([]);
-  const free = parameters.filter(({ name }) => name !== "removal_factor" && !changed.some(([taken]) => taken === name));
-  const set = (name: string, value: string) =>
-    setChanged(changed.map((entry) => (entry[0] === name ? ([name, value] as const) : entry)));
-  const isNew = (value: string, former: unknown) => value.trim() !== "" && value.trim() !== String(former);
-  const settings = {
-    ...(isNew(factor, run.parameters.removal_factor) ? { removal_factor: factor.trim() } : {}),
-    ...(isNew(seed, run.seed) ? { seed: seed.trim() } : {}),
-    ...Object.fromEntries(changed),
-  };
-  const kept = at === 1 ? "No turn is kept: the fork starts from the beginning." : at === 2 ? "Turn 1 is kept." : `Turns 1 to ${at - 1} are kept.`;
-  return (
-    <div class="stack">
-      <p class="small muted">{kept} The fork is a new run; this one is not changed.</p>
-      <div class="row">
-        <label>
-          λ{" "}
-          <input type="number" min="0" max="1" step="0.05" value={factor} onInput={(e) => setFactor(e.currentTarget.value)} />
-        </label>
-        <label>
-          seed <input type="number" step="1" value={seed} onInput={(e) => setSeed(e.currentTarget.value)} />
-        </label>
-        <select
-          aria-label="Change another parameter"
-          value=""
-          onChange={(event) => {
-            const found = free.find(({ name }) => name === event.currentTarget.value);
-            if (found) setChanged([...changed, [found.name, found.value === "''" ? "" : found.value]]);
-          }}
-        >
-          <option value="">change another parameter…</option>
-          {free.map(({ name }) => <option key={name} value={name}>{name}</option>)}
-        </select>
-      </div>
-      {changed.map(([name, value]) => (
-        <Setting
-          key={name}
-          parameter={parameters.find((parameter) => parameter.name === name)!}
-          value={value}
-          set={(value) => set(name, value)}
-          drop={() => setChanged(changed.filter(([other]) => other !== name))}
-        />
-      ))}
-      <Do words={forkWords(run.run, at, settings, store)} asked={{ action: "fork", run: run.run, at, settings }} />
-    </div>
-  );
-}
-
-/** Return the arguments of the fork, as viewer/documents/actions.py makes them. */
-function forkWords(run: string, at: number, settings: Record<string, string>, store: readonly string[]): string[] {
-  const options: Record<string, string> = { removal_factor: "--lambda", seed: "--seed" };
-  const given = Object.entries(settings).flatMap(([name, value]) =>
-    options[name] === undefined ? ["--set", `${name}=${value}`] : [options[name], value],
-  );
-  return ["fork", run, "--at", String(at), ...given, ...store];
-}
-
-function Setting({ parameter, value, set, drop }: { parameter: Parameter; value: string; set: (value: string) => void; drop: () => void }) {
-  const { name, choices, values, description } = parameter;
-  const isChoice = choices.length > 0 && values === choices.join(" | ");
-  const [field, described] = [useId(), useId()];
-  return (
-    <div>
-      <div class="row">
-        <label class="code" for={field}>{name}</label>
-        {isChoice ? (
-          <select id={field} value={value} onChange={(event) => set(event.currentTarget.value)} aria-describedby={described}>
-            {choices.map((choice) => <option key={choice}>{choice}</option>)}
-          </select>
-        ) : (
-          <input id={field} value={value} onInput={(event) => set(event.currentTarget.value)} aria-describedby={described} />
-        )}
-        <button onClick={drop} aria-label={`Leave ${name} as it is`}>Leave as it is</button>
-      </div>
-      <p id={described} class="small muted data">{[description, values].filter(Boolean).join("; ")}</p>
-    </div>
-  );
-}
-
-/** A command with what can be done with it. */
-function Do({ words, asked }: { words: readonly string[]; asked: Asked }) {
+/** A command with what can be done with it; a fork that was started here is shown beside its parent. */
+export function Do({ words, asked, label = "Start", name = "Command", problem = null }: DoProps) {
   const line = commandLine(["tertulia", ...words]);
   const shown = useRef<HTMLDivElement>(null);
   const [copied, setCopied] = useState("");
   const canStart = useCanStart();
-  const [started, start] = useStarted();
+  const [started, start] = useStarted(asked);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(line);
@@ -193,30 +77,35 @@ function Do({ words, asked }: { words: readonly string[]; asked: Asked }) {
   };
   useEffect(() => setCopied(""), [line]);
   return (
-    <div class="stack">
+    <div class="stack do">
       <div class="row">
-        <div class="command data" role="group" aria-label="Command" ref={shown}>
-          {["tertulia", ...words].map((word, index) => <>{index > 0 && " "}<span>{quoted(word)}</span></>)}
+        <div class="command data" role="group" aria-label={name} ref={shown}>
+          {["tertulia", ...words].map((word, index) => <>{index > 0 && " "}<span>{word.length > LONG ? `${quoted(word).slice(0, LONG)}…` : quoted(word)}</span></>)}
         </div>
         <button onClick={copy}>Copy</button>
-        {canStart && <button class="primary" disabled={isGoingOn(started)} onClick={() => start(asked)}>Start</button>}
+        {canStart && <button class="primary" disabled={isGoingOn(started) || problem !== null} onClick={() => start(asked)}>{label}</button>}
         <span class="small" role="status">{copied}</span>
       </div>
-      {started !== null && <Started command={started} />}
+      {problem !== null && <p class="notice bad small" role="alert">{problem}</p>}
+      {started !== null && problem === null && <Started command={started} asked={asked} />}
     </div>
   );
 }
 
-function Started({ command }: { command: Command | string }) {
+/** Of a longer argument the beginning is shown; all of it is copied. */
+const LONG = 400;
+
+function Started({ command, asked }: { command: Command | string; asked: Asked }) {
   if (typeof command === "string") return <p class="notice bad data" role="alert">{command}</p>;
   const hasFailed = command.exit_code !== null && command.exit_code !== 0;
+  const what = asked.action === "fork" ? "The fork" : "The run";
   return (
     <div class="stack" role="status">
       <p class="row">
         <Status status={command.exit_code === null ? "running" : hasFailed ? "failed" : "finished"} />
-        {command.run === null
-          ? !hasFailed && "Starting…"
-          : <a href={hrefOf(["runs", command.run])}>{`Show run ${command.run}`}</a>}
+        {command.run !== null && <a href={hrefOf(["runs", command.run])}>{`Show run ${command.run}`}</a>}
+        {command.run === null && !hasFailed && "Starting: the model is being opened…"}
+        {command.run === null && hasFailed && `${what} could not be started. It says:`}
       </p>
       {hasFailed && <pre class="command data small">{command.lines.join("\n") || `The command printed nothing and ended with exit code ${command.exit_code}.`}</pre>}
     </div>
@@ -225,21 +114,27 @@ function Started({ command }: { command: Command | string }) {
 
 const isGoingOn = (command: Command | string | null) => command !== null && typeof command === "object" && command.exit_code === null;
 
+let startable: Promise<boolean> | null = null;
+
 /** Whether the server starts commands: `tertulia view --allow-runs`. */
-function useCanStart(): boolean {
+export function useCanStart(): boolean {
   const [can, setCan] = useState(false);
   useEffect(() => {
-    if (!source.isFile) request<{ can_start: boolean }>("start").then(({ can_start }) => setCan(can_start), () => {});
+    if (source.isFile) return;
+    startable ??= request<{ can_start: boolean }>("start").then(({ can_start }) => can_start);
+    startable.then(setCan, () => void (startable = null));
   }, []);
   return can;
 }
 
-const ASK_EVERY_MS = 500;
+/** Milliseconds between two looks at a command: while nobody knows its run yet, and then. */
+const [ASK_AT_FIRST_MS, ASK_EVERY_MS] = [150, 500];
 
 /** The command that was started here, as it stands now (or why it was not), and what starts one. */
-function useStarted(): [Command | string | null, (asked: Asked) => void] {
+function useStarted({ action, run: parent }: Asked): [Command | string | null, (asked: Asked) => void] {
   const [started, setStarted] = useState<Command | string | null>(null);
   const going = typeof started === "object" && started !== null && started.exit_code === null ? started.number : null;
+  const run = typeof started === "object" && started !== null ? started.run : null;
   useEffect(() => {
     if (going === null) return;
     const ask = async () => {
@@ -250,9 +145,12 @@ function useStarted(): [Command | string | null, (asked: Asked) => void] {
         // the line about the connection says so
       }
     };
-    const timer = setInterval(ask, ASK_EVERY_MS);
+    const timer = setInterval(ask, run === null ? ASK_AT_FIRST_MS : ASK_EVERY_MS);
     return () => clearInterval(timer);
-  }, [going]);
+  }, [going, run]);
+  useEffect(() => {
+    if (run !== null && action === "fork") go(hrefOf(["compare", parent, run]));
+  }, [run]);
   const start = (asked: Asked) =>
     void request<Command>("start", asked).then(setStarted, (error: Error) => setStarted(error.message));
   return [started, start];

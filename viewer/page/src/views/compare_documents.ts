@@ -13,6 +13,7 @@ export interface Side {
   readonly seed: number;
   readonly removal_factor: number | null;
   readonly label: string | null;
+  readonly error: string | null;
   readonly parent: Parent | null;
   readonly silence_s: number;
 }
@@ -52,13 +53,20 @@ export interface TurnDifference {
   readonly minds: readonly Mind[];
 }
 
+/** Where two runs part, and which turns differ from there on; the differences are read a few turns at a time. */
 export interface Comparison {
   readonly a: Side;
   readonly b: Side;
   readonly summary: string | null;
   readonly settings: readonly Setting[];
   readonly parting: string | null;
-  readonly first_divergence: { readonly turn: number } | null;
+  readonly first_divergence: { readonly turn: number; readonly only_in: "a" | "b" | null } | null;
+  /** Ascending. A later one may turn out to be the same once it is read. */
+  readonly differing: readonly number[];
+}
+
+/** The document `diff/A/B/turns?of=…`. */
+export interface TurnDifferences {
   readonly turns: readonly TurnDifference[];
   readonly same: readonly number[];
 }

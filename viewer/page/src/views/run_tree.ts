@@ -93,7 +93,7 @@ export function matches(run: ListedRun, { text, status, scenario }: Filter): boo
   if (scenario && run.name !== scenario) return false;
   if (!text) return true;
   const { trial, parent } = run;
-  const told = [run.run, run.name, run.scenario, run.model, run.label, run.order, run.simulation, run.error, parent?.run];
+  const told = [run.run, run.name, run.scenario, run.model, run.label, run.order, run.simulation, run.error, run.first_line, ...(run.people ?? []), parent?.run];
   const all = [...told, trial?.experiment, trial?.setting].filter(Boolean).join("\n").toLowerCase();
   return text.toLowerCase().split(/\s+/).every((word) => all.includes(word));
 }

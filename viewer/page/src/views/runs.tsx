@@ -3,6 +3,7 @@
 import { Component } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Notice, Status, WithDocument } from "../components/parts";
+import { PictureStrip } from "../components/picture_strip";
 import { counted, inWords, lambda } from "../format";
 import { idsOf, listOfIds } from "../id_list";
 import { go, goWith, hrefOf, usePlace } from "../router";
@@ -107,8 +108,8 @@ function Tree({ runs, simulations }: Runs) {
         <div class="runs" role="table" aria-label="Runs" aria-rowcount={rows.length + 1}>
           <div class="run head" role="row">
             <span role="columnheader"><span class="visually-hidden">choose</span></span>
-            {["run", "status", "scenario", "order", "λ", "seed", "turns", "model", "date", "forked from", "label"].map((name) => (
-              <span key={name} role="columnheader" class={["λ", "seed", "turns"].includes(name) ? "number" : ""}>{name}</span>
+            {["run", "conversation", "λ", "turns", "status", "scenario", "model", "date", "forked from"].map((name) => (
+              <span key={name} role="columnheader" class={["λ", "turns"].includes(name) ? "number" : ""}>{name}</span>
             ))}
           </div>
           {rows.slice(0, shown).map((row) => (
@@ -239,7 +240,12 @@ class TreeRow extends Component<RowProps> {
 function Name({ node }: { node: Node }) {
   if (node.kind === "run") return <a class="code data" href={hrefOf(["runs", node.run.run])}>{node.name}</a>;
   if (node.kind === "simulation") return <span><a class="code data" href={hrefOf(["towns", node.name])}>{node.name}</a> <span class="muted">town</span></span>;
-  return <span class="data"><span class="muted">{node.kind}</span> {short(node.name)}</span>;
+  const isExperiment = node.kind === "experiment";
+  return (
+    <span class="data">
+      <span class="muted">{node.kind}</span> {isExperiment ? <a href={hrefOf(["experiments", node.name])}>{short(node.name)}</a> : short(node.name)}
+    </span>
+  );
 }
 
 const UNDER: Record<Node["kind"], string> = { run: "fork", simulation: "conversation", experiment: "run", setting: "run" };
@@ -255,7 +261,7 @@ function Fold({ node, isOpen, toggle }: { node: Node; isOpen: boolean; toggle: (
 }
 
 /** Columns whose values need no name where rows are cards. */
-const SPEAKS_FOR_ITSELF = new Set(["status", "scenario", "order", "model", "date"]);
+const SPEAKS_FOR_ITSELF = new Set(["conversation", "status", "scenario", "model", "date"]);
 
 /** A value, with the name of its column where rows are cards. */
 function Cell({ name, children, kind = "" }: { name: string; children?: preact.ComponentChildren; kind?: string }) {
@@ -276,16 +282,19 @@ function Cells({ node }: { node: Node }) {
   const isGroup = kind === "experiment" || kind === "setting";
   return (
     <>
+      <Cell name="conversation" kind="told">{kind === "run" ? <Told run={run} /> : simulation ? counted(simulation.days, "day") : ""}</Cell>
+      <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : lambda(run.removal_factor)}</Cell>
+      <Cell name="turns" kind="number">{turnsOf(node).toLocaleString("en")}</Cell>
       <Cell name="status">{!isGroup && <Status status={simulation?.status ?? run.status} />}</Cell>
       <Cell name="scenario" kind="data">
         {isGroup ? "" : short(run.name)}
         {run.rehearsed && !isGroup && run.model !== "rehearsal" && <> <span class="tag">rehearsed</span></>}
+        {!isGroup && run.order && <span class="muted"> {inWords(run.order)}</span>}
       </Cell>
-      <Cell name="order">{!isGroup && run.order ? inWords(run.order) : ""}</Cell>
-      <Cell name="λ" kind="number">{kind === "experiment" || run.removal_factor === null ? "" : lambda(run.removal_factor)}</Cell>
-      <Cell name="seed" kind="number data">{isGroup ? "" : (simulation?.seed ?? run.seed)}</Cell>
-      <Cell name="turns" kind="number">{turnsOf(node).toLocaleString("en")}</Cell>
-      <Cell name="model" kind="data">{kind === "experiment" ? "" : short(run.model)}</Cell>
+      <Cell name="model" kind="data">
+        {short(run.model)}
+        {!isGroup && <span class="muted"> seed {simulation?.seed ?? run.seed}</span>}
+      </Cell>
       <Cell name="date" kind="date">{run.date}</Cell>
       <Cell name="forked from">
         {run.parent && kind === "run" ? (
@@ -295,7 +304,25 @@ function Cells({ node }: { node: Node }) {
           </a>
         ) : ""}
       </Cell>
-      <Cell name="label" kind="data">{isGroup ? "" : kind === "simulation" ? counted(simulation?.days ?? 0, "day") : short(run.label ?? "")}</Cell>
+    </>
+  );
+}
+
+/** Most people of a run that are named. */
+const NAMED = 4;
+
+/** Who is in a run, and how it begins. */
+function Told({ run }: { run: ListedRun }) {
+  const people = run.people ?? [];
+  const named = people.slice(0, NAMED).join(", ") + (people.length > NAMED ? ` and ${people.length - NAMED} more` : "");
+  return (
+    <>
+      <span class="who">
+        <span class="people data" title={people.join(", ")}>{named}</span>
+        {run.label && <span class="tag data">{short(run.label)}</span>}
+      </span>
+      {run.kind === "album_chat" && !source.isFile && <PictureStrip run={run.run} />}
+      {run.first_line && <span class="first data" title={run.first_line}>{run.first_line}</span>}
     </>
   );
 }

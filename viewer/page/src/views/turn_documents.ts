@@ -23,6 +23,9 @@ export interface Candidate {
   readonly comment: string | null;
   readonly rewritable: boolean | null;
   readonly faults: readonly string[] | null;
+  readonly probability: number | null;
+  readonly string_seed: string | null;
+  readonly remark: string | null;
   readonly chosen: boolean;
 }
 

@@ -58,6 +58,7 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
       <p class="words"><LongText text={candidate.text} most={2000} /></p>
       {candidate.as_written !== null && <p class="small muted">as written: <LongText text={candidate.as_written} /></p>}
       {candidate.inconsistency !== null && <Judged candidate={candidate} threshold={making.threshold} least={least} most={most} />}
+      <Written candidate={candidate} />
       {candidate.rewritable !== null && (
         <p class="small">What was removed {candidate.rewritable ? "suffices" : "does not suffice"} to rewrite it.</p>
       )}
@@ -68,6 +69,16 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
       )}
     </li>
   );
+}
+
+/** What a candidate was drawn by, its stated probability or its random string, and how these were read. */
+function Written({ candidate: { probability, string_seed, remark } }: { candidate: Candidate }) {
+  const told = [
+    probability === null ? "" : `stated probability ${number(probability, 3)}`,
+    string_seed ? `random string: ${string_seed}` : "",
+    remark ?? "",
+  ].filter(Boolean);
+  return told.length > 0 ? <p class="small muted">{told.join("; ")}</p> : null;
 }
 
 /** Return why a candidate was said, or not. */

@@ -4,7 +4,7 @@ import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
 import { counted, elapsed, inWords, lambda } from "../../format";
 import { hrefOf, usePlace } from "../../router";
-import { ForkPanel } from "../actions";
+import { ForkPanel } from "../fork/panel";
 import type { Making, TurnDocument } from "../turn_documents";
 import { LongText } from "./long_text";
 
@@ -39,7 +39,7 @@ export function Head({ run, document, making }: { run: Run; document: TurnDocume
         <ul class="tags" aria-label="What was done">
           {tagsOf(run, making).map((tag) => <li key={tag} class="tag data">{tag}</li>)}
         </ul>
-        <ForkPanel run={run} turn={document.turn} />
+        <ForkPanel run={run} turn={document.turn} said={document.speaker === null ? null : { speaker: document.speaker, text: document.text }} />
       </div>
     </header>
   );
@@ -75,6 +75,8 @@ function variationsOf(run: Run, making: Making): string[] {
   if (block_lengths) variations.push(`lengths: ${String(block_lengths)}`);
   if (typeof names === "string" && names !== "own") variations.push(`names: ${inWords(names)}`);
   if (generation === "sequential") variations.push(`${making.distinct_candidates} distinct candidates in one reply`);
+  if (generation === "verbalized") variations.push(`${making.distinct_candidates} distinct replies with probabilities`);
+  if (generation === "string_seed") variations.push("a random string before the reply");
   if (context_strength) variations.push(`α = ${String(context_strength)}`);
   return variations;
 }

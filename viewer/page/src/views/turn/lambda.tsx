@@ -1,6 +1,7 @@
 /** The λ slider, below what it removes: the curve over all λ, and the units in the order in which they are visited. */
 
 import { lambda } from "../../format";
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Pruning, Removal } from "../../pruning";
 
@@ -18,10 +19,12 @@ interface Props {
   /** What the run removed, where something else is shown. */
   readonly recorded: Removal | null;
   readonly words: string;
+  /** The fork that has what is set here. */
+  readonly fork: ComponentChildren;
 }
 
 export function LambdaPanel(props: Props) {
-  const { at, setFactor, reset, runFactor, pruning, removal, recorded, words } = props;
+  const { at, setFactor, reset, runFactor, pruning, removal, recorded, words, fork } = props;
   const removable = pruning.visited.length;
   const move = (event: Event) => {
     const { value } = event.target as HTMLInputElement;
@@ -53,6 +56,7 @@ export function LambdaPanel(props: Props) {
         />
         <div class="ticks number" aria-hidden="true"><span>0</span><span>0.25</span><span>0.5</span><span>0.75</span><span>1</span></div>
       </div>
+      {fork}
     </div>
   );
 }

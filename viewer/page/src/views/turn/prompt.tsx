@@ -12,7 +12,8 @@ import { LambdaPanel, Legend } from "./lambda";
 import { remarksOn, removalInWords } from "./removal_words";
 import { ScorersInWords } from "./scorers";
 import { Units } from "./units";
-import { useFactor } from "./use_factor";
+import { SliderFork } from "../fork/slider_fork";
+import { moveFactor, resetSlider, useFactor } from "./slider_value";
 
 const ORDERS: readonly Order[] = ["descending", "ascending", "placebo"];
 const WALKS: readonly Walk[] = ["paper", "first_overshoot", "nearest", "calm"];
@@ -57,7 +58,7 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
   const { query } = usePlace();
   const order = ORDERS.find((order) => order === query.order) ?? making.removal.order;
   const walk = WALKS.find((walk) => walk === query.walk) ?? making.removal.walk;
-  const [factor, setFactor] = useFactor();
+  const factor = useFactor();
   const prunings = useMemo(
     () => scorers.map(({ scores }) => new Pruning(making.units, (id) => scores[id]!, order, walk, making.removal.drawn)),
     [making, order, walk],
@@ -71,10 +72,6 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
   const removals = prunings.map((pruning, place) => (place === 0 && !isWhatIf ? recorded : pruning.removal(at)));
   const removal = removals[0]!;
   const remarks = isWhatIf ? remarksOn(units, prunings[0]!, removal, at, walk, order) : making.remarks;
-  const reset = () => {
-    setFactor(null);
-    goWith({ lambda: null, order: null, walk: null });
-  };
   return (
     <>
       <h3 class="visually-hidden">What λ removes</h3>
@@ -87,9 +84,10 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
             </p>
           )}
           <LambdaPanel
-            at={at} setFactor={setFactor} reset={isOwn ? reset : null} runFactor={making.removal.factor}
+            at={at} setFactor={moveFactor} reset={isOwn ? resetSlider : null} runFactor={making.removal.factor}
             pruning={prunings[0]!} removal={removal} recorded={isWhatIf && isOwn ? recorded : null}
             words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)}
+            fork={<SliderFork run={run} turn={making.turn} />}
           />
           {!isWhatIf && making.pace && <p class="small data">{making.pace}</p>}
           {remarks.length > 0 && (

@@ -1,0 +1,86 @@
+"""Have a model answer the personality inventory as each person of a meeting, before the conversation and after it.
+
+The answers are no part of the conversation: who speaks never hears of the questions. The persona is told in full, both
+times and whatever λ was; so what differs is what was said.
+
+Source: the question of arXiv 2604.24698 (persona collapse); the items are those of `lab/annotations/inventory.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tertulia.lab.annotations.annotating import AnnotationRequest
+from tertulia.lab.annotations.inventory import ITEMS_PER_CALL
+from tertulia.metrics.personality import HIGHEST, LOWEST, SEGMENT_TURNS, scores_of
+from tertulia.prompts.annotation import ask_self_inventory, inventory_items
+from tertulia.state.annotation import Annotation
+from tertulia.state.cognition import Character
+from tertulia.state.language_model import ReplyField
+from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.records import Turn
+
+#: The scores of people on the inventory's five traits, in [1, 5].
+Traits = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class SelfRatings:
+    """How people answered about themselves: scores by person and trait, before and after the conversation."""
+
+    before: Traits
+    after: Traits
+
+
+def self_inventory_requests(
+    meeting: Meeting, characters: Mapping[str, Character], turns: Sequence[Turn]
+) -> list[AnnotationRequest]:
+    """Return the requests for a meeting: two calls before it, and two after it, for each person with a character.
+
+    After it they have heard its last 30 turns.
+    """
+    numbers = list(inventory_items())
+    parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
+    return [
+        _annotation_request(meeting.participant(name), characters[name], heard, at, part)
+        for heard in ((), turns[-SEGMENT_TURNS:])
+        for name in meeting.names
+        if name in characters
+        for at, part in enumerate(parts)
+    ]
+
+
+def self_ratings(annotations: Sequence[Annotation]) -> SelfRatings:
+    """Return the scores from the answers to all requests about a meeting."""
+    numbers = {item: number for number, item in inventory_items().items()}
+    ratings: dict[tuple[bool, str], dict[int, int]] = {}
+    for annotation in annotations:
+        rated = {numbers[item]: int(rating) for item, rating in annotation.answers.items()}
+        ratings.setdefault((annotation.last == 0, annotation.agent), {}).update(rated)
+    scores = {key: scores_of(rated) for key, rated in ratings.items()}
+    before, after = (
+        {agent: traits for (is_first, agent), traits in scores.items() if is_first is wanted}
+        for wanted in (True, False)
+    )
+    return SelfRatings(before, after)
+
+
+def _annotation_request(
+    attendee: Attendee, character: Character, heard: Sequence[Turn], part: int, numbers: Sequence[int]
+) -> AnnotationRequest:
+    items = [inventory_items()[number] for number in numbers]
+    last = heard[-1].turn if heard else 0
+    return AnnotationRequest(
+        instrument="self_inventory",
+        agent=attendee.persona.name,
+        first=last + 1,
+        last=last,
+        part=part,
+        prompt=ask_self_inventory(heard, attendee.persona.name, character.big_five, _given(attendee, character), items),
+        fields=tuple(ReplyField(item, "integer", minimum=LOWEST, maximum=HIGHEST) for item in items),
+    )
+
+
+def _given(attendee: Attendee, character: Character) -> list[str]:
+    persona = attendee.persona
+    texts = [persona.traits, persona.background, persona.lifestyle, attendee.activity, attendee.setting]
+    return [text for text in (*texts, *character.descriptions, *(goal.text for goal in attendee.goals)) if text]

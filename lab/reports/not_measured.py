@@ -1,0 +1,43 @@
+"""Why a report has no figure of a metric: what measures it is not there, or the conversations do not have it."""
+
+from collections.abc import Iterator
+
+from tertulia.lab.reports.paper_files import base_of
+from tertulia.lab.reports.papers import metric_named
+from tertulia.lab.reports.report import Findings
+
+#: Of metrics that some conversations have and others don't, what those lack that have none, by beginnings of names.
+_LACKING = {
+    ("sim", "vendi"): "as no case has two dialogues to compare, or nothing embeds them",
+    ("max_sim", "excl"): "as no settings are put beside each other here",
+    ("attention_", "removed_attention"): "as no turn has scores of units",
+    ("inconsistency",): "as no line was judged",
+    ("against_", "left_", "removed_"): "as no prompt is stored from which anything was removed",
+    ("trait",): "as nobody's inventory was asked",
+}
+
+
+def not_measured(findings: Findings) -> dict[str, str]:
+    """Return why each metric of a report that has no figure has none, in the order of the report."""
+    if not findings.metrics and not findings.skipped:
+        return {}
+    found = {metric: findings.skipped.get(metric) or _lacking(findings, metric) for metric in findings.report.metrics}
+    has_figure = set(findings.metrics)
+    return {metric: why for metric, why in found.items() if metric not in has_figure} | dict(findings.skipped)
+
+
+def not_measured_lines(findings: Findings) -> Iterator[str]:
+    """Yield a line for each reason, with the metrics that were not measured for it."""
+    missing = not_measured(findings)
+    for why in dict.fromkeys(missing.values()):
+        titles = ", ".join(metric_named(metric).title for metric, reason in missing.items() if reason == why)
+        yield f"Not measured: {titles}, {why}"
+
+
+def _lacking(findings: Findings, metric: str) -> str:
+    name = base_of(metric).partition(":")[0]
+    for beginnings, why in _LACKING.items():
+        if name.startswith(beginnings):
+            return why
+    is_of_two = all(found.run.kind == "dialogue" for found in findings.results.runs)
+    return "as only meetings have it" if is_of_two else "as none of these conversations has it"

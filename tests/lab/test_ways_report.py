@@ -1,0 +1,131 @@
+"""`lab ways`: what it compares, points beside curves, its plot; a stand-in without weights passes none of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from support.commands import Cli
+
+from tertulia.lab.pages.page import Figure
+from tertulia.lab.reports.papers import Efficient, Ordering, report_of
+from tertulia.lab.reports.verdicts import tally, verdicts
+from tertulia.metrics.curves import efficiency
+from tertulia.metrics.statistics import CaseFigure, Sample
+from tertulia.state.parameters import Parameters
+
+
+def sample(values: Sequence[float]) -> Sample:
+    return {f"case {case}": CaseFigure(value, 2, {0: value, 1: value}) for case, value in enumerate(values)}
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_each_way_is_compared_with_lambda_and_the_primary_outcome_is_said_before(quick: bool) -> None:
+    report = report_of("ways", quick)
+    assert [*report.curves] == ["λ", "temperature", "min-p", "DRY", "α"]
+    points = [name for name in report.settings if name.startswith(("verbalised", "string", "sequential"))]
+    primary = [
+        ordering.claim
+        for ordering in report.orderings
+        if isinstance(ordering.claim, Efficient)
+        and {ordering.claim.position, ordering.claim.metric} <= {*report.primary}
+    ]
+    assert len(primary) == 8, "one for each other way"
+    by_lambda = tuple(setting for _, setting in report.curves["λ"].points)
+    assert all(claim.better == by_lambda for claim in primary)
+    assert [claim.worse for claim in primary][4:] == [(name,) for name in points]
+    for curve in report.curves.values():
+        for _, setting in curve.points:
+            parameters = Parameters().with_settings(report.settings[setting])
+            assert parameters.temperature == parameters.opening_temperature
+    assert report.settings["T=1.2"].items() >= {"temperature": 1.2, "top_p": 0.9, "removal_factor": 0}.items()
+    assert report.settings["verbalised, rare"]["verbalized_below"] == 0.1
+
+
+def test_a_point_is_compared_with_a_curve_at_its_own_position() -> None:
+    curve = [(sample([0.0, 0.0, 0.0]), sample([0.2, 0.2, 0.2])), (sample([1.0, 1.0, 1.0]), sample([0.6, 0.6, 0.6]))]
+    point = [(sample([0.5, 0.25, 2.0]), sample([0.3, 0.3, 0.3]))]
+    found = efficiency(curve, point)
+    assert found.by_case == {"case 0": pytest.approx(0.1), "case 1": pytest.approx(0.0)}  # the third is out of reach
+    assert efficiency(point, curve).value == pytest.approx(-0.05)
+
+
+def invented(report_name: str, gain: float, seed: int = 1) -> dict[str, dict[str, Sample]]:
+    """Return figures of eight cases: variety falls with quality along each way; λ's lies higher by a gain."""
+    report, random = report_of(report_name, quick=True), np.random.default_rng(seed)
+    figures: dict[str, dict[str, Sample]] = {}
+    along = {setting: at for curve in report.curves.values() for at, (_, setting) in enumerate(curve.points)}
+    for setting in report.settings:
+        step = along.get(setting, 1)
+        quality = 0.6 - 0.2 * step + random.normal(0, 0.01, 8)
+        by_lambda = setting.startswith("λ") and setting != "λ=0"
+        variety = 0.9 - 0.5 * quality + random.normal(0, 0.01, 8) + gain * by_lambda
+        figures[setting] = {
+            metric: sample([*(quality if metric in ("to_the_point", "fluency", "without_sense") else variety)])
+            for metric in report.metrics
+        }
+    return figures
+
+
+def test_a_way_that_is_better_at_equal_quality_is_found_so_and_a_control_without_weights_passes_none() -> None:
+    report = report_of("ways", quick=True)
+    better = verdicts(report.orderings, invented("ways", 0.2), None, None, report.primary)
+    primary = [verdict for verdict in better if verdict.is_primary]
+    assert len(primary) == 8
+    assert {verdict.outcome for verdict in primary} == {"reproduced"}
+    as_in_control = verdicts(report.orderings, invented("ways", 0.2), None, invented("ways", 0.2), report.primary)
+    assert tally(as_in_control)["reproduced"] == 0
+    assert all(v.outcome == "no more than the control" for v in as_in_control if v.is_primary)
+    alike = tally(verdicts(report.orderings, invented("ways", 0.0), None, None, report.primary))
+    assert alike["reproduced"] + alike["not reproduced"] <= 2
+    worse = verdicts(report.orderings, invented("ways", -0.2), None, None, report.primary)
+    assert {verdict.outcome for verdict in worse if verdict.is_primary} == {"not reproduced"}
+
+
+def an_ordering(better: tuple[str, ...], worse: tuple[str, ...]) -> Ordering:
+    claim = Efficient(position="to_the_point", metric="dist3", better=better, worse=worse)
+    return Ordering(id="id", text="text", source="ours", claim=claim)
+
+
+def test_a_case_that_the_curve_does_not_reach_is_left_out_and_where_none_is_reached_it_is_said() -> None:
+    figures = {
+        "a": {"to_the_point": sample([0.0] * 4), "dist3": sample([0.2] * 4)},
+        "b": {"to_the_point": sample([0.1] * 4), "dist3": sample([0.6] * 4)},
+        "far": {"to_the_point": sample([0.9] * 4), "dist3": sample([0.6] * 4)},
+    }
+    (found,) = verdicts([an_ordering(("a", "b"), ("far",))], figures)
+    assert (found.outcome, found.note) == ("missing", "no case has all of these figures")
+
+
+def test_the_report_is_made_of_a_stand_in_and_draws_a_curve_for_each_way(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+
+    def drawn(figure: Figure) -> str:
+        figures.append(figure)
+        return "<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+    monkeypatch.setattr("tertulia.lab.pages.page_files.drawn", drawn)
+    result = cli(
+        "lab", "ways", "--quick", "--rehearse", "--cases", "tidewell:3", "--trials", "2", "--rounds", "2", "--json"
+    )
+    assert (result.json["finished"], result.json["missing"]) == (32, 0)
+    assert len(result.json["orderings"]) == 48
+    assert result.json["tally"]["reproduced"] == 0
+    (efficiency_plot,) = (figure for figure in figures if figure.name == "efficiency")
+    assert "Variety over quality" in efficiency_plot.title
+    (panel, *_) = efficiency_plot.panels
+    assert (panel.title, panel.x_title) == ("dist-3", "without sense")  # nothing is to the point of one case
+    names = [series.name for series in panel.series]
+    assert names == [
+        "λ",
+        "temperature",
+        "min-p",
+        "DRY",
+        "α",
+        "verbalised",
+        "verbalised, rare",
+        "string seed",
+        "sequential",
+    ]
+    assert not any(figure.name == "curves" for figure in figures), "the ways have no parameter in common"

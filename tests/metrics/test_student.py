@@ -1,0 +1,29 @@
+"""Student's t without SciPy: SciPy's own figures."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import stdtr, stdtrit
+
+from tertulia.metrics.student import student_quantile, student_tail
+
+FREEDOM = st.one_of(st.floats(1.0, 60.0), st.integers(1, 5000).map(float))
+
+
+@given(FREEDOM, st.floats(0.01, 40.0))
+def test_the_tail_is_that_of_scipy(freedom: float, t: float) -> None:
+    assert student_tail(freedom, t) == pytest.approx(float(stdtr(freedom, -t)), rel=1e-10, abs=1e-280)
+    assert student_tail(freedom, -t) == pytest.approx(float(stdtr(freedom, t)), rel=1e-12)
+
+
+@given(FREEDOM, st.floats(0.51, 0.9999))
+def test_the_quantile_is_that_of_scipy(freedom: float, share: float) -> None:
+    assert student_quantile(freedom, share) == pytest.approx(float(stdtrit(freedom, share)), rel=1e-10)
+    assert student_quantile(freedom, 1 - share) == pytest.approx(-student_quantile(freedom, share), rel=1e-9)
+
+
+def test_the_ends_are_exact() -> None:
+    assert student_tail(7.5, 0.0) == 0.5
+    assert student_quantile(3.0, 0.5) == 0.0
+    assert student_tail(2.0, float("inf")) == 0.0
+    assert student_quantile(1.0, 0.75) == pytest.approx(1.0, rel=1e-14)  # Cauchy's

@@ -1,0 +1,316 @@
+"""The slider is the fork: what is set is what is forked, and the fork opens beside its parent as it grows."""
+
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.stored import a_case, a_run, a_turn_record, write_turn
+from support.viewer_page import serving
+
+import tertulia
+from benchmarks.in_process import command
+from tertulia.state.meeting import Meeting
+from tertulia.storage.store import SqlStore
+
+COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
+TOKEN = "token"
+#: Models are rehearsed, but a command is a process of its own, which imports what it needs first.
+STARTED_MS = 200_000
+
+Runs = dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fork page") / "t.db"
+
+
+@pytest.fixture(scope="module")
+def runs(path: Path) -> Runs:
+    how = {"rehearse": True, "store": path, "progress": False, "removal_factor": 0.5}
+    return {
+        "dialogue": tertulia.run("tidewell", rounds=4, seed=3, **how).id,  # type: ignore[arg-type]
+        "meeting": tertulia.run("team_building", rounds=3, **how).id,  # type: ignore[arg-type]
+        "album": tertulia.run("villagers", rounds=1, agents=4, **how).id,  # type: ignore[arg-type]
+    }
+
+
+@pytest.fixture(scope="module")
+def address(path: Path, runs: Runs) -> Iterator[str]:
+    with serving(path, TOKEN, COMMAND) as address:
+        yield f"{address}?token={TOKEN}"
+
+
+@pytest.fixture(scope="module")
+def reading(path: Path, runs: Runs) -> Iterator[str]:
+    """The same store, where the page may start nothing."""
+    with serving(path) as address:
+        yield address
+
+
+def words_of(page: Page, name: str = "Command") -> list[str]:
+    return shlex.split(page.get_by_label(name, exact=True).text_content() or "")
+
+
+# --- the slider -----------------------------------------------------------------------------------------------------
+
+
+def test_from_a_dragged_factor_to_the_first_different_line_is_one_click(
+    page: Page, address: str, path: Path, runs: Runs
+) -> None:
+    page.goto(f"{address}#/runs/{runs['dialogue']}?turn=2")
+    slider = page.get_by_role("slider", name="λ", exact=True)
+    slider.focus()
+    for _ in range(20):
+        slider.press("ArrowRight")
+    page.get_by_role("button", name="Fork with λ = 0.7").click()
+    page.wait_for_url(re.compile(f"#/compare/{runs['dialogue']}/"), timeout=STARTED_MS)
+    chosen = page.locator(".turn-difference.chosen")
+    expect(chosen.get_by_role("heading").first).to_be_in_viewport(timeout=STARTED_MS)
+    expect(chosen.get_by_text("Why B said that")).to_be_visible(timeout=STARTED_MS)
+    fork = tertulia.open_store(path).run()
+    assert page.url.endswith(fork.id)
+    assert (fork.parent, fork.parameters.removal_factor) == ((runs["dialogue"], 2), 0.7)
+    expect(page.get_by_label("Run B").get_by_text("finished")).to_be_visible(timeout=STARTED_MS)
+    fork, parent = (tertulia.open_store(path).run(run) for run in (fork.id, runs["dialogue"]))
+    parting = tertulia.diff(parent, fork).first_divergence
+    assert parting is not None
+    assert parting.b is not None
+    expect(chosen).to_have_attribute("data-turn", str(parting.turn))
+    expect(chosen.locator(".utterance .words").nth(1)).to_have_text(parting.b["text"])
+    page.go_back()
+    expect(page.get_by_role("spinbutton", name="λ as a number")).to_have_value("0.7")
+
+
+def test_the_form_has_what_the_slider_has_and_its_command_nothing_else(page: Page, reading: str, runs: Runs) -> None:
+    page.goto(f"{reading}#/runs/{runs['dialogue']}?turn=3&order=ascending&walk=nearest")
+    page.get_by_role("slider", name="λ", exact=True).fill("0.81")
+    page.get_by_text("Fork from here").click()
+    expect(page.get_by_role("spinbutton", name="λ", exact=True)).to_have_value("0.81")
+    set_here = ["--lambda", "0.81", "--set", "removal_order=ascending", "--set", "removal_walk=nearest"]
+    assert words_of(page)[:-2] == ["tertulia", "fork", runs["dialogue"], "--at", "3", *set_here]
+    assert words_of(page, "Command with what is set here") == words_of(page)
+    expect(page.get_by_role("button", name="Fork with")).to_have_count(0)
+    page.get_by_role("spinbutton", name="λ", exact=True).fill("0.2")
+    expect(page.get_by_role("slider", name="λ", exact=True)).to_have_value("0.2")
+    page.get_by_role("spinbutton", name="λ", exact=True).fill("7")
+    expect(page.get_by_text("λ is a number from 0 to 1, not 7.")).to_be_visible()
+    expect(page.get_by_role("slider", name="λ", exact=True)).to_have_value("0.2")
+
+
+def test_a_fork_that_changes_nothing_says_so_and_names_what_to_drag(page: Page, reading: str, runs: Runs) -> None:
+    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2")
+    expect(page.get_by_label("Fork with what is set here")).to_have_count(0)
+    page.get_by_text("Fork from here").click()
+    warning = page.get_by_text("Nothing is changed: this fork would say the same again from turn 2 on. Drag λ away")
+    expect(warning).to_be_visible()
+    slider = page.get_by_role("slider", name="λ", exact=True)
+    slider.fill("0.6")
+    expect(warning).to_have_count(0)
+    slider.fill("0.5")
+    expect(warning).to_be_visible()
+    expect(page.get_by_label("Fork with what is set here")).to_have_count(0)
+
+
+@pytest.mark.parametrize("part", ["plan", "question", "answer"])
+def test_every_part_of_an_exchange_forks_with_what_is_set(page: Page, reading: str, runs: Runs, part: str) -> None:
+    page.goto(f"{reading}#/runs/{runs['album']}?turn=2&part={part}&lambda=0.9")
+    words = words_of(page, "Command with what is set here")
+    assert words[:7] == ["tertulia", "fork", runs["album"], "--at", "2", "--lambda", "0.9"]
+
+
+def test_the_slider_is_one_step_of_the_history_once_it_rests(page: Page, reading: str, runs: Runs) -> None:
+    place = f"{reading}#/runs/{runs['dialogue']}?turn=2"
+    page.goto(place)
+    slider = page.get_by_role("slider", name="λ", exact=True)
+    slider.wait_for()
+    entries = page.evaluate("history.length")
+    slider.focus()
+    for _ in range(30):
+        slider.press("ArrowRight")
+    expect(page).to_have_url(f"{place}&lambda=0.8")
+    slider.fill("0.1")
+    expect(page).to_have_url(f"{place}&lambda=0.1")
+    assert page.evaluate("history.length") <= entries + 6  # of thirty-one moves; a slow machine rests in between
+    page.go_back()
+    expect(slider).to_have_value("0.8")
+    page.go_forward()
+    expect(slider).to_have_value("0.1")
+    page.get_by_role("button", name="As it was").click()
+    expect(page).to_have_url(place)
+    page.go_back()
+    expect(slider).to_have_value("0.1")
+
+
+def test_a_hand_that_holds_the_slider_makes_no_steps(page: Page, reading: str, runs: Runs) -> None:
+    page.goto(f"{reading}#/runs/{runs['dialogue']}?turn=2")
+    slider = page.get_by_role("slider", name="λ", exact=True)
+    box = slider.bounding_box()
+    assert box is not None
+    entries = page.evaluate("history.length")
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.down()
+    for share in (0.6, 0.7, 0.8):
+        page.mouse.move(box["x"] + box["width"] * share, middle)
+        page.wait_for_timeout(500)
+    assert page.evaluate("history.length") == entries
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"lambda=0\.8"))
+    assert page.evaluate("history.length") == entries + 1
+
+
+# --- edits ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_a_memory_and_a_goal_can_be_edited_and_the_command_does_it(
+    page: Page, reading: str, path: Path, runs: Runs
+) -> None:
+    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2")
+    page.get_by_text("Fork from here").click()
+    edit = page.get_by_label("Edit the line, a person or a memory")
+    edit.select_option("say")
+    page.get_by_label("What is said instead").fill("Let us walk\nby the river.")
+    edit.select_option("remember")
+    page.get_by_role("combobox", name="who", exact=True).last.select_option("Bob")
+    page.get_by_label("What they remember").fill('It\'s "$HOME" that matters.')
+    edit.select_option("person")
+    page.get_by_role("combobox", name="who", exact=True).last.select_option("Alice")
+    page.get_by_role("combobox", name="what", exact=True).select_option("goals")
+    page.get_by_label("From here on").fill("have a calm day\n- ask Bob\nbe home by six")
+    edit.select_option("forget")
+    page.get_by_role("combobox", name="who", exact=True).last.select_option("Cindy")
+    forgotten = page.get_by_label("which memory").input_value()
+    edit.select_option("mechanisms")
+    page.get_by_label("topic analysis").uncheck()
+    words = words_of(page)
+    with ThreadPoolExecutor(1) as thread:  # Playwright has a loop in this one
+        done = thread.submit(command, *words[1:], "--json").result()
+    assert done.code == 0, done.err
+    with SqlStore.open(path) as store:
+        fork = store.runs(limit=1)[0]
+        start = store.start(fork.run)
+        before = store.start(runs["meeting"])
+        said = store.turns(fork.run, 2, 2)[0].text
+    assert isinstance(start, Meeting)
+    assert said == "Let us walk by the river."
+    goals = start.participant("Alice").goals  # type: ignore[attr-defined]
+    assert [(goal.text, goal.sub_goals) for goal in goals] == [
+        ("have a calm day", ("ask Bob",)),
+        ("be home by six", ()),
+    ]
+    assert 'It\'s "$HOME" that matters.' in [memory.text for memory in start.participant("Bob").memories]
+    kept = [memory.id for memory in start.participant("Cindy").memories]
+    assert {memory.id for memory in before.participant("Cindy").memories} - {*kept} == {forgotten}
+    assert "topic_analysis" not in start.mechanisms
+
+
+def test_a_hundred_thousand_characters_are_told_how_long_they_may_be(page: Page, address: str, runs: Runs) -> None:
+    page.goto(f"{address}#/runs/{runs['dialogue']}?turn=2")
+    page.get_by_text("Fork from here").click()
+    page.get_by_label("Edit the line, a person or a memory").select_option("say")
+    page.get_by_label("What is said instead").fill("x" * 100_000)
+    sentence = "The line has 100,000 characters; it may have at most 10,000. Shorten it."
+    expect(page.get_by_text(sentence)).to_be_visible()
+    expect(page.get_by_role("button", name="Start")).to_be_disabled()
+    page.get_by_label("What is said instead").fill("")
+    expect(page.get_by_text("Nothing is said: type the line")).to_be_visible()
+    page.get_by_label("What is said instead").fill("x")
+    expect(page.get_by_role("button", name="Start")).to_be_enabled()
+
+
+def test_what_the_server_refuses_stands_below_the_command(page: Page, address: str, runs: Runs) -> None:
+    page.goto(f"{address}#/runs/{runs['meeting']}?turn=2")
+    page.get_by_text("Fork from here").click()
+    page.get_by_label("Edit the line, a person or a memory").select_option("person")
+    page.get_by_role("combobox", name="what", exact=True).select_option("propensity")
+    page.get_by_label("From here on").fill("often")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("alert").get_by_text("propensity=often")).to_be_visible()
+
+
+def test_a_fork_of_a_run_whose_model_is_not_here_says_so(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with SqlStore.open(path, create=True) as store:
+        store.create_run(a_run("aaaa", model="no-such/model", status="finished"), a_case())
+        write_turn(store, "aaaa", 1)
+    with serving(path, TOKEN, COMMAND) as address:
+        page.goto(f"{address}?token={TOKEN}#/runs/aaaa?turn=1&lambda=0.9")
+        page.get_by_role("button", name="Fork with λ = 0.9").click()
+        expect(page.get_by_text("The fork could not be started. It says:")).to_be_visible(timeout=STARTED_MS)
+        shown = page.locator("pre.command").text_content() or ""
+    assert "no-such/model" in shown
+    assert "Traceback" not in shown
+
+
+# --- beside its parent ----------------------------------------------------------------------------------------------
+
+
+def say(store: SqlStore, run: str, turn: int, text: str) -> None:
+    record = a_turn_record(turn)
+    store.save_turn(run, record.model_copy(update={"turn": record.turn.model_copy(update={"text": text})}))
+
+
+def test_a_fork_is_followed_beside_its_parent_until_they_part_and_on(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with SqlStore.open(path, create=True) as store, serving(path) as address:
+        store.create_run(a_run("aaaa", status="finished"), a_case())
+        for turn in range(1, 8):
+            write_turn(store, "aaaa", turn)
+        store.create_run(a_run("bbbb", parent=("aaaa", 4), parameters={"removal_factor": 0.9}), a_case())
+        with store.drive_lock("bbbb"):
+            page.goto(f"{address}#/compare/aaaa/bbbb")
+            expect(page.get_by_text("The same up to turn 3; waiting for turn 4 of B.")).to_be_visible()
+            expect(page.get_by_text("B is not here yet…")).to_be_visible()
+            write_turn(store, "bbbb", 4)
+            expect(page.get_by_text("The same up to turn 4; waiting for turn 5 of B.")).to_be_visible(timeout=10_000)
+            say(store, "bbbb", 5, "Something else.")
+            chosen = page.locator(".turn-difference.chosen")
+            expect(chosen).to_have_attribute("data-turn", "5", timeout=10_000)
+            expect(chosen.get_by_text("Something else.")).to_be_in_viewport()
+            expect(page.get_by_text(re.compile("waiting for"))).to_have_count(0)
+            say(store, "bbbb", 6, "And once more.")
+            expect(page.locator("[data-turn='6'] .said").nth(1)).to_contain_text("And once more.", timeout=10_000)
+            expect(page.locator("[data-turn='7']").get_by_text("B is not here yet…")).to_be_visible()
+            store.set_status("bbbb", "finished")
+        expect(page.locator("[data-turn='7']").get_by_text("only A goes on")).to_be_visible(timeout=10_000)
+        expect(page.get_by_label("Run B").get_by_text("finished")).to_be_visible()
+
+
+# --- for everybody --------------------------------------------------------------------------------------------------
+
+AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+
+_FOUND = """async () => {
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+}"""
+
+_WIDER = """() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth > clientWidth ? `${scrollWidth} > ${clientWidth}` : null;
+}"""
+
+
+@pytest.mark.access
+def test_the_form_with_every_edit_is_for_everybody_in_every_width(page: Page, address: str, runs: Runs) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed; install it with: make viewer-packages")
+    page.goto(f"{address}#/runs/{runs['meeting']}?turn=2&lambda=0.8")
+    page.get_by_text("Fork from here").click()
+    for kind in ("say", "person", "remember", "forget", "mechanisms", "label"):
+        page.get_by_label("Edit the line, a person or a memory").select_option(kind)
+    page.get_by_label("What they remember").fill("x" * 300)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for width in (360, 768, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(100)
+        assert page.evaluate(_WIDER) is None, width
+        for theme in ("light", "dark") if width in (360, 1280) else ():
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            assert page.evaluate(_FOUND) == [], (width, theme)
