@@ -36,7 +36,7 @@ def sit(address: str, run: str, *agents: str, at: int = 1) -> tuple[str, dict[st
     def made() -> str | None:
         (command,) = [c for c in ask(address, f"api/start?token={TOKEN}").json["commands"] if c["number"] == number]
         assert command["exit_code"] is None, command["lines"]
-        return command["run"]
+        return str(command["run"]) if command["run"] else None
 
     fork = until(made)
     tokens = {agent: invited(address, fork, agent) for agent in agents}
