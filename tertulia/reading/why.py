@@ -81,19 +81,19 @@ def _attended(details: TurnDetails, most: int) -> str:
     removable = len(details.removable)
     if not removable:
         return "Nothing in the prompt could be removed"
-    of_all = f"{counted(removable, 'item')} that could be removed from the prompt"
+    of_all = f"Of {counted(removable, 'item')} that might be removed"
     if not units:
-        return f"Of {of_all}, none had a score above 0"
+        return f"{of_all}, none had a score above 0"
     scorer = _parameters(details).nodes.get("score")
-    most_attended = f"{speaker} attended most to" if scorer is None else f"{scorer} scored highest"
+    rehearsed = " (at random: a rehearsal)" if details.run.rehearsed else ""
+    most_attended = f"{speaker} attended{rehearsed} most to" if scorer is None else f"{scorer} scored highest"
     gone = frozenset(details.record.removed)
     told = [
         f"{quoted(unit.text)} ({percentage(share)}{f' of the {_measure(details)}' if place == 0 else ''}"
         f"{', removed' if unit.id in gone else ''})"
         for place, (unit, share) in enumerate(units)
     ]
-    rehearsed = "Rehearsed with random scores: of" if details.run.rehearsed else "Of"
-    return f"{rehearsed} {of_all}, {most_attended} {listed(told)}"
+    return f"{of_all}, {most_attended} {listed(told)}"
 
 
 def _measure(details: TurnDetails) -> str:
@@ -125,7 +125,7 @@ def _removal_clause(details: TurnDetails) -> str:
         what += ", drawn at random"
     if not factor:
         return f"λ was 0, so {what}"
-    return f"λ = {round(factor, 3):g} asked for {percentage(factor)} of the {_measure(details)} to go: {what}"
+    return f"λ = {round(factor, 3):g} asked for {percentage(factor)} of it to go: {what}"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ _NAMED = 6
 def quoted(text: str, most: int = QUOTED) -> str:
     """Return a text in quotation marks, on one line, cut behind a word where it is longer than `most` characters.
 
-    Marks inside become single ones. A first word that is too long itself (Chinese has no spaces) is cut within.
+    Marks inside become single ones, and a full stop at the end goes. A first word that is too long itself (Chinese has
+    no spaces) is cut within.
     """
     text = clean(text).removeprefix("- ").replace("“", "‘").replace("”", "’")
+    text = text.removesuffix(".") if not text.endswith("..") else text
     if len(text) <= most:
         return f"“{text}”"
     cut, _, _ = text[:most].rpartition(" ")

@@ -134,7 +134,7 @@ interface Stretch {
 }
 
 /** Pixels between two marks of the axis at least. */
-const APART = 84;
+const APART = 130;
 
 function Grid({ from, to, scale, left, height }: Stretch & { height: number }) {
   return (
@@ -167,12 +167,11 @@ function Axis({
         return (
           <g key={time}>
             <line x1={x} x2={x} y1={4} y2={AXIS} />
-            <text x={x + 4} y={13}>{elapsed(time)}</text>
-            <text class="time-of-day" x={x + 4} y={26}>{timeOfDay(run.begins, time, step < 60)}</text>
+            <text x={x + 4} y={14}>{elapsed(time)} <tspan class="time-of-day">{timeOfDay(run.begins, time, step < 60)}</tspan></text>
           </g>
         );
       })}
-      {chosen && <path class="pointer" d={`M${chosen.sim_time_s * scale - left} ${AXIS - 1}l-5 -7h10Z`} />}
+      {chosen && <path class="pointer" d={`M${chosen.sim_time_s * scale - left} ${AXIS}l-3 -4h6Z`} />}
     </g>
   );
 }
