@@ -118,7 +118,7 @@ def _removal_clause(details: TurnDetails) -> str:
         what = f"all {gone} were removed, and none was left" if gone > 1 else "it was removed, and nothing was left"
     kept = retained(details.run)
     if kept is not None and record.removal_factor is None:
-        return f"All but {kept} was to go: {what}"
+        return f"Only {kept} was to stay: {what}"
     if factor is None:
         return what[0].upper() + what[1:]
     if parameters.removal_order == "placebo" and gone:

@@ -22,7 +22,7 @@ def quoted(text: str, most: int = QUOTED) -> str:
     if len(text) <= most:
         return f"“{text}”"
     cut, _, _ = text[:most].rpartition(" ")
-    return f"“{(cut or text[: most - 1]).rstrip(' ,;:–-')}…”"
+    return f"“{(cut or text[: most - 1]).rstrip(' .,;:–-')}…”"
 
 
 def percentage(share: float) -> str:

@@ -20,7 +20,7 @@ _SMALL = """() => [...document.querySelectorAll("body *")].filter((element) => {
     const has = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
     if (!has || element.closest(".visually-hidden, script, style, noscript")) return false;
     return parseFloat(getComputedStyle(element).fontSize) < 13;
-}).map((element) => `${element.tagName} ${element.className} ${getComputedStyle(element).fontSize}: ${element.textContent.slice(0, 40)}`)"""
+}).map((element) => `${element.outerHTML.slice(0, 80)}: ${getComputedStyle(element).fontSize}`)"""
 
 #: The bars of a lane over which a figure of a loser lies.
 _COVERED = """() => [...document.querySelectorAll(".losing text")].flatMap((text) => {
