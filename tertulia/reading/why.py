@@ -12,7 +12,7 @@ from tertulia.reading.why_round import floor_sentence
 from tertulia.reading.why_words import listed, percentage, quoted, times
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Unit
-from tertulia.state.text import counted
+from tertulia.state.text import clean, counted
 
 #: The units that are quoted: of an utterance alone, and where more is told than the utterance.
 _MOST, _FEWER = 3, 1
@@ -26,9 +26,9 @@ def why_turn(details: TurnDetails) -> str:
     who wanted to speak, who was first, and what moved them; of an exchange first which picture was shown and why.
     """
     if details.exchange is not None:
-        return f"{_exchange_sentence(details.exchange)} {why_said(details, _FEWER)}"
+        return clean(f"{_exchange_sentence(details.exchange)} {why_said(details, _FEWER)}")
     if details.round is not None:
-        floor = floor_sentence(details.round, _parameters(details))
+        floor = clean(floor_sentence(details.round, _parameters(details)))
         return floor if details.record.turn.speaker is None else f"{floor} {why_said(details, _FEWER)}"
     return why_said(details)
 
@@ -46,13 +46,13 @@ def why_said(details: TurnDetails, most: int = _MOST) -> str:
     if details.prompt is None:
         seat = _parameters(details).seat
         how = "A person typed it" if seat is not None and seat == speaker else "It was written by hand"
-        return f"{how} for {speaker}: no prompt was read, and nobody judged it."
+        return clean(f"{how} for {speaker}: no prompt was read, and nobody judged it.")
     said = _candidate_clause(details)
     if details.record.scores is None:
         why = "λ was 0, so nothing" if details.removal_factor == 0 else "Nothing"
         to_see = f"a fork with record_scores=true shows what {speaker} attended to"
-        return f"{why} was scored or removed ({to_see}){f'; {said}' if said else ''}."
-    return f"{_attended(details, most)}. {_removal_clause(details)}{f'; {said}' if said else ''}."
+        return clean(f"{why} was scored or removed ({to_see}){f'; {said}' if said else ''}.")
+    return clean(f"{_attended(details, most)}. {_removal_clause(details)}{f'; {said}' if said else ''}.")
 
 
 def _parameters(details: TurnDetails) -> Parameters:
