@@ -255,9 +255,9 @@ def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, se
 
 def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Page, served: Served) -> None:
     with SqlStore.open(served.path) as store:
-        candidates = store.candidates(served.dialogue, 2)
-        chosen = store.turn_record(served.dialogue, 2).chosen
-    open_turn(page, served.address, served.dialogue, 2, "&pane=candidates")
+        candidates = store.candidates(served.dialogue, 1)
+        chosen = store.turn_record(served.dialogue, 1).chosen
+    open_turn(page, served.address, served.dialogue, 1, "&pane=candidates")
     rows = page.locator(".making .candidate")
     expect(rows).to_have_count(len(candidates))
     assert any(candidate.attempt == chosen for candidate in candidates[1:])
