@@ -22,6 +22,7 @@ from tertulia.reading.rounds import find_agent
 from tertulia.reading.timeline import read_timeline
 from tertulia.reading.traces import read_visits, visits_document
 from tertulia.reading.turns import TurnDetails, read_turn
+from tertulia.reading.why import why_turn
 from tertulia.state.album import Population
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
@@ -160,6 +161,7 @@ def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: boo
         print_json(turn_document(store, details))
         return
     console, parameters = data(), Parameters.model_validate(details.run.parameters)
+    console.print(plain(why_turn(details), "bold"))
     if isinstance(start, Population):
         print_exchange_making(console, details, start)
         print_calls(console, details.calls, store)

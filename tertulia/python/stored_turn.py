@@ -9,6 +9,7 @@ from tertulia.reading.documents import unit_documents
 from tertulia.reading.exchanges import RecordedExchange
 from tertulia.reading.rounds import AgentRound
 from tertulia.reading.turns import TurnDetails
+from tertulia.reading.why import why_said, why_turn
 from tertulia.state.records import Candidate
 
 #: Characters of an utterance that a turn's line shows.
@@ -37,10 +38,13 @@ class TurnUnit:
 class StoredTurn:
     """A turn and how it came about."""
 
-    def __init__(self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]]) -> None:
-        """Wrap what was read, and how it is written as JSON."""
+    def __init__(
+        self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]], is_part: bool = False
+    ) -> None:
+        """Wrap what was read of a turn, or of a part of it, and how it is written as JSON."""
         self.details = details
         self._document = document
+        self._is_part = is_part
 
     @property
     def turn(self) -> int:
@@ -56,6 +60,11 @@ class StoredTurn:
     def text(self) -> str:
         """The utterance; empty in a silence."""
         return self.details.record.turn.text
+
+    @property
+    def why(self) -> str:
+        """How it came about in one or two sentences: what was attended and removed, what was said, and why."""
+        return why_said(self.details) if self._is_part else why_turn(self.details)
 
     @property
     def units(self) -> Records[TurnUnit]:
@@ -85,7 +94,7 @@ class StoredTurn:
     @property
     def parts(self) -> "dict[str, StoredTurn]":
         """The further utterances of the turn: `plan` and `answer` of an exchange, none in other conversations."""
-        return {part: StoredTurn(details, self._document) for part, details in self.details.parts.items()}
+        return {part: StoredTurn(details, self._document, True) for part, details in self.details.parts.items()}
 
     @property
     def agents(self) -> Records[AgentRound]:

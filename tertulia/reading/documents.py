@@ -10,6 +10,7 @@ from tertulia.reading.removal import remarks
 from tertulia.reading.rounds import AgentRound, Round, calls_of, read_characters, read_round
 from tertulia.reading.sense import fault_in_words
 from tertulia.reading.turns import TurnDetails, as_written
+from tertulia.reading.why import why_said, why_turn
 from tertulia.state.album import Population
 from tertulia.state.cognition import Call
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -160,7 +161,7 @@ def album_document(run: RunRecord, totals: Sequence[AgentTotals], journeys: Sequ
 
 def turn_document(store: Store, details: TurnDetails) -> Document:
     """Return a turn and its making: units, candidates, and the cognition of a group."""
-    document = _making_document(details)
+    document = _making_document(details) | {"why": why_turn(details)}
     if details.what_if is not None:
         document["what_if"] = details.what_if
     if details.round is not None:
@@ -193,6 +194,7 @@ def _making_document(details: TurnDetails) -> Document:
         "run": details.run.run,
         **record.turn.model_dump(mode="json"),
         "spoken_name": details.spoken_name,
+        "why": why_said(details),
         "units": unit_documents(details),
         "candidates": [
             {

@@ -14,6 +14,7 @@ from tertulia.reading.removal import retained
 from tertulia.reading.rounds import AgentRound
 from tertulia.reading.timeline import attendance_changes, changes_before, turns_with_opening
 from tertulia.reading.turns import TurnDetails, read_turn
+from tertulia.reading.why import why_said, why_turn
 from tertulia.state.album import PARTS, Population, Villager
 from tertulia.state.meeting import AttendanceChange, Attendee, Meeting, Start
 from tertulia.state.parameters import Parameters
@@ -149,8 +150,9 @@ def _clock(sim_time_s: float, start: Start) -> str:
 
 
 def _behind(details: TurnDetails) -> Iterator[str]:
-    """Yield the making of an utterance: thoughts and bids, what was removed, and candidates set aside."""
+    """Yield the making of an utterance: why, thoughts and bids, what was removed, and candidates set aside."""
     run, record = details.run, details.record
+    yield f"- Why: {escaped(why_said(details) if details.exchange is not None else why_turn(details))}"
     if details.round is not None:
         yield from map(_thought, details.round.agents)
     if details.prompt is not None and details.removed:

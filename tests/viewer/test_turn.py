@@ -59,7 +59,7 @@ def assert_struck_as_by_engine(page: Page, path: Path, address: str, run: str, t
         record, turn_record = store.run(run), store.turn_record(run, turn)
         assert turn_record.prompt is not None
         prompt = store.prompt(turn_record.prompt)
-    open_turn(page, address, run, turn)
+    open_turn(page, address, run, turn, "&pane=prompt")
     assert set(
         page.locator(".making [data-removed='1']").evaluate_all("all => all.map((one) => one.dataset.unit)")
     ) == set(turn_record.removed)
@@ -255,11 +255,15 @@ def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, se
 
 def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Page, served: Served) -> None:
     with SqlStore.open(served.path) as store:
-        candidates = store.candidates(served.dialogue, 2)
-        chosen = store.turn_record(served.dialogue, 2).chosen
-    open_turn(page, served.address, served.dialogue, 2, "&pane=candidates")
+        candidates = store.candidates(served.dialogue, 1)
+        chosen = store.turn_record(served.dialogue, 1).chosen
+    open_turn(page, served.address, served.dialogue, 1, "&pane=candidates")
     rows = page.locator(".making .candidate")
     expect(rows).to_have_count(len(candidates))
+    assert any(candidate.attempt == chosen for candidate in candidates[1:])
+    candidates.sort(key=lambda candidate: candidate.attempt != chosen)  # what was said comes first
+    expect(rows.first.locator("details")).to_have_count(0)
+    expect(rows.locator("> details:not([open])")).to_have_count(len(candidates) - 1)
     for candidate, row in zip(candidates, rows.all(), strict=True):
         expect(row).to_contain_text(candidate.text)
         expect(row.get_by_text("→ said")).to_have_count(int(candidate.attempt == chosen))

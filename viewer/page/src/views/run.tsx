@@ -67,8 +67,7 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
   const facts: [string, ComponentChildren][] = [];
   if (run.label) facts.push(["scenario", run.title ?? run.scenario]);
   facts.push(["people", <People run={run} />]);
-  facts.push(["λ", lambda(run.parameters.removal_factor)], ["seed", run.seed], ["model", run.model]);
-  facts.push(["date", run.date]);
+  facts.push(["λ", lambda(run.parameters.removal_factor)]);
   if (run.parent) {
     facts.push(["forked from", <a href={hrefOf(["compare", run.parent.run, run.run])}>{run.parent.run} at turn {run.parent.turn}</a>]);
   }
@@ -80,8 +79,12 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
         <bdi class="data">{run.label ?? run.title ?? run.scenario}</bdi> <span class="code run-id">{run.run}</span>
       </h1>
       <Status status={status} />
-      {run.rehearsed && <span class="tag">rehearsed: no model spoke</span>}
+      {run.rehearsed && <span class="tag" title="A stand-in spoke, not a language model.">rehearsed</span>}
       <Facts of={facts} />
+      <details class="about">
+        <summary>Made with</summary>
+        <Facts of={[["model", run.model], ["seed", run.seed], ["date", run.date]]} />
+      </details>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** How a turn came about: its prompt with scores and the λ slider, candidates, minds, states and cost. */
 
 import { useRef } from "preact/hooks";
+import { Answer } from "../components/answer";
 import { Notice, Tabs, WithDocument } from "../components/parts";
 import type { Run } from "../documents";
 import { hrefOf, usePlace } from "../router";
@@ -35,17 +36,21 @@ export function TurnPane({ run, turn }: { run: Run; turn: number }) {
 function Turn({ run, document }: { run: Run; document: TurnDocument }) {
   const { path, query } = usePlace();
   const panes = panesOf(run, document);
-  const asked = (query.pane ?? "prompt") as Pane;
-  const pane = panes.includes(asked) ? asked : "prompt";
+  // A meeting opens with its race: what it is about is who speaks, and its prompts are often not scored.
+  const usual: Pane = document.cognition?.length ? "minds" : "prompt";
+  const asked = (query.pane ?? usual) as Pane;
+  const pane = panes.includes(asked) ? asked : usual;
   const making = partOf(document, query.part);
   const links = panes.map((name) => [TITLES[name], hrefOf(path, { ...query, turn: document.turn, pane: name })] as const);
   return (
     <>
-      <Head run={run} document={document} making={making} />
+      <Head run={run} document={document} making={making}>
+        <Answer document={document} making={making} withUnits={pane === "minds"} />
+      </Head>
       {document.parts && <PartChooser document={document} chosen={query.part} />}
       <Tabs label="How the turn came about" links={links} shown={TITLES[pane]} />
       <div class="pane stack">
-        {asked !== pane && <Notice><p>This turn has no {asked}; its prompt is shown instead.</p></Notice>}
+        {asked !== pane && <Notice><p>This turn has no {asked}; its {TITLES[usual].toLowerCase()} {usual === "minds" ? "are" : "is"} shown instead.</p></Notice>}
         {pane === "prompt" && <PromptPane key={making.prompt} run={run} making={making} />}
         {pane === "candidates" && <CandidatesPane making={making} />}
         {pane === "minds" && <RoundMinds run={run} turn={document.turn} />}

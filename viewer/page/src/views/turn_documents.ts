@@ -46,6 +46,8 @@ export interface Making {
   readonly sim_time_s: number;
   readonly ended: boolean;
   readonly spoken_name: string | null;
+  /** Why it is what it is, in one or two sentences. */
+  readonly why?: string;
   readonly units: readonly Unit[];
   readonly candidates: readonly Candidate[];
   readonly removed_items: number;

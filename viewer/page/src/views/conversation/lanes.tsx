@@ -9,10 +9,10 @@ import { AXIS, LANE } from "./sizes";
 const ONE_BY_ONE = 1.2;
 const WITH_BIDS = 6;
 
-const BAR = 14;
+const BAR = 16;
 const INSET = (LANE - BAR) / 2;
 /** Of a letter in a bar, about. */
-const LETTER = 5.6;
+const LETTER = 7.4;
 
 interface Drawn {
   readonly run: RunInFull;
@@ -90,7 +90,7 @@ export function Silences({ turns, first, last, scale, left, height }: Drawn) {
         return (
           <g key={turn.turn}>
             <rect x={x} y={AXIS} width={width} height={height - AXIS} fill="url(#hatched)" />
-            {width > 60 && <text x={x + width / 2} y={AXIS + 12} text-anchor="middle">silence</text>}
+            {width > 60 && <text x={x + width / 2} y={AXIS + 14} text-anchor="middle">silence</text>}
           </g>
         );
       })}
@@ -135,7 +135,7 @@ function Bars({ run, turns, first, last, scale, left }: Drawn) {
         return (
           <g key={turn.turn} data-turn={turn.turn}>
             <rect class={turn.turn ? "" : "opening"} x={x} y={y} width={width} height={BAR} rx={2} fill={colourOf(run.people, turn.speaker!)} />
-            {width > 22 && <text x={x + 4} y={y + 11}>{label(turn, Math.floor((width - 8) / LETTER))}</text>}
+            {width > 22 && <text x={x + 4} y={y + 12.5}>{label(turn, Math.floor((width - 8) / LETTER))}</text>}
             {scale >= WITH_BIDS && <Losing run={run} turn={turn} x={x} scale={scale} />}
           </g>
         );

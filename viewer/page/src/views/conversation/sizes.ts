@@ -1,6 +1,6 @@
 /** Sizes of the timeline in pixels. */
 
 /** The height of its axis. */
-export const AXIS = 38;
+export const AXIS = 18;
 /** The height of the lane of a speaker. */
-export const LANE = 24;
+export const LANE = 18;

@@ -134,7 +134,7 @@ interface Stretch {
 }
 
 /** Pixels between two marks of the axis at least. */
-const APART = 84;
+const APART = 130;
 
 function Grid({ from, to, scale, left, height }: Stretch & { height: number }) {
   return (
@@ -167,12 +167,11 @@ function Axis({
         return (
           <g key={time}>
             <line x1={x} x2={x} y1={4} y2={AXIS} />
-            <text x={x + 4} y={13}>{elapsed(time)}</text>
-            <text class="time-of-day" x={x + 4} y={26}>{timeOfDay(run.begins, time, step < 60)}</text>
+            <text x={x + 4} y={14}>{elapsed(time)} <tspan class="time-of-day">{timeOfDay(run.begins, time, step < 60)}</tspan></text>
           </g>
         );
       })}
-      {chosen && <path class="pointer" d={`M${chosen.sim_time_s * scale - left} ${AXIS - 1}l-5 -7h10Z`} />}
+      {chosen && <path class="pointer" d={`M${chosen.sim_time_s * scale - left} ${AXIS}l-3 -4h6Z`} />}
     </g>
   );
 }
@@ -195,15 +194,26 @@ function Chosen({ run, turns, index, scale, left, height }: Part & { run: RunInF
           if (bid.won || bid.latency_s === null || place < 0) return null;
           const at = x + (bid.latency_s - won) * scale;
           const centre = AXIS + place * LANE + LANE / 2;
+          const isFree = !coversBar(turns, bid.agent, (at + left) / scale, (at + left + LABEL) / scale);
           return (
             <g key={bid.agent} class="losing">
               <line x1={at} x2={at} y1={centre - 8} y2={centre + 8} />
-              <text x={at + 4} y={centre + 4}>+{(bid.latency_s - won).toFixed(2)} s</text>
+              {isFree && <text x={at + 4} y={centre + 4}>+{(bid.latency_s - won).toFixed(2)} s</text>}
             </g>
           );
         })}
     </g>
   );
+}
+
+/** Pixels that a figure beside a tick takes. */
+const LABEL = 58;
+
+/** Whether what stands in the lane of a speaker between two moments would lie over one of their bars. */
+function coversBar(turns: readonly ConversationTurn[], speaker: string, from: number, to: number): boolean {
+  const [first, last] = within(turns, from, to);
+  return turns.slice(first, last + 1).some((turn, offset) =>
+    turn.speaker === speaker && turn.sim_time_s < to && spanEnd(turns, first + offset) > from);
 }
 
 /** Where the simulated clock stands, moved without drawing the rest anew. */

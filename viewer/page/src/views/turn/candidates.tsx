@@ -1,5 +1,6 @@
 /** The candidates of an utterance: their texts, what the judge found, and why one of them was said. */
 
+import { WhatAreNats } from "../../components/explained";
 import { counted, inWords, number } from "../../format";
 import type { Candidate, Making } from "../turn_documents";
 import { LongText } from "./long_text";
@@ -13,13 +14,24 @@ export function CandidatesPane({ making }: { making: Making }) {
     <>
       <h3>{counted(making.candidates.length, "candidate")}</h3>
       <p class="small">{judgedInWords(making)}</p>
+      {isInNats(making) && <WhatAreNats />}
       <ol class="candidates">
-        {making.candidates.map((candidate) => (
+        {chosenFirst(making.candidates).map((candidate) => (
           <CandidateRow key={candidate.attempt} candidate={candidate} making={making} least={least} most={most} />
         ))}
       </ol>
     </>
   );
+}
+
+/** Return candidates with the one that was said first; the others stay in their order. */
+function chosenFirst(candidates: readonly Candidate[]): readonly Candidate[] {
+  return [...candidates].sort((a, b) => Number(b.chosen) - Number(a.chosen));
+}
+
+/** Whether figures are in nats: those of a judge by likelihood, and what is shared with the prompt. */
+function isInNats({ judged_by, candidates }: Making): boolean {
+  return /likelihood/.test(judged_by ?? "") || candidates.some(({ information }) => information !== null);
 }
 
 /** Return a figure of a judge: ratings have two digits behind the point, likelihoods three. */
@@ -45,16 +57,42 @@ interface RowProps {
   readonly most: number;
 }
 
-function CandidateRow({ candidate, making, least, most }: RowProps) {
-  const { attempt, origin, chosen } = candidate;
+function CandidateRow(props: RowProps) {
+  const { candidate, making } = props;
+  const { attempt, origin, chosen, inconsistency } = candidate;
+  const title = origin === "vetoed" ? "Draft" : `Candidate ${attempt + 1}`;
+  if (chosen) {
+    return (
+      <li class="candidate card stack chosen">
+        <div class="row">
+          <h4>{title}</h4>
+          <span class="tag">{inWords(origin)}</span>
+          <span class="tag good">→ said</span>
+          <span class="small muted">{fateOf(candidate, making)}</span>
+        </div>
+        <Details {...props} />
+      </li>
+    );
+  }
   return (
-    <li class={`candidate card stack ${chosen ? "chosen" : ""}`}>
-      <div class="row">
-        <h4>{origin === "vetoed" ? "Draft" : `Candidate ${attempt + 1}`}</h4>
-        <span class="tag">{inWords(origin)}</span>
-        {chosen && <span class="tag good">→ said</span>}
-        <span class="small muted">{fateOf(candidate, making)}</span>
-      </div>
+    <li class="candidate card">
+      <details>
+        <summary>
+          <b>{title}</b> <span class="tag">{inWords(origin)}</span>
+          {inconsistency !== null && <span class="number small"> {figure(inconsistency)}</span>}{" "}
+          <span class="small muted">{fateOf(candidate, making)}</span>
+          <span class="words first data">{candidate.text}</span>
+        </summary>
+        <div class="stack"><Details {...props} /></div>
+      </details>
+    </li>
+  );
+}
+
+/** What is known of a candidate. */
+function Details({ candidate, making, least, most }: RowProps) {
+  return (
+    <>
       <p class="words"><LongText text={candidate.text} most={2000} /></p>
       {candidate.as_written !== null && <p class="small muted">as written: <LongText text={candidate.as_written} /></p>}
       {candidate.inconsistency !== null && <Judged candidate={candidate} threshold={making.threshold} least={least} most={most} />}
@@ -67,7 +105,7 @@ function CandidateRow({ candidate, making, least, most }: RowProps) {
       {candidate.information !== null && (
         <p class="small muted">information shared with the prompt: <span class="number">{number(candidate.information, 3)}</span> nats a token</p>
       )}
-    </li>
+    </>
   );
 }
 

@@ -1,14 +1,24 @@
 /** The head of a turn: who said what and when, what was done to its prompt, and the turns beside it. */
 
+import type { ComponentChildren } from "preact";
+import { WhatIsAlpha } from "../../components/explained";
 import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
-import { counted, elapsed, inWords, lambda } from "../../format";
+import { elapsed, inWords, lambda } from "../../format";
 import { hrefOf, usePlace } from "../../router";
 import { ForkPanel } from "../fork/panel";
 import type { Making, TurnDocument } from "../turn_documents";
 import { LongText } from "./long_text";
 
-export function Head({ run, document, making }: { run: Run; document: TurnDocument; making: Making }) {
+interface Props {
+  readonly run: Run;
+  readonly document: TurnDocument;
+  readonly making: Making;
+  /** Stands below the words. */
+  readonly children: ComponentChildren;
+}
+
+export function Head({ run, document, making, children }: Props) {
   const { path, query } = usePlace();
   const beside = (turn: number) => hrefOf(path, { ...query, turn, node: null });
   const isFirst = document.turn <= 1;
@@ -34,37 +44,44 @@ export function Head({ run, document, making }: { run: Run; document: TurnDocume
       </div>
       {making.speaker === null
         ? <p class="muted">… silence: nobody took the floor</p>
-        : <blockquote class="utterance words"><LongText text={making.text} most={2000} /></blockquote>}
+        : !isInCards(document, making) && <blockquote class="utterance words"><LongText text={making.text} most={2000} /></blockquote>}
+      {children}
       <div class="done">
         <ul class="tags" aria-label="What was done">
-          {tagsOf(run, making).map((tag) => <li key={tag} class="tag data">{tag}</li>)}
+          {[...tagsOf(run, making), ...picturesOf(document)].map((tag) => <li key={tag} class="tag data">{tag}</li>)}
         </ul>
+        {Boolean(run.parameters.context_strength) && <WhatIsAlpha />}
         <ForkPanel run={run} turn={document.turn} said={document.speaker === null ? null : { speaker: document.speaker, text: document.text }} />
       </div>
     </header>
   );
 }
 
+/** Letters of a text that the card of a part shows whole. */
+const IN_CARD = 240;
+
+/** Whether the words stand in the cards of an exchange, so that they need not stand above them too. */
+function isInCards(document: TurnDocument, making: Making): boolean {
+  return document.parts !== undefined && making.text.length <= IN_CARD;
+}
+
 function tagsOf(run: Run, making: Making): string[] {
   if (making.speaker === null) return [];
   if (making.prompt === null) return ["written by hand"];
-  const removable = making.units.filter((unit) => unit.removable).length;
   const { factor, retained } = making.removal;
   const tags = [retained && factor === null ? `retained: ${retained}` : `λ = ${lambda(making.removal_factor)}`];
-  if (making.scored_by) tags.push(`removed ${making.removed_items} of ${removable} items`, `scored by ${making.scored_by}`);
-  else tags.push("not scored");
-  if (making.judged_by) {
-    tags.push(rollbacksInWords(making.rollbacks));
-    if (making.rewritings) tags.push(`${making.rewritings} rewritten`);
-    tags.push(`judge: ${making.judged_by}`);
-  } else tags.push("not judged");
+  tags.push(making.scored_by ? `scored by ${making.scored_by}` : "not scored");
+  tags.push(making.judged_by ? `judge: ${making.judged_by}` : "not judged");
+  if (making.rewritings) tags.push(`${making.rewritings} rewritten`);
   if (making.ended) tags.push("ended the conversation");
   return [...tags, ...variationsOf(run, making)];
 }
 
-function rollbacksInWords(rollbacks: number): string {
-  if (!rollbacks) return "not rolled back";
-  return `rolled back ${rollbacks === 1 ? "once" : counted(rollbacks, "time")}`;
+/** Return what became of the picture of an exchange, and how it was known. */
+function picturesOf({ exchange }: TurnDocument): string[] {
+  if (!exchange) return [];
+  const { sight, passed, dropped } = exchange;
+  return [sight, ...(passed ? [dropped === null ? "passed on" : `passed on in place of ${dropped}`] : [])];
 }
 
 /** Return how the prompt was varied before it was scored, and what was asked for, where the run wanted that. */

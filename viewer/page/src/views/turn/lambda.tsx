@@ -1,5 +1,6 @@
 /** The λ slider, below what it removes: the curve over all λ, and the units in the order in which they are visited. */
 
+import { WhatIsLambda } from "../../components/explained";
 import { lambda } from "../../format";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
@@ -37,6 +38,7 @@ export function LambdaPanel(props: Props) {
       <div class="row">
         <label class="factor">λ = <input type="number" min="0" max="1" step="0.01" value={Number(at.toFixed(4))} onChange={move} aria-label="λ as a number" /></label>
         {reset && <button aria-pressed={!recorded} onClick={reset}>As it was{runFactor !== null && ` (λ = ${lambda(runFactor)})`}</button>}
+        <WhatIsLambda />
         <p class="words-of-removal">
           {words}{" "}
           {recorded && <Difference removal={removal} recorded={recorded} />}
@@ -56,18 +58,18 @@ export function LambdaPanel(props: Props) {
         />
         <div class="ticks number" aria-hidden="true"><span>0</span><span>0.25</span><span>0.5</span><span>0.75</span><span>1</span></div>
       </div>
+      <Legend />
       {fork}
     </div>
   );
 }
 
 /** What the lines and boxes above the slider are. */
-export function Legend() {
+function Legend() {
   return (
     <p class="small muted legend">
-      For every λ: <span><i class="line share" /> share of the attention</span> and{" "}
-      <span><i class="line count" /> share of the items</span> removed. Below it the items in the order in which they are visited,
-      each as wide as its share: <span><i class="box gone" /> removed</span>, <span><i class="box" /> kept</span>.
+      Removed at every λ: <span><i class="line share" /> attention</span>, <span><i class="line count" /> items</span>. Items as they
+      are visited, as wide as their shares: <span><i class="box gone" /> removed</span>, <span><i class="box" /> kept</span>.
     </p>
   );
 }

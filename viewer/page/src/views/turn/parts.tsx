@@ -1,7 +1,6 @@
 /** The parts of an album chat's turn: the plan, the question, which is the turn's own utterance, and the answer. */
 
 import { hrefOf, usePlace } from "../../router";
-import { inWords } from "../../format";
 import type { Making, TurnDocument } from "../turn_documents";
 
 const PARTS = ["plan", "question", "answer"] as const;
@@ -17,17 +16,9 @@ export function PartChooser({ document, chosen }: { document: TurnDocument; chos
   const { exchange, parts } = document;
   if (!exchange) return null;
   const shown = chosen !== undefined && parts && Object.hasOwn(parts, chosen) ? chosen : "question";
-  const { caption, variant } = exchange.picture;
   const speakers = { plan: exchange.asker, question: exchange.asker, answer: exchange.answerer };
   return (
     <div class="exchange stack">
-      <p class="small">
-        <bdi class="data">{exchange.asker}</bdi> shows <bdi class="data">{exchange.answerer}</bdi>{" "}
-        <b class="data">{variant ? `${caption}, ${variant}` : caption}</b> ({inWords(exchange.found)}
-        {exchange.similarity !== null && `, similarity ${exchange.similarity.toFixed(2)}`}; {exchange.sight}
-        {exchange.passed && "; passed on"}
-        {exchange.dropped !== null && <>; <span class="data">{exchange.dropped}</span> dropped</>})
-      </p>
       <ul class="parts" aria-label="Parts of the exchange">
         {PARTS.map((part) => (
           <li key={part}>

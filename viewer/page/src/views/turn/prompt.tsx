@@ -8,7 +8,8 @@ import type { Run } from "../../documents";
 import { goWith, usePlace } from "../../router";
 import { type Order, Pruning, type Removal, type Walk } from "../../pruning";
 import type { Making, Scorer } from "../turn_documents";
-import { LambdaPanel, Legend } from "./lambda";
+import { WhatIsLambda } from "../../components/explained";
+import { LambdaPanel } from "./lambda";
 import { remarksOn, removalInWords } from "./removal_words";
 import { ScorersInWords } from "./scorers";
 import { Units } from "./units";
@@ -48,6 +49,7 @@ function Unscored({ run, making }: { run: Run; making: Making }) {
           : <p>Nothing was scored and nothing removed, because λ was {lambda(making.removal_factor)}. This fork has the same prompt here, and records its scores:</p>}
         {making.pace && <p class="small data">{making.pace}</p>}
         {!making.scored_by && <p><Command words={["fork", run.run, "--at", `${making.turn}`, "--set", "record_scores=true"]} /></p>}
+        {!making.scored_by && <WhatIsLambda />}
       </Notice>
       <Units making={making} scorers={[]} prunings={[]} removals={[]} isWhatIf={false} />
     </>
@@ -94,8 +96,7 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
             <ul class="remarks small" aria-label="Remarks">{remarks.map((remark) => <li key={remark} class="data">{remark}</li>)}</ul>
           )}
           <details class="small how" open={isOther}>
-            <summary>Legend, and other orders and walks</summary>
-            <Legend />
+            <summary>Other orders and walks</summary>
             <Settings order={order} walk={walk} />
           </details>
           {run.rehearsed && <p class="small muted">This run was rehearsed: a stand-in spoke, and the scores are random.</p>}

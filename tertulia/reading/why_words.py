@@ -1,0 +1,47 @@
+"""Quotes, shares and lists as they stand in the sentence about a turn."""
+
+from collections.abc import Sequence
+
+from tertulia.state.text import clean
+
+#: The most characters of a text that a sentence quotes.
+QUOTED = 60
+
+#: The most people that a sentence names.
+_NAMED = 6
+
+
+def quoted(text: str, most: int = QUOTED) -> str:
+    """Return a text in quotation marks, on one line, cut behind a word where it is longer than `most` characters.
+
+    Marks inside become single ones, and a full stop at the end goes. A first word that is too long itself (Chinese has
+    no spaces) is cut within.
+    """
+    text = clean(text).removeprefix("- ").replace("“", "‘").replace("”", "’")
+    text = text.removesuffix(".") if not text.endswith("..") else text
+    if len(text) <= most:
+        return f"“{text}”"
+    cut, _, _ = text[:most].rpartition(" ")
+    return f"“{(cut or text[: most - 1]).rstrip(' .,;:–-')}…”"
+
+
+def percentage(share: float) -> str:
+    """Return a share as a percentage with one digit behind the point, which is left out where it is 0."""
+    return f"{share * 100:.1f}".removesuffix(".0") + "%"
+
+
+def times(number: int) -> str:
+    """Return `once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def people(names: Sequence[str]) -> str:
+    """Return names as they stand in a sentence; of many, the first ones and how many others there are."""
+    shown = list(names) if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} others"]
+    return listed(shown)
+
+
+def listed(phrases: Sequence[str]) -> str:
+    """Return phrases as they stand in a sentence: `A`, `A and B`, `A, B and C`."""
+    *others, last = phrases
+    return f"{', '.join(others)} and {last}" if others else last

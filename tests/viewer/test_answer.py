@@ -1,0 +1,183 @@
+"""The answer above a turn: in view at once, with the heaviest units and λ; small heads; type that can be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+from support.turn_page import open_turn
+from support.viewer_page import serving
+
+import tertulia
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.by_path import document_at
+from tertulia.viewer.html_file import html_of_run
+
+WIDTH, HEIGHT = 1280, 800
+
+#: Elements with text of their own that is smaller than 13 pixels.
+_SMALL = """() => [...document.querySelectorAll("body *")].filter((element) => {
+    const has = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if (!has || element.closest(".visually-hidden, script, style, noscript")) return false;
+    return parseFloat(getComputedStyle(element).fontSize) < 13;
+}).map((element) => `${element.outerHTML.slice(0, 80)}: ${getComputedStyle(element).fontSize}`)"""
+
+#: The bars of a lane over which a figure of a loser lies.
+_COVERED = """() => [...document.querySelectorAll(".losing text")].flatMap((text) => {
+    const a = text.getBoundingClientRect();
+    return [...document.querySelectorAll(".bars rect")].filter((bar) => {
+        const b = bar.getBoundingClientRect();
+        return a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top < a.bottom - 2;
+    }).map((bar) => `${text.textContent} over turn ${bar.parentElement.dataset.turn}`);
+})"""
+
+
+class Kinds:
+    """A served store with a dialogue, a meeting and an album chat."""
+
+    def __init__(self, path: Path, address: str) -> None:
+        self.path, self.address, self.runs = path, address, dict[str, str]()
+
+    def document(self, kind: str, turn: int) -> dict[str, object]:
+        with SqlStore.open(self.path) as store:
+            return document_at(store, f"runs/{self.runs[kind]}/turns/{turn}")
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kinds]:
+    path = tmp_path_factory.mktemp("answers") / "t.db"
+    dialogue = tertulia.run("tidewell", rehearse=True, rounds=4, removal_factor=0.5, store=path, progress=False)
+    meeting = tertulia.run("team_building", rehearse=True, rounds=8, removal_factor=0.4, store=path, progress=False)
+    album = tertulia.run("villagers", rehearse=True, rounds=2, agents=4, removal_factor=0.5, store=path, progress=False)
+    with serving(path) as address:
+        served = Kinds(path, address)
+        served.runs = {"dialogue": dialogue.id, "meeting": meeting.id, "album": album.id}
+        yield served
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh browser, which remembers nothing."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
+    yield context.new_page()
+    context.close()
+
+
+def box(found: Locator) -> FloatRect:
+    bounds = found.bounding_box()
+    assert bounds is not None
+    return bounds
+
+
+def assert_in_view(found: Locator) -> None:
+    bounds = box(found)
+    assert bounds["height"] > 0
+    assert bounds["y"] >= 0, found
+    assert bounds["y"] + bounds["height"] <= HEIGHT, (found, bounds)
+    assert bounds["x"] + bounds["width"] <= WIDTH, found
+
+
+@pytest.mark.parametrize(("kind", "turn"), [("dialogue", 3), ("meeting", 5), ("album", 3)])
+def test_the_answer_the_three_heaviest_units_and_lambda_are_in_view_at_once(
+    page: Page, kinds: Kinds, kind: str, turn: int
+) -> None:
+    open_turn(page, kinds.address, kinds.runs[kind], turn)
+    document = kinds.document(kind, turn)
+    answer = page.get_by_role("region", name="Why").locator("p").first
+    expect(answer).to_have_text(str(document["why"]))
+    assert_in_view(answer)
+    units = [unit for unit in document["units"] if unit["removable"]]  # type: ignore[attr-defined]
+    units.sort(key=lambda unit: -unit["score"])
+    shown = page.locator(".answer li" if kind == "meeting" else ".units .unit:not(.fixed)")
+    total = sum(unit["score"] for unit in units)
+    for place, unit in enumerate(units[:3]):
+        assert_in_view(shown.nth(place))
+        expect(shown.nth(place)).to_contain_text(f"{100 * unit['score'] / total:.1f} %")
+        expect(shown.nth(place)).to_contain_text(unit["text"].removeprefix("- ")[:30].split("\n")[0])
+    assert_in_view(page.locator(".turn-head .tag").filter(has_text="λ = "))
+    if kind != "meeting":
+        assert_in_view(page.get_by_label("λ as a number"))
+
+
+@pytest.mark.parametrize("kind", ["dialogue", "meeting", "album"])
+def test_header_timeline_and_tabs_take_a_quarter_of_the_height_at_most(page: Page, kinds: Kinds, kind: str) -> None:
+    open_turn(page, kinds.address, kinds.runs[kind], 2)
+    last = page.locator(".run-top" if kind == "album" else ".timeline")
+    assert box(last)["y"] + box(last)["height"] <= HEIGHT / 4
+    assert box(page.locator(".run-top .tabs"))["y"] < HEIGHT / 4
+
+
+def test_a_meeting_opens_with_its_race_and_a_dialogue_with_its_prompt(page: Page, kinds: Kinds) -> None:
+    open_turn(page, kinds.address, kinds.runs["meeting"], 5)
+    tabs = page.get_by_label("How the turn came about")
+    expect(tabs.locator("[aria-current]")).to_have_text("Minds")
+    assert box(page.locator(".race"))["y"] < HEIGHT - 100
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 2)
+    expect(tabs.locator("[aria-current]")).to_have_text("Prompt")
+
+
+def test_units_stand_by_weight_or_in_prompt_order_and_the_choice_is_remembered(page: Page, kinds: Kinds) -> None:
+    def shown() -> list[str]:
+        return page.locator(".making [data-unit]").evaluate_all("all => all.map((unit) => unit.dataset.unit)")
+
+    units = kinds.document("dialogue", 2)["units"]
+    in_prompt = [unit["id"] for unit in units]  # type: ignore[attr-defined]
+    removable = [unit for unit in units if unit["removable"]]  # type: ignore[attr-defined]
+    by_weight = [unit["id"] for unit in sorted(removable, key=lambda unit: -unit["score"])]
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 2)
+    assert shown()[: len(by_weight)] == by_weight != in_prompt[: len(by_weight)]
+    page.get_by_role("button", name="In prompt order").click()
+    expect(page).to_have_url(f"{kinds.address}#/runs/{kinds.runs['dialogue']}?turn=2&units=prompt")
+    assert shown() == in_prompt
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 2)
+    page.reload()
+    page.locator(".making [data-unit]").first.wait_for()
+    assert shown() == in_prompt
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 2, "&units=weight")
+    page.reload()
+    page.locator(".making [data-unit]").first.wait_for()
+    assert shown()[: len(by_weight)] == by_weight
+
+
+def test_a_score_stands_beside_its_bar(page: Page, kinds: Kinds) -> None:
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 2)
+    score = page.locator(".units .unit .score").first
+    bar, share = box(score.locator(".bar")), box(score.locator(".share"))
+    assert bar["x"] + bar["width"] <= share["x"]
+
+
+@pytest.mark.parametrize("asked", ["What is λ?", "What are nats?"])
+def test_a_sign_is_explained_where_it_stands_by_keyboard(page: Page, kinds: Kinds, asked: str) -> None:
+    document = kinds.document("dialogue", 2)
+    if asked == "What are nats?":  # a rehearsal's judge rates
+        import json
+
+        answer = json.dumps({**document, "judged_by": "likelihood by smollm2"})
+        page.route("**/turns/2", lambda route: route.fulfill(body=answer, content_type="application/json"))
+    pane = "candidates" if asked == "What are nats?" else "prompt"
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 2, f"&pane={pane}")
+    explanation = page.locator(".explained").filter(has_text=asked)
+    expect(explanation.locator(".explanation")).to_be_hidden()
+    explanation.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(explanation.locator(".explanation")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [WIDTH, 390])
+def test_type_is_at_least_13_pixels_and_no_bar_is_covered(browser: Browser, kinds: Kinds, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 844}, has_touch=width < WIDTH)
+    page = context.new_page()
+    for kind, pane in (("dialogue", "prompt"), ("dialogue", "candidates"), ("meeting", "minds"), ("album", "prompt")):
+        for turn in (2, 5) if kind == "meeting" else (2,):
+            open_turn(page, kinds.address, kinds.runs[kind], turn, f"&pane={pane}")
+            assert page.evaluate(_SMALL) == []
+            assert page.evaluate(_COVERED) == []
+    assert page.locator(".keys").is_visible() == (width == WIDTH)
+    context.close()
+
+
+def test_the_answer_is_in_the_exported_file(page: Page, kinds: Kinds, tmp_path: Path) -> None:
+    with SqlStore.open(kinds.path) as store:
+        (tmp_path / "run.html").write_text("\n".join(html_of_run(store, kinds.runs["meeting"])), encoding="utf-8")
+    page.goto(f"{(tmp_path / 'run.html').as_uri()}#/runs/{kinds.runs['meeting']}?turn=5")
+    expect(page.get_by_role("region", name="Why")).to_contain_text(str(kinds.document("meeting", 5)["why"]))

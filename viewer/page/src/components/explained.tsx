@@ -1,0 +1,75 @@
+/** What a sign or a word means, where it stands: it opens by keyboard, by mouse and by touch. */
+
+import type { ComponentChildren } from "preact";
+
+/** A question that opens its answer. */
+export function Explained({ ask, children }: { ask: string; children: ComponentChildren }) {
+  return (
+    <details class="explained small">
+      <summary>{ask}</summary>
+      <div class="stack explanation">{children}</div>
+    </details>
+  );
+}
+
+/** What λ is, with the picture of how it goes down the units. */
+export function WhatIsLambda() {
+  return (
+    <Explained ask="What is λ?">
+      <p>
+        Before a line is said, it is measured how much its speaker attends to each item of what they are told. λ says how much
+        of that attention is then taken away: at 0 nothing goes, at 0.5 the most attended items go until they make up half of it,
+        at 1 all that may go.
+      </p>
+      <LambdaPicture />
+      <p>
+        The higher λ, the less the speaker falls back on what is most at hand, and the more two conversations from the same
+        beginning differ. A judge then reads whether the line contradicts what was taken away; if it does, another is said.
+      </p>
+    </Explained>
+  );
+}
+
+/** The shares of six items in the picture; they sum to 100. */
+const SHARES = [30, 20, 18, 14, 10, 8];
+
+function LambdaPicture() {
+  let start = 0;
+  return (
+    <svg class="lambda-picture" viewBox="0 0 300 46" role="img" aria-label="Six items by weight; at λ = 0.5 the two heaviest, which have half of the attention, are removed">
+      {SHARES.map((share, place) => {
+        const [x, isGone] = [start * 3, start + share <= 50];
+        start += share;
+        return <rect key={place} class={isGone ? "gone" : ""} x={x + 0.5} y={isGone ? 18 : 24} width={share * 3 - 1} height={isGone ? 24 : 18} />;
+      })}
+      <line x1={150} x2={150} y1={14} y2={46} />
+      <text x={150} y={11} text-anchor="middle">λ = 0.5</text>
+      <text x={0} y={11}>removed</text>
+      <text x={300} y={11} text-anchor="end">kept</text>
+    </svg>
+  );
+}
+
+/** What α is. */
+export function WhatIsAlpha() {
+  return (
+    <Explained ask="What is α?">
+      <p>
+        α makes what the speaker is told count for more. Each word is weighed with and without the context, and α times the
+        difference is added: at 0 it counts as the model has it, at 1 twice as much.
+      </p>
+    </Explained>
+  );
+}
+
+/** What a nat is. */
+export function WhatAreNats() {
+  return (
+    <Explained ask="What are nats?">
+      <p>
+        Nats measure how much likelier something is on a logarithmic scale: 0 means as likely, 0.7 about twice, 2.3 about ten
+        times as likely. <i>A token</i> is a word or a part of one; the figure is the mean over those of the line.
+      </p>
+    </Explained>
+  );
+}
