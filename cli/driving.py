@@ -1,5 +1,6 @@
 """Drive a run for `run`, `resume` and `fork`, print it, and print how to go on if it stops."""
 
+import asyncio
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ def drive_shown(
     as_json: bool,
     thoughts: bool,
     with_code: Sequence[str] | None = None,
+    in_page: bool = False,
 ) -> None:
     """Open the models of a run and drive it to its end; print each turn as it comes.
 
@@ -48,6 +50,7 @@ def drive_shown(
         as_json: Whether only the ending is printed, as JSON.
         thoughts: Whether thoughts and the race are printed under each turn.
         with_code: Models whose own Python code may run.
+        in_page: Whether those who have a seat are asked in the page, not here.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
@@ -55,6 +58,7 @@ def drive_shown(
         typer.Exit: It was interrupted.
     """
     from tertulia.driving.driver import drive_run
+    from tertulia.driving.page_seat import asking_in_page
 
     with exit_when_interrupted(), status_line(f"loading {model}") as line:
         with loading_for_good():
@@ -62,7 +66,7 @@ def drive_shown(
         with line.pause():
             progress().print(f"run {context.run}")
         show = LiveRun(store, context, line, as_json, thoughts)
-        drive_run(store, context, show.event, show.ask)
+        drive_run(store, context, show.event, asking_in_page(context) if in_page else show.ask)
 
 
 class LiveRun:
@@ -72,12 +76,14 @@ class LiveRun:
         self._store, self._line, self._as_json, self._thoughts = store, line, as_json, thoughts
         self._before: Turn | None = None  # the turn that was printed last
         self._start, self._silence_s = context.start, context.parameters.silence_s
+        self._asking = asyncio.Lock()
         self._seat = Seat(self._start, turns_are_shown=not as_json and data().is_terminal)
 
     async def ask(self, invitation: Invitation) -> Answer | None:
-        """Return the answer of the person in the seat."""
-        with self._line.pause():
-            return await self._seat.ask(invitation)
+        """Return the answer of a person in a seat; several are asked one after the other."""
+        async with self._asking:
+            with self._line.pause():
+                return await self._seat.ask(invitation)
 
     def event(self, event: Event) -> None:
         """Print an event."""

@@ -38,13 +38,19 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tertulia"
 
 
-def user_trust(line: StatusLine | None = None) -> "Trust":
-    """Return what the user trusts, from TERTULIA_CONFIG or the user's configuration; `line` asks the user."""
-    from tertulia.access.trust import Trust, user_configuration
+def configuration_folder() -> Path:
+    """Return the folder of TERTULIA_CONFIG or the user's configuration."""
+    from tertulia.access.trust import user_configuration
 
     home = os.environ.get("XDG_CONFIG_HOME")
-    folder = os.environ.get("TERTULIA_CONFIG") or (Path(home) / "tertulia" if home else user_configuration())
-    return Trust(Path(folder), (line or StatusLine(None)).confirm)
+    return Path(os.environ.get("TERTULIA_CONFIG") or (Path(home) / "tertulia" if home else user_configuration()))
+
+
+def user_trust(line: StatusLine | None = None) -> "Trust":
+    """Return what the user trusts; `line` asks the user."""
+    from tertulia.access.trust import Trust
+
+    return Trust(configuration_folder(), (line or StatusLine(None)).confirm)
 
 
 def additions(extensions: Iterable[str] | None, scenarios: Iterable[str] = ()) -> "Additions":

@@ -88,7 +88,14 @@ CodeOption = Annotated[
 ]
 SeatOption = Annotated[
     str | None,
-    typer.Option("--seat", metavar="NAME", help="Type as one of the participants; /leave leaves, and keeps the run."),
+    typer.Option(
+        "--seat",
+        metavar="NAME",
+        help="Type as one of the participants; /leave leaves, and keeps the run. Several: NAME,NAME.",
+    ),
+]
+InPageOption = Annotated[
+    bool, typer.Option("--in-page", help="Ask who has a seat in the page of `tertulia view`, not at this terminal.")
 ]
 ThoughtsOption = Annotated[
     bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")

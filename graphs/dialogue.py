@@ -41,4 +41,4 @@ def build_dialogue_graph(
 
 def is_persons_turn(state: DialogueState, runtime: Runtime[Context]) -> bool:
     """Whether the speaker is a person."""
-    return is_persons(state["speaker"], runtime.context)
+    return is_persons(state["speaker"], runtime.context, state["round"])

@@ -96,7 +96,7 @@ def each_unprepared(state: GroupState) -> list[Send] | str:
 def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send]:
     """Send a cognition for each agent who is there; a person attends instead."""
     return [
-        Send("attend" if is_persons(name, runtime.context) else "cognition", cognition_of(state, name))
+        Send("attend" if is_persons(name, runtime.context, state["round"]) else "cognition", cognition_of(state, name))
         for name in state["present"]
     ]
 
@@ -105,4 +105,4 @@ def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["
     """Return who speaks: an agent, a person, or nobody, which makes the round a silence."""
     if not state["speaker"]:
         return "nobody"
-    return "person" if is_persons(state["speaker"], runtime.context) else "agent"
+    return "person" if is_persons(state["speaker"], runtime.context, state["round"]) else "agent"

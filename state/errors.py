@@ -73,6 +73,10 @@ class LeftError(TertuliaError):
     """The person who had a seat has left; the run goes on from there when it is resumed."""
 
 
+class HandedOverError(LeftError):
+    """A person has left their seat for good; the turn under way begins again, and the model speaks for them."""
+
+
 class NodeError(TertuliaError):
     """A user's node failed, or did not keep what it declares."""
 

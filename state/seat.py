@@ -52,6 +52,30 @@ class Answer(Record):
     seconds: float | None = Field(default=None, ge=0)
 
 
+class Asked(Record):
+    """What a person who sits in the page is asked, stored while they are; the answer is stored beside it.
+
+    Attributes:
+        memories: What they recall at that moment, oldest first, as an agent in their place would.
+    """
+
+    invitation: Invitation
+    memories: tuple[str, ...] = ()
+
+
+class Left(Record):
+    """That a person has left their seat for good: from the round under which it is stored, the model speaks again."""
+
+
+#: The steps under which an answer is stored, what a person was asked in the page, and that they have left.
+ANSWERED, ASKED, LEFT = "speak_by_hand", "asked_in_page", "leave_seat"
+
+
+def is_seat_of(name: str, seat: str | None) -> bool:
+    """Return whether the parameter `seat` names this participant: alone, or among others, with commas between them."""
+    return seat is not None and (name == seat or name in (part.strip() for part in seat.split(",")))
+
+
 #: Asks a person, and returns their answer, or `None` where they leave.
 Ask = Callable[[Invitation], Awaitable[Answer | None] | Answer | None]
 

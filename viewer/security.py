@@ -4,6 +4,8 @@ The server listens on the loopback, which any page of any site can reach through
 guards keep such pages out: the host name (a site may let its own name resolve to the loopback), the origin, what the
 browser says about the source of a request, and an optional token. The token is in addresses, never in a cookie:
 browsers send the cookies of a host to all of its ports, so any other local server would receive it.
+
+A seat in the page has a token of its own, which opens the paths of seats alone (viewer/seats.py).
 """
 
 import hmac
@@ -12,6 +14,8 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tertulia.viewer.seats import SEAT_HEADER, SEAT_PATHS, SeatTokens
 
 #: The header in which the page's script sends the token.
 TOKEN_HEADER = "x-tertulia-token"
@@ -28,13 +32,15 @@ _HEADERS = {
 
 _NO_TOKEN = "This address lacks the token. Open the address that `tertulia view` has printed."
 
+_NO_SEAT = "This invitation is not valid, or was withdrawn. Ask who made it for another one."
+
 
 class Guards:
     """Refuses requests of other sites and without the token, and adds the headers to all answers."""
 
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
-        """Wrap an application; `token` is what every request must have, if any."""
-        self._app, self._token = app, token
+    def __init__(self, app: ASGIApp, token: str | None, seats: SeatTokens | None = None) -> None:
+        """Wrap an application; `token` is what every request must have, if any, or else a seat's."""
+        self._app, self._token, self._seats = app, token, seats
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -62,8 +68,19 @@ class Guards:
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and not _opens_the_page(scope, headers):
             return "Requests of other sites are refused."
         if self._token is not None and not _has_token(scope, headers, self._token):
-            return _NO_TOKEN
+            return self._problem_of_seat(scope, headers)
         return None
+
+    def _problem_of_seat(self, scope: Scope, headers: Headers) -> str | None:
+        """Note whose seat a request without the token comes from; return why it is refused, `None` if it is not."""
+        given = [*_query(scope).get("seat", []), *headers.getlist(SEAT_HEADER)]
+        if not given or self._seats is None:
+            return _NO_TOKEN
+        seat = self._seats.seat_of(given[0])
+        if len({*given}) != 1 or seat is None:
+            return _NO_SEAT
+        scope["seat"] = seat
+        return None if scope["path"] in SEAT_PATHS else f"This invitation is for the seat of {seat.agent} alone."
 
 
 def refusal(scope: Scope, problem: str, status: int = 403) -> Response:
@@ -90,6 +107,9 @@ def _opens_the_page(scope: Scope, headers: Headers) -> bool:
 
 
 def _has_token(scope: Scope, headers: Headers, token: str) -> bool:
-    query = parse_qs(scope["query_string"].decode("latin-1"))
-    given = [*query.get("token", []), *headers.getlist(TOKEN_HEADER)]
+    given = [*_query(scope).get("token", []), *headers.getlist(TOKEN_HEADER)]
     return any(hmac.compare_digest(value.encode(errors="replace"), token.encode()) for value in given)
+
+
+def _query(scope: Scope) -> dict[str, list[str]]:
+    return parse_qs(scope["query_string"].decode("latin-1"))

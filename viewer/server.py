@@ -27,6 +27,7 @@ from tertulia.viewer.documents.figures import similarity_page
 from tertulia.viewer.documents.measures import KeptTrials, measure_page
 from tertulia.viewer.documents.reported import report_page
 from tertulia.viewer.fork_changes import LONGEST_TEXT
+from tertulia.viewer.seats import SeatPages, SeatTokens
 from tertulia.viewer.security import Guards, refusal
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
@@ -55,6 +56,7 @@ def build_app(
     command: Sequence[str] | None = None,
     open_embedder: Callable[[], Embedder] | None = None,
     reports: Path = Path("reports"),
+    seats_file: Path | None = None,
 ) -> Starlette:
     """Return the application over a store file; `app.state.close()` ends what it has open.
 
@@ -64,31 +66,52 @@ def build_app(
         command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
         open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
         reports: The folder with the reports of experiments.
+        seats_file: Keeps the tokens of seats, where commands may be started; `None`: they end with the application.
 
     Raises:
         ValueError: Commands may be started, but no token is needed.
     """
     if command is not None and token is None:
         raise ValueError("who may start commands must have a token")
-    pages = Pages(store, token, None if command is None else Starter(store, command), open_embedder, reports)
+    starter = None if command is None else Starter(store, command)
+    pages = Pages(store, token, starter, open_embedder, reports)
+    tokens = None if starter is None else SeatTokens(store, seats_file)
+    seats = None if starter is None or tokens is None else SeatPages(pages.reader, tokens, starter)
     app = Starlette(
         routes=[
             Route("/api/changes", pages.changes),
             Route("/api/similarity", pages.similarity),
             Route("/api/start", pages.started),
             Route("/api/start", pages.start, methods=["POST"]),
+            *([] if seats is None else _seat_routes(seats)),
             Route("/api/{path:path}", pages.document),
             Route("/", pages.built),
             Route("/{name}", pages.built),
         ],
         middleware=[
-            Middleware(Guards, token=token),
+            Middleware(Guards, token=token, seats=tokens),
             Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM_BYTES, compresslevel=_COMPRESSION_LEVEL),
         ],
         exception_handlers={HTTPException: _refused, TertuliaError: _failed, Exception: _unexpected},
     )
-    app.state.close = pages.close
+
+    def close() -> None:
+        if seats is not None:
+            seats.close()
+        pages.close()
+
+    app.state.close = close
     return app
+
+
+def _seat_routes(seats: SeatPages) -> list[Route]:
+    return [
+        Route("/api/seats", seats.listed),
+        Route("/api/seats", seats.invite, methods=["POST"]),
+        Route("/api/seat", seats.perceived),
+        Route("/api/seat", seats.send, methods=["POST"]),
+        Route("/api/seat/changes", seats.changes),
+    ]
 
 
 class Pages:
@@ -102,11 +125,11 @@ class Pages:
         open_embedder: Callable[[], Embedder] | None,
         reports: Path,
     ) -> None:
-        self._reader = StoreReader(store)
+        self.reader = StoreReader(store)
         self._measurer = StoreReader(store)  # beside the other, which need not wait for a model
         self._open_embedder = open_embedder and cache(open_embedder)
         self._kept_trials, self._reports = KeptTrials(), reports
-        self._changes = Changes(self._reader)
+        self._changes = Changes(self.reader)
         self._token, self._starter = token, starter
 
     async def document(self, request: Request) -> Response:
@@ -121,7 +144,7 @@ class Pages:
         def read(store: SqlStore) -> str:
             return json_text(document_at(store, path, dict(request.query_params)))
 
-        return Response(await self._reader.read(read), media_type="application/json")
+        return Response(await self.reader.read(read), media_type="application/json")
 
     async def _measure(self, experiment: str, metric: str, may_load: bool) -> Response:
         """Answer a measure of an experiment; the embedder is loaded where a reader has asked for that."""
@@ -161,8 +184,9 @@ class Pages:
             problem = f"{error.filename}: {error.strerror}. In a checkout, `make viewer` builds the page."
             return PlainTextResponse(problem, 404)
         if name == "index.html" and self._token is not None:
+            query = f"token={self._token}" if "seat" not in request.scope else f"seat={request.query_params['seat']}"
             for linked in ("viewer.js", "viewer.css"):
-                content = content.replace(f'"./{linked}"', f'"./{linked}?token={self._token}"')
+                content = content.replace(f'"./{linked}"', f'"./{linked}?{query}"')
         return Response(content, media_type=FILES[name])
 
     async def started(self, request: Request) -> Response:
@@ -184,7 +208,7 @@ class Pages:
             if len(body) > _LARGEST_REQUEST_BYTES:
                 raise HTTPException(413, _TOO_MUCH)
         starter = self._starter
-        words = await self._reader.read(lambda store: starter.checked(store, body))
+        words = await self.reader.read(lambda store: starter.checked(store, body))
         return JSONResponse(starter.start(words).document())
 
     def close(self) -> None:
@@ -193,7 +217,7 @@ class Pages:
         if self._starter is not None:
             self._starter.close()
         self._measurer.close()
-        self._reader.close()
+        self.reader.close()
 
 
 def json_text(document: dict[str, Any]) -> str:

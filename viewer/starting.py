@@ -1,4 +1,4 @@
-"""Commands that the page starts, each in a process of its own: `fork` and `resume`."""
+"""Commands that the page starts, each in a process of its own: `fork` and `resume`, whose seats are in the page."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from typing import IO, Any
 from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.storage.store import SqlStore
-from tertulia.viewer.documents.actions import fork_words, resume_words
+from tertulia.viewer.documents.actions import fork_words, resume_words, seats_words
 from tertulia.viewer.fork_changes import check_fork, read_changes, texts_of
 
 #: The most commands at once, and the lines and bytes of the output of each that are shown and read.
@@ -75,7 +75,8 @@ class Starter:
 
         Raises:
             TertuliaError: The body is neither `{"action": "fork", "run": …, "at": …, "settings": {…}, "changes": {…}}`
-                nor `{"action": "resume", "run": …}`, or no such fork can be made.
+                nor `{"action": "sit", "run": …, "at": …, "agents": […]}` nor `{"action": "resume", "run": …}`, or no
+                such fork can be made.
         """
         try:
             asked = json.loads(body)
@@ -86,11 +87,22 @@ class Starter:
                 not more.keys() - {"changes"}
             ):
                 words = _checked_fork(store, run, at, settings, more.get("changes", {}))
+            case {"action": "sit", "run": str(run), "at": int(at), "agents": list(agents), **more} if not more:
+                words = seats_words(store, run, at, agents)
             case {"action": "resume", "run": str(run), **more} if not more:
                 words = resume_words(store.run(run).run)
             case _:
                 raise UsageError("a command is a fork (run, at, settings) or goes on with a run")
-        return [*words, "--store", argument_for(self._store)]
+        return [*words, "--in-page", "--store", argument_for(self._store)]
+
+    def is_driving(self, run: str) -> bool:
+        """Return whether a command that was started drives a run, or will."""
+        running = (command for command in self.commands if command.is_running)
+        return any(run in (command.words[1], command.document()["run"]) for command in running)
+
+    def go_on(self, run: str) -> Command:
+        """Go on with a run; `UsageError` if too many go on already."""
+        return self.start([*resume_words(run), "--in-page", "--store", argument_for(self._store)])
 
     def start(self, words: Sequence[str]) -> Command:
         """Start a command.

@@ -60,6 +60,7 @@ def fork(
     say: SayOption = None,
     label: options.LabelOption = None,
     seat: options.SeatOption = None,
+    in_page: options.InPageOption = False,
     extension: options.ExtensionOption = None,
     trust_remote_code: options.CodeOption = None,
     thoughts: options.ThoughtsOption = False,
@@ -96,4 +97,4 @@ def fork(
             additions=added,
             label=label,
         )
-        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
+        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code, in_page)

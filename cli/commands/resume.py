@@ -8,6 +8,7 @@ from tertulia.cli.opening import open_existing
 from tertulia.cli.options import (
     CodeOption,
     ExtensionOption,
+    InPageOption,
     JsonOption,
     RunArgument,
     SeatOption,
@@ -22,6 +23,7 @@ def resume(
     run: RunArgument,
     model: ServersOption = None,
     seat: SeatOption = None,
+    in_page: InPageOption = False,
     extension: ExtensionOption = None,
     trust_remote_code: CodeOption = None,
     thoughts: ThoughtsOption = False,
@@ -46,4 +48,4 @@ def resume(
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return
         reopened = partial(reopen, opened, record, seat=seat, additions=additions(extension), model=model)
-        drive_shown(opened, model or record.model, reopened, as_json, thoughts, trust_remote_code)
+        drive_shown(opened, model or record.model, reopened, as_json, thoughts, trust_remote_code, in_page)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import former_store_hint, model_access, store_path
+from tertulia.cli.environment import configuration_folder, former_store_hint, model_access, store_path
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
@@ -28,7 +28,7 @@ PortOption = Annotated[
 ]
 NoOpenOption = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
 AllowRunsOption = Annotated[
-    bool, typer.Option("--allow-runs", help="Let the page start forks and resume runs; implies --token.")
+    bool, typer.Option("--allow-runs", help="Let the page start forks, resume runs and give seats; implies --token.")
 ]
 ReportsOption = Annotated[
     Path,
@@ -71,6 +71,7 @@ def view(
         path = path.absolute()  # commands to copy would find another store without its name
     secret = secrets.token_urlsafe(24) if allow_runs or token else None
     command = [sys.executable, *sys.orig_argv[1 : 1 - len(sys.argv)]] if allow_runs else None
+    seats = configuration_folder() / "seats.json" if allow_runs else None
     socket = listen(port)
     taken = socket.getsockname()[1]
     if port not in (0, taken):
@@ -87,7 +88,7 @@ def view(
             open_browser(address, bool(secret), lambda: progress().print(hint))
 
     try:
-        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"), reports)
+        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"), reports, seats)
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None

@@ -27,7 +27,7 @@ class Seat:
         """Take the seat; unless all turns are shown anyway, the last ones are printed with each question."""
         self._start, self._turns_are_shown = start, turns_are_shown
         self._keyboard = Keyboard(sys.stdin)
-        self._is_new = True
+        self._told: set[str] = set()  # who they are
         self._last_shown = -1
 
     async def ask(self, invitation: Invitation) -> Answer | None:
@@ -64,10 +64,10 @@ class Seat:
             self._keyboard.restore()
 
     def _print_invitation(self, invitation: Invitation) -> None:
-        if self._is_new:
+        if invitation.agent not in self._told:
             for line in role_of(invitation.agent, self._start):
                 _print(plain(line, "dim"))
-            self._is_new = False
+            self._told.add(invitation.agent)
         if invitation.again:
             _print(plain("nobody else can speak now: type something", "yellow"))
             return

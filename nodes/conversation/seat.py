@@ -3,7 +3,8 @@
 1. Where they may speak, the graph is interrupted, and resumed with their answer.
 2. An answer is stored like a step of an agent's cognition before the graph is resumed: after a crash they are not asked
    again, and a fork has the answers before it.
-3. In the race they are willing if they have typed words; where the floor is given, they are asked once they have it.
+3. Who leaves for good is an agent again from that round on.
+4. In the race they are willing if they have typed words; where the floor is given, they are asked once they have it.
 """
 
 import math
@@ -18,16 +19,13 @@ from tertulia.nodes.meeting.perceive import notice, perceive_message
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.hearing import turns_heard
 from tertulia.state.context import Context
-from tertulia.state.errors import LeftError, UsageError
+from tertulia.state.errors import HandedOverError, LeftError, UsageError
 from tertulia.state.graph_state import CognitionState, DialogueState, GroupState, initial_outcome
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Hearing
 from tertulia.state.records import Candidate, Reply
-from tertulia.state.seat import Answer, Ask, Invitation, as_utterance
+from tertulia.state.seat import ANSWERED, LEFT, Answer, Ask, Invitation, Left, as_utterance, is_seat_of
 from tertulia.state.store import Store
-
-#: The step under which an answer is stored.
-_ANSWER = "speak_by_hand"
 
 #: How long before their departure somebody's first word falls at the latest, in seconds.
 _A_MOMENT_S = 0.001
@@ -74,9 +72,15 @@ def is_raced_for(context: Context) -> bool:
     return isinstance(context.start, Meeting) and context.parameters.order == "self_driven"
 
 
-def is_persons(name: str, context: Context) -> bool:
-    """Whether a person has the seat of this participant."""
-    return name == context.parameters.seat
+def is_persons(name: str, context: Context, round: int) -> bool:
+    """Whether a person has the seat of this participant in a round."""
+    return is_seat_of(name, context.parameters.seat) and not has_left(context, name, round)
+
+
+def has_left(context: Context, name: str, round: int) -> bool:
+    """Whether a person has left their seat for good before the end of a round; a fork begins with all of its seats."""
+    parent = context.store.run(context.run).parent
+    return bool(context.store.steps(context.run, LEFT, Left, parent[1] if parent else 1, round, name))
 
 
 def _answer(context: Context, name: str, turn: int, round: int, now_s: float, may_pass: bool) -> Answer:
@@ -93,12 +97,12 @@ def _answer(context: Context, name: str, turn: int, round: int, now_s: float, ma
 
 def answer_of(context: Context, round: int, name: str) -> Answer | None:
     """Return a person's answer in a round; `None` where there is none (yet)."""
-    return context.store.step(context.run, round, name, _ANSWER, Answer)
+    return context.store.step(context.run, round, name, ANSWERED, Answer)
 
 
 def save_answer(context: Context, round: int, name: str, answer: Answer) -> None:
     """Store a person's answer in a round."""
-    context.store.save_step(context.run, round, name, _ANSWER, answer)
+    context.store.save_step(context.run, round, name, ANSWERED, answer)
 
 
 async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
@@ -109,6 +113,7 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
 
     Raises:
         LeftError: They leave.
+        HandedOverError: They leave for good, so that the model is to speak in this very round.
         UsageError: What asks them returns something else than an answer, or never words.
     """
     invitation, seconds = invitation_of(context, asked), 0.0
@@ -116,6 +121,8 @@ async def invite(context: Context, asked: dict[str, Any], ask: Ask) -> None:
         started = time.perf_counter()
         answered = ask(invitation)
         answer = await answered if isawaitable(answered) else answered
+        if answer is None and has_left(context, invitation.agent, invitation.round):
+            raise HandedOverError(f"the model speaks for {invitation.agent} from turn {invitation.turn} on")
         if answer is None:
             raise LeftError(f"{invitation.agent} has left in turn {invitation.turn}")
         if not isinstance(answer, Answer):

@@ -85,9 +85,11 @@ def contenders_of(state: GroupState, context: Context) -> list[Contender]:
 def _contender(state: GroupState, context: Context, name: str) -> Contender:
     attendee = context.meeting.participant(name)
     poles = character_of(context, name).big_five
-    is_asked = is_persons(name, context) and is_raced_for(context)  # else a person is asked once they have the floor
+    is_asked = is_persons(name, context, state["round"]) and is_raced_for(
+        context
+    )  # else a person is asked once they have the floor
     answer = answer_of(context, state["round"], name) if is_asked else None
-    bid = None if is_persons(name, context) else state["bids"][name]
+    bid = None if is_persons(name, context, state["round"]) else state["bids"][name]
     view = View.of(cognition_of(state, name), context)
     return Contender(
         name=name,
@@ -107,7 +109,7 @@ def with_latency(bid: Bid, context: Context, round: int, name: str, look: int = 
 
     For a human participant whose clock runs, use the time that they took.
     """
-    if is_persons(name, context) and context.parameters.seat_clock == "runs":
+    if is_persons(name, context, round) and context.parameters.seat_clock == "runs":
         is_raced = is_raced_for(context)  # else their time counts once they have the floor
         took_s = seconds_taken(answer_of(context, round, name), context) if is_raced else 0.0
         return bid.model_copy(update={"latency_s": took_s, "persistence": 1.0})

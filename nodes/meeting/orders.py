@@ -83,7 +83,7 @@ async def designated(state: GroupState, runtime: Runtime[Context]) -> GroupState
     if last is None or last not in state["present"]:
         return _give_floor_to(state, context, _drawn_order(state, context), "nobody there to name the next: drawn")
     candidates = _candidates(state, context)
-    if is_persons(last, context):
+    if is_persons(last, context, state["round"]):
         picked = _named_in(latest_turns(context, state["turn"], context.parameters.working_memory), last, candidates)
         reason = f"named by {last}" if picked else _NAMED_NOBODY.format(last)
         return _give_floor_to(state, context, _drawn_order(state, context, picked), reason)

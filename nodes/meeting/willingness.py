@@ -18,6 +18,7 @@ from tertulia.nodes.meeting.view import View
 from tertulia.state.cognition import Bid, WillingFor
 from tertulia.state.meeting import Attendee, Meeting, WillingnessWeights
 from tertulia.state.parameters import Parameters
+from tertulia.state.seat import is_seat_of
 
 #: What being asked by name, being named, and a question to everybody count.
 _ASKED, _NAMED, _OPEN_QUESTION = 1.0, 0.5, 0.1
@@ -166,7 +167,7 @@ def reach_of(meeting: Meeting, parameters: Parameters) -> tuple[Reach, ...]:
     return tuple(
         _reach(attendee, present, parameters)
         for attendee in meeting.participants
-        if attendee.persona.name != parameters.seat
+        if not is_seat_of(attendee.persona.name, parameters.seat)
     )
 
 

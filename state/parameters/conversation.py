@@ -43,7 +43,10 @@ class TownParameters(ParameterGroup):
 class SeatParameters(ParameterGroup):
     """A seat for a person (docs/runs.md)."""
 
-    seat: str | None = Field(None, description="the participant whose words a person types; unset: nobody")
+    seat: str | None = Field(
+        None,
+        description="the participant whose words a person types, or several with commas between them; unset: nobody",
+    )
     seat_clock: Literal["waits", "runs"] = Field(
         "waits",
         description="runs: the time that the person takes counts; waits: a latency is drawn, as for agents",

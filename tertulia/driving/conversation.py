@@ -1,6 +1,6 @@
 """Drive a conversation's graph from its last checkpoint: one turn, or one round of an album chat, per invocation.
 
-Where a person has a seat, a turn is interrupted while they are asked; the others think meanwhile.
+Where people have seats, a turn is interrupted while they are asked; the others think meanwhile.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from tertulia.planning.prompt_language import language_notes
 from tertulia.reading.removal import notes_of_turn
 from tertulia.state.cognition import Trace
 from tertulia.state.context import Context
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import HandedOverError, UsageError
 from tertulia.state.graph_state import GroupState
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
@@ -91,10 +91,13 @@ async def drive(
             emit(Noted(context.run, text))
     tracer, noted = Tracer(), set[str]()
     while True:
-        asks = await _invoke(graph, entry, config, context, tracer, emit, ask)
+        try:
+            asked = await _invoke(graph, entry, config, context, tracer, emit, ask)
+        except HandedOverError:  # the turn starts over, with the model in that seat
+            return await drive(context, checkpointer, emit, ask)
         config, entry = {"configurable": {"thread_id": context.run}}, None
-        if asks:
-            entry = Command(resume=True)
+        if asked:
+            entry = Command(resume=dict.fromkeys(asked, True))
             continue
         tracer = Tracer()
         snapshot = await graph.aget_state(config)
@@ -158,12 +161,12 @@ async def _invoke(
     tracer: Tracer,
     emit: Emit,
     ask: Ask | None,
-) -> bool:
-    """Run the graph to the end of a turn, or until a person has answered; return whether a person was asked."""
+) -> list[str]:
+    """Run the graph to the end of a turn, or until all have answered who were asked; return the ids of interrupts."""
     tasks = graph.astream(
         entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
     )
-    answering: asyncio.Task[None] | None = None
+    answering: dict[str, asyncio.Task[None]] = {}
     try:
         async for event in tasks:
             if event["type"] != "tasks":
@@ -174,16 +177,17 @@ async def _invoke(
                 emit(_step_of(task, context.run))
             elif task["interrupts"]:
                 assert ask is not None
-                answering = asyncio.create_task(invite(context, task["interrupts"][0]["value"], ask))
+                (interrupt,) = task["interrupts"]
+                invited = invite(context, interrupt["value"], ask)
+                answering[interrupt["id"]] = asyncio.create_task(invited)
             elif task["name"] in _LAST and task["error"] is None:
                 # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
                 _store(context, tracer.traces())
-        if answering is not None:
-            await answering
+        await asyncio.gather(*answering.values())
     finally:
-        if answering is not None:
-            answering.cancel()
-    return answering is not None
+        for task_of_one in answering.values():
+            task_of_one.cancel()
+    return [*answering]
 
 
 def _store(context: Context, traces: Mapping[int, Trace]) -> None:

@@ -22,7 +22,7 @@ from tertulia.cli.terminal.keyboard import Keyboard
 from tertulia.planning.seats import check_is_there
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Turn
-from tertulia.state.seat import LONGEST
+from tertulia.state.seat import LONGEST, Answer
 from tertulia.storage.store import SqlStore
 
 Types = Callable[..., Result]
@@ -181,6 +181,19 @@ def test_a_fork_has_the_seat_and_may_give_it_back(types: Types, cli: Cli) -> Non
     assert types("fork", parent, "--at", "4", "--seat", "Leila", text="As Leila.\n").code == 0
     assert own("Leila Haddad")[-1] == "As Leila."
     assert cli("diff", parent, "@last", "--exit-code").code == 4
+
+
+def test_two_people_at_one_terminal_are_asked_one_after_the_other(types: Types) -> None:
+    result = types("run", "team_building", "--rehearse", "--seat", "bob, Eva", "--rounds", "2", text="One.\nTwo.\n\n\n")
+    assert result.code == 0
+    assert "You are Bob" in result.err
+    assert "You are Eva" in result.err
+    with SqlStore.open("tertulia.db", create=False) as store:
+        record = store.run("@last")
+        typed = store.steps(record.run, "speak_by_hand", Answer)
+    assert record.parameters["seat"] == "Bob, Eva"
+    assert {words.words for (round, _), words in typed.items() if round == 1} == {"One.", "Two."}
+    assert {agent for _, agent in typed} == {"Bob", "Eva"}
 
 
 def test_another_seat_needs_a_fork(types: Types) -> None:

@@ -1,6 +1,6 @@
 """The commands that fork a run or go on with it, word by word, for the viewer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,21 @@ def fork_words(run: str, at: int, settings: Mapping[str, str], changes: ForkChan
             raise UsageError(f"unknown parameter {given!r}{nearest_hint(given, known)}")
         words += [f"{_OPTIONS[name]}={value}"] if name in _OPTIONS else ["--set", f"{name}={value}"]
     return words + changes.words
+
+
+def seats_words(store: SqlStore, run: str, at: int, agents: Sequence[object]) -> list[str]:
+    """Return the arguments that fork a run so that people speak for some participants; `--in-page` asks them there.
+
+    Raises:
+        UsageError: The turn is below 1, nobody is to have a seat, or somebody does not take part or is named twice.
+    """
+    record = store.run(run)
+    names = store.start(record.run).names
+    if not agents or any(agent not in names for agent in agents):
+        raise UsageError(f"a seat is for one of those who take part: {', '.join(names)}")
+    if len({*agents}) < len(agents):
+        raise UsageError("two seats for one person: name each once")
+    return [*fork_words(record.run, at, {}), f"--seat={','.join(map(str, agents))}"]
 
 
 def resume_words(run: str) -> list[str]:

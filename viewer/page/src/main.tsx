@@ -8,6 +8,7 @@ import { StoreName } from "./components/store_name";
 import { Notice } from "./components/parts";
 import { ThemeButton } from "./components/theme";
 import { go, hrefOf, placeOf, usePlace } from "./router";
+import { seatToken } from "./seat_request";
 import { source } from "./source";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -16,6 +17,7 @@ import { CompareView } from "./views/compare";
 import { ExperimentView } from "./views/experiment";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
+import { SeatPage } from "./views/seat";
 import { TownView } from "./views/town";
 
 function Page() {
@@ -61,4 +63,4 @@ function View({ path }: { path: readonly string[] }) {
 
 if (source.about && placeOf(location.hash).path.length === 0) go(hrefOf(["runs", source.about.run]), true);
 
-render(<Page />, document.getElementById("page")!);
+render(seatToken === null ? <Page /> : <SeatPage />, document.getElementById("page")!);

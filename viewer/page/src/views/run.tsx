@@ -14,6 +14,7 @@ import { ConversationView } from "./conversation";
 import type { RunInFull } from "./conversation/documents";
 import { FiguresView } from "./figures";
 import { MindsView } from "./minds";
+import { SeatsPanel } from "./seats_panel";
 
 /** People that are named in the heading. */
 const NAMED = 6;
@@ -44,6 +45,7 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
       <div class="run-top">
         <Heading run={run} status={status} />
         <Tabs label="Views of this run" links={links} shown={shown ?? ""} />
+        <SeatsPanel run={run} />
         {status !== "finished" && !source.isFile && (
           <details class="resume">
             <summary class="button">Resume</summary>

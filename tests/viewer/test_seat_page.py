@@ -1,0 +1,165 @@
+"""The page of a seat in real browsers: three people in one meeting of five, by keyboard, in both themes."""
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.seats import TOKEN, sit
+from support.viewer_page import serving
+
+import tertulia
+
+COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
+AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+SEATED = ("Alice", "Bob", "Eva")
+
+#: What a line may take from the key to the others' screens, models aside, in seconds: in the best of the rounds, and as
+#: much longer as the processors are shared with others.
+WITHIN_S = 0.2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+_FOUND = """async () => {
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`);
+}"""
+
+#: Notes in each page when a line with a mark was first shown.
+_WATCH = """(mark) => {
+    window.shownAt = null;
+    const look = () => {
+        const lines = document.querySelector(".seat-lines")?.innerText ?? "";
+        if (window.shownAt === null && lines.includes(mark)) window.shownAt = Date.now();
+    };
+    window.watching?.disconnect();
+    window.watching = new MutationObserver(look);
+    window.watching.observe(document.body, { childList: true, subtree: true, characterData: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("seats") / "t.db"
+    tertulia.run("team_building", rounds=12, rehearse=True, store=path, progress=False)
+    tertulia.run("tidewell", rounds=4, rehearse=True, store=path, progress=False, settings={"ending": "off"})
+    return path
+
+
+@pytest.fixture(scope="module")
+def address(store: Path) -> Iterator[str]:
+    with serving(store, TOKEN, COMMAND) as address:
+        yield address
+
+
+def run_of(store: Path, scenario: str) -> str:
+    return next(run.id for run in tertulia.open_store(store).runs() if run.scenario == scenario and run.parent is None)
+
+
+def seats(browser: Browser, address: str, tokens: dict[str, str]) -> dict[str, Page]:
+    """Open every invitation in a browser of its own."""
+    pages = {agent: browser.new_context(viewport={"width": 1280, "height": 800}).new_page() for agent in tokens}
+    for agent, page in pages.items():
+        page.goto(f"{address}?seat={tokens[agent]}")
+    return pages
+
+
+def test_three_in_one_meeting_see_each_others_lines_at_once(browser: Browser, store: Path, address: str) -> None:
+    run, tokens = sit(address, run_of(store, "team_building"), *SEATED)
+    pages = seats(browser, address, tokens)
+    took: list[float] = []
+    for turn in range(1, 11):
+        for page in pages.values():
+            expect(page.get_by_role("button", name=f"Say it in turn {turn}")).to_be_enabled(timeout=20_000)
+        time.sleep(0.5)  # the models have thought; what is left is the page's share
+        mark = f"Number {turn} of Bob."
+        for agent in ("Alice", "Eva"):
+            pages[agent].evaluate(_WATCH, mark)
+            pages[agent].get_by_role("button", name="Stay silent").click()
+            expect(pages[agent].get_by_role("status").filter(has_text="You stay silent.")).to_be_visible()
+        pages["Bob"].get_by_label("Your line").fill(mark)
+        pages["Bob"].evaluate("document.addEventListener('keydown', () => (window.keyAt = Date.now()), { once: true })")
+        pages["Bob"].get_by_label("Your line").press("Enter")
+        expect(pages["Bob"].get_by_role("button", name=f"Say it in turn {turn + 1}")).to_be_visible(timeout=20_000)
+        if tertulia.open_store(store).run(run).turns[-1].speaker != "Bob":
+            continue
+        for agent in ("Alice", "Eva"):
+            pages[agent].wait_for_function("window.shownAt !== null")
+            took.append((pages[agent].evaluate("shownAt") - pages["Bob"].evaluate("keyAt")) / 1000)
+    print(f"from key to screen: {sorted(took)}, median {statistics.median(took):.3f} s")
+    assert min(took) < WITHIN_S
+    said = [turn.text for turn in tertulia.open_store(store).run(run).turns if turn.speaker == "Bob"]
+    assert len(said) == len({*said}) == len(took) / 2
+    for page in pages.values():
+        assert [
+            line.inner_text() for line in page.locator(".seat-line .words").all() if "of Bob" in line.inner_text()
+        ] == said
+        page.context.close()
+
+
+def test_what_is_typed_outlives_a_reload_and_what_can_not_be_said_is_told(
+    browser: Browser, store: Path, address: str
+) -> None:
+    _, tokens = sit(address, run_of(store, "tidewell"), "Emeka Obiora")
+    (page,) = seats(browser, address, tokens).values()
+    box, say = page.get_by_label("Your line"), page.get_by_role("button", name="Say it in turn 1")
+    expect(say).to_be_enabled(timeout=20_000)
+    box.press("Enter")
+    expect(page.get_by_role("alert").get_by_text("The line is empty.")).to_be_visible()
+    box.fill("x" * 100_000)
+    say.click()
+    expect(page.get_by_role("alert").get_by_text("The line has 100,000 characters")).to_be_visible()
+    box.fill("Good morning, kept.")
+    page.reload()
+    expect(box).to_have_value("Good morning, kept.")
+    assert page.url.endswith(tokens["Emeka Obiora"])
+    expect(page.get_by_role("button", name="Say it in turn 1")).to_be_enabled(timeout=20_000)
+    page.keyboard.press("Tab") if page.evaluate("document.activeElement.tagName") != "TEXTAREA" else None
+    box.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".seat-line.own")).to_contain_text("Good morning, kept.", timeout=20_000)
+    expect(page.get_by_role("button", name="Say it in turn 3")).to_be_visible(timeout=20_000)
+    page.get_by_role("button", name="Leave the seat").press("Enter")
+    page.get_by_role("button", name="Leave", exact=True).press("Enter")
+    expect(page.get_by_text("The conversation is over.")).to_be_visible(timeout=20_000)
+    assert page.locator(".seat-line").count() == 4
+    page.context.close()
+
+
+@pytest.mark.access
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_finds_nothing_in_a_seat_and_no_width_breaks_it(
+    browser: Browser, store: Path, address: str, width: int
+) -> None:
+    _, tokens = sit(address, run_of(store, "team_building"), "Bob")
+    page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+    page.goto(f"{address}?seat={tokens['Bob']}")
+    expect(page.get_by_role("button", name="Say it in turn 1")).to_be_enabled(timeout=20_000)
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    if not AXE.is_file():
+        pytest.skip("axe is not installed: make viewer")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        assert page.evaluate(_FOUND) == []
+    page.context.close()
+
+
+def test_the_host_gives_seats_from_the_page_of_a_run(browser: Browser, store: Path, address: str) -> None:
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.goto(f"{address}?token={TOKEN}#/runs/{run_of(store, 'tidewell')}")
+    page.locator("summary", has_text="Seats").click()
+    page.get_by_label("Leila Haddad").check()
+    page.get_by_role("button", name="Start a run with these seats").click()
+    page.get_by_role("button", name="Invite somebody as Leila Haddad").click(timeout=20_000)
+    invitation = page.get_by_label("Invitation for Leila Haddad").input_value()
+    assert TOKEN not in invitation.partition("?")[2].split("=")[1]
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Sit here").click()
+    expect(opened.value.get_by_text("You speak for")).to_be_visible()
+    assert opened.value.url == invitation
+    page.get_by_role("button", name="Withdraw").click()
+    expect(opened.value.get_by_text("This invitation is not valid, or was withdrawn.")).to_be_visible(timeout=10_000)
+    page.context.close()

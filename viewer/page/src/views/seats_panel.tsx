@@ -1,0 +1,181 @@
+/** The seats of a run, for who holds the viewer: who has one, the invitations, and a fork in which people sit. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Run } from "../documents";
+import { listed } from "../format";
+import { go, hrefOf, usePlace } from "../router";
+import { request } from "../server_request";
+import { commandLine } from "../shell";
+import { source } from "../source";
+import "../styles/actions.css";
+import "../styles/seat.css";
+
+interface Person {
+  readonly name: string;
+  readonly seated: boolean;
+  readonly left: boolean;
+  readonly asked: boolean;
+  readonly token: string | null;
+}
+
+/** The document `api/seats`. */
+interface Seats {
+  readonly run: string;
+  readonly status: string;
+  readonly turns: number;
+  readonly driven: boolean;
+  readonly people: readonly Person[];
+}
+
+interface Started {
+  readonly number: number;
+  readonly run: string | null;
+  readonly exit_code: number | null;
+  readonly lines: readonly string[];
+}
+
+const LOOK_EVERY_MS = 1000;
+const LOOK_SOON_MS = 300;
+
+/** Seats behind a button beside the heading of a run; an album chat, or an exported file, has none. */
+export function SeatsPanel({ run }: { run: Run }) {
+  const { query } = usePlace();
+  const [isOpen, open] = useState(query.seats === "1");
+  useEffect(() => {
+    if (query.seats === "1") open(true);
+  }, [run.run, query.seats]);
+  if (source.isFile || run.kind === "album_chat") return null;
+  return (
+    <details class="resume seats" open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
+      <summary class="button">Seats</summary>
+      {isOpen && <div class="card stack"><Panel key={run.run} run={run} /></div>}
+    </details>
+  );
+}
+
+function Panel({ run }: { run: Run }) {
+  const [seats, setSeats] = useState<Seats | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [mayStart, setMayStart] = useState<boolean | null>(null);
+  const path = `seats?run=${encodeURIComponent(run.run)}`;
+  const look = () => request<Seats>(path).then(setSeats, () => {});
+  useEffect(() => {
+    request<{ can_start: boolean }>("start").then(({ can_start }) => setMayStart(can_start), () => {});
+  }, []);
+  useEffect(() => {
+    if (!mayStart) return;
+    void look();
+    const timer = setInterval(look, LOOK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [mayStart, path]);
+  const act = (doing: Promise<unknown>) =>
+    void doing.then(() => setProblem(null), (error: Error) => setProblem(error.message)).then(look);
+  if (mayStart === false) return <NotAllowed run={run} />;
+  if (seats === null) return <p class="muted small">Reading…</p>;
+  const people = seats.people.filter(({ seated }) => seated);
+  return (
+    <>
+      {people.length > 0 && seats.status !== "finished" && <Invitations seats={seats} people={people} act={act} />}
+      {people.length > 0 && seats.status !== "finished"
+        ? <details class="actions"><summary>Other seats, in another run</summary><NewSeats seats={seats} /></details>
+        : <NewSeats seats={seats} />}
+      <div role="alert">{problem !== null && <p class="notice bad data small">{problem}</p>}</div>
+    </>
+  );
+}
+
+function NotAllowed({ run }: { run: Run }) {
+  const line = commandLine(["tertulia", "fork", run.run, "--at", String(run.turns + 1), "--seat", run.people[0] ?? ""]);
+  return (
+    <>
+      <p class="small">Seats are given where the page may start runs: <span class="code">tertulia view --allow-runs</span></p>
+      <p class="small">At a terminal, <span class="code">--seat</span> takes one, of any participant:</p>
+      <div class="command data small">{line}</div>
+    </>
+  );
+}
+
+function Invitations({ seats, people, act }: { seats: Seats; people: readonly Person[]; act: (doing: Promise<unknown>) => void }) {
+  const invite = (agent: string, withdraw: boolean) => act(request("seats", { run: seats.run, agent, withdraw }));
+  return (
+    <section class="stack" aria-label="Seats of this run">
+      <p class="small">An invitation is an address for one seat. It shows what that person perceives, and sends that person's lines.</p>
+      {people.map((person) => (
+        <div key={person.name} class="seat-invitation">
+          <p class="row">
+            <b class="data">{person.name}</b>
+            <span class="small muted">{person.left ? "has left; the model speaks" : person.asked ? "is asked now" : "is not asked at present"}</span>
+          </p>
+          {person.token === null
+            ? <button onClick={() => invite(person.name, false)}>{`Invite somebody as ${person.name}`}</button>
+            : <Address token={person.token} agent={person.name} withdraw={() => invite(person.name, true)} />}
+        </div>
+      ))}
+      {!seats.driven && (
+        <p class="row small">
+          The run is not going on.
+          <button class="primary" onClick={() => act(request("start", { action: "resume", run: seats.run }))}>Go on</button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Address({ token, agent, withdraw }: { token: string; agent: string; withdraw: () => void }) {
+  const address = `${location.origin}/?seat=${token}`;
+  const [copied, setCopied] = useState("");
+  const copy = () =>
+    navigator.clipboard.writeText(address).then(() => setCopied("Copied."), () => setCopied("Copy it with the keyboard."));
+  return (
+    <div class="row">
+      <input class="code seat-address" readOnly value={address} aria-label={`Invitation for ${agent}`} onFocus={(event) => event.currentTarget.select()} />
+      <button onClick={() => void copy()}>Copy</button>
+      <a class="button" href={address} target="_blank" rel="noopener noreferrer">Sit here</a>
+      <button class="plain" onClick={withdraw}>Withdraw</button>
+      <span class="small" role="status">{copied}</span>
+    </div>
+  );
+}
+
+function NewSeats({ seats }: { seats: Seats }) {
+  const [chosen, choose] = useState<readonly string[]>([]);
+  const [at, setAt] = useState(String(seats.status === "finished" ? 1 : seats.turns + 1));
+  const [started, setStarted] = useState<Started | string | null>(null);
+  const going = typeof started === "object" && started !== null && started.exit_code === null ? started.number : null;
+  useEffect(() => {
+    if (going === null) return;
+    const look = async () => {
+      const { commands } = await request<{ commands: readonly Started[] }>("start");
+      const found = commands.find(({ number }) => number === going) ?? null;
+      if (found?.run) go(hrefOf(["runs", found.run], { seats: 1 }));
+      setStarted(found);
+    };
+    const timer = setInterval(() => look().catch(() => {}), LOOK_SOON_MS);
+    return () => clearInterval(timer);
+  }, [going]);
+  const start = () =>
+    void request<Started>("start", { action: "sit", run: seats.run, at: Number(at), agents: chosen }).then(setStarted, (error: Error) =>
+      setStarted(error.message),
+    );
+  const toggle = (name: string) => choose(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name]);
+  const failed = typeof started === "string" ? started : started?.exit_code ? started.lines.join("\n") : null;
+  return (
+    <section class="stack" aria-label="New seats">
+      <fieldset class="seat-people">
+        <legend class="small">Take the seats of</legend>
+        {seats.people.map(({ name }) => (
+          <label key={name} class="row small"><input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} /><bdi class="data">{name}</bdi></label>
+        ))}
+      </fieldset>
+      <div class="row small">
+        <label>from turn <input type="number" min="1" max={seats.turns + 1} value={at} onInput={(event) => setAt(event.currentTarget.value)} /></label>
+        <button class="primary" disabled={!chosen.length || going !== null} onClick={start}>Start a run with these seats</button>
+      </div>
+      <p class="small muted data">
+        {chosen.length ? `A fork of this run, in which people speak for ${listed(chosen)}; this run is not changed.` : "A seat is taken in a fork of this run; this run is not changed."}
+      </p>
+      {going !== null && <p class="small" role="status">Starting: the model is being loaded…</p>}
+      {failed !== null && <p class="notice bad data small" role="alert">{failed}</p>}
+    </section>
+  );
+}
