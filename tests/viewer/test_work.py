@@ -4,7 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from support.experiment_case import a_grid, drive_here
+
 import tertulia
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.measures import KeptTrials, measure_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,12 +28,28 @@ with SqlStore.open(Path(sys.argv[1])) as store:
 
 def test_a_turn_is_shown_without_what_drives_conversations(tmp_path: Path) -> None:
     """It takes a second and more of CPU to import, which the first turn that is looked at would wait for."""
-    run = tertulia.run(
-        "tidewell", rehearse=True, rounds=3, removal_factor=0.4, store=tmp_path / "t.db", progress=False
-    )
+    run = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.4, store=tmp_path / "t.db", progress=False)
     fork = run.fork(2, removal_factor=0.8, progress=False)
     paths = [f"runs/{run.id}/turns", *(f"runs/{run.id}/turns/{turn}" for turn in (1, 2, 3)), f"runs/{fork.id}/turns/3"]
     paths += [f"diff/{run.id}/{fork.id}", f"runs/{run.id}/edits", f"runs/{run.id}/actions"]
     command = [sys.executable, "-c", _PAGES_READ, str(tmp_path / "t.db"), *paths]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     assert printed == paths
+
+
+def test_a_measure_reads_each_prompt_of_an_experiment_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials of a case begin with one prompt: read anew for each of them, a large experiment took seconds."""
+    settings = {"low": {"lambda": 0.2}, "high": {"lambda": 0.8}}
+    read: list[str] = []
+    store_prompt = SqlStore.prompt
+    with SqlStore.open(tmp_path / "t.db", create=True) as store:
+        drive_here(store, a_grid(settings=settings, trials=3, rounds=1))
+        records = [store.turn_record(run.run, turn.turn) for run in store.runs() for turn in store.turns(run.run)]
+        shared = {record.prompt for record in records}
+        assert len(shared) < len(records), "trials that share prompts"
+        monkeypatch.setattr(SqlStore, "prompt", lambda self, prompt: read.append(prompt) or store_prompt(self, prompt))
+        kept = KeptTrials()
+        for metric in ("without_sense", "removed_words", "recited_lines"):
+            measured = measure_page(store, "grid", metric, kept=kept)
+            assert measured["conversations"] == 12
+    assert sorted(read) == sorted(filter(None, shared))
