@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 from support.experiment_case import a_grid, drive_here
+from support.stored import a_case, a_run
+from support.viewer_page import serving
 
 import tertulia
 from tertulia.storage.store import SqlStore
@@ -53,3 +56,20 @@ def test_a_measure_reads_each_prompt_of_an_experiment_once(tmp_path: Path, monke
             measured = measure_page(store, "grid", metric, kept=kept)
             assert measured["conversations"] == 12
     assert sorted(read) == sorted(filter(None, shared))
+
+
+def test_of_many_runs_a_screenful_is_drawn_and_more_as_the_reader_comes_to_them(page: Page, tmp_path: Path) -> None:
+    with SqlStore.open(tmp_path / "t.db", create=True) as store, store.transaction():
+        for number in range(300):
+            store.create_run(a_run(f"r{number:03}", status="finished"), a_case())
+    with serving(tmp_path / "t.db") as address:
+        page.goto(f"{address}#/runs")
+        rows, table = page.locator(".run:not(.head)"), page.get_by_role("table", name="Runs")
+        expect(rows.first).to_be_visible()
+        expect(rows).to_have_count(40)
+        expect(table).to_have_attribute("aria-rowcount", "301")
+        page.get_by_role("button", name="Show more (260 rows)").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("[data-run=r150]")).to_have_count(1)
+        page.goto(f"{address}#/runs?find=r003")
+        expect(rows).to_have_count(1)
