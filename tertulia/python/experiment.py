@@ -17,6 +17,7 @@ from tertulia.python.tables import Records, Shown
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES
 from tertulia.state.records import RunRecord
+from tertulia.state.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -248,7 +249,8 @@ class Experiment:
     def _table(self) -> tuple[str, Shown]:
         reached = self._progress()
         definition = reached.experiment
-        counts = f"{len(definition.cases)} cases × {len(definition.settings)} settings × {definition.trials} trials"
+        sizes = (len(definition.cases), "case"), (len(definition.settings), "setting"), (definition.trials, "trial")
+        counts = " × ".join(counted(*size) for size in sizes)
         state = f"{reached.missing} missing" if reached.missing else "finished"
         parameters = self._differing()
         names = list(next(iter(parameters.values()), {}))

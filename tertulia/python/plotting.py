@@ -7,7 +7,7 @@ from tertulia.lab.experiments.axes import Axis
 from tertulia.lab.pages.plots import STYLES, check_plots
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.report_plots import SYMBOLS
-from tertulia.python.measuring import REHEARSED, Measure, Measures
+from tertulia.python.measuring import Measure, Measures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,8 @@ def plotted(measures: Measures, metric: str, axis: Axis | None) -> "Figure":
             _draw(plot, found, {s: x for s, x in axis.values.items() if axis.series[s] == series}, series, number)
         plot.set_xlabel(SYMBOLS.get(axis.parameter, axis.parameter))
     plot.set_ylabel(metric_named(metric).title)
-    plot.set_title(REHEARSED if measures.is_rehearsed else "mean over cases, 95 % interval; points: cases", fontsize=8)
+    rehearsed = "rehearsed, the figures mean nothing · " if measures.is_rehearsed else ""
+    plot.set_title(f"{rehearsed}means over cases, 95 % intervals; points: cases", fontsize=8)
     if plot.get_legend_handles_labels()[1]:
         plot.legend(frameon=False)
     return figure
@@ -48,7 +49,7 @@ def _draw(plot: "Axes", found: dict[str, Measure], places: dict[str, float], ser
     ordered = [(x, found[setting]) for setting, x in sorted(places.items(), key=lambda place: place[1])]
     known = [(x, measure, measure.value) for x, measure in ordered if measure.value is not None]
     cases = [(x, value) for x, measure, _ in known for value in measure.by_case.values()]
-    plot.scatter([x for x, _ in cases], [y for _, y in cases], s=9, color=style.color, alpha=0.35, linewidths=0)
+    plot.scatter([x for x, _ in cases], [y for _, y in cases], s=16, color=style.color, alpha=0.45, linewidths=0)
     below = [value - (value if measure.ci_low is None else measure.ci_low) for _, measure, value in known]
     above = [(value if measure.ci_high is None else measure.ci_high) - value for _, measure, value in known]
     plot.errorbar(
