@@ -22,6 +22,7 @@ from tertulia.planning.starting import DEFAULT_MODEL, Additions
 from tertulia.python.arguments import (
     MODEL,
     SEED,
+    check_additions,
     check_argument,
     check_texts,
     path_of,
@@ -100,12 +101,11 @@ def sweep(
     handle.check_open()
     check_argument("model", model, str, MODEL)
     check_argument("name", name, str, "an experiment is named by a text")
-    for argument, value in (("trials", trials), ("side_by_side", side_by_side), ("workers", workers)):
-        _check_count(argument, value)
-    if rounds is not None:
-        _check_count("rounds", rounds)
+    check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
+    check_additions({}, (), extensions or ())
+    _check_counts(trials=trials, rounds=rounds, side_by_side=side_by_side, workers=workers)
     axes, common = _axes_and_settings(removal_factor, settings)
-    files = [os.fspath(file) for file in extensions]
+    files = [os.fspath(file) for file in extensions or ()]
     with handle.opened() as opened:
         experiment = sweep_experiment(
             _cases(cases),
@@ -121,9 +121,9 @@ def sweep(
             store=opened,
             axes=axes,
         )
-    check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
     access = ModelAccess(keys=dict(api_keys or {}))
-    access = access if cache is None else replace(access, cache=Path(path_of("cache", cache)))
+    if cache is not None:
+        access = replace(access, cache=Path(path_of("cache", cache)))
     chosen = [value for values in experiment.settings.values() for value in values.values() if isinstance(value, str)]
     named = access.naming([model or DEFAULT_MODEL, *chosen])
     _run(handle, experiment, named, Additions(files), workers, progress)
@@ -222,6 +222,8 @@ def _cases(cases: object) -> list[str]:
     return found
 
 
-def _check_count(name: str, value: object) -> None:
-    if value is not None and whole_number(name, value, "a whole number from 1 is expected") < 1:
-        raise refusal(name, value, "a whole number from 1 is expected")
+def _check_counts(**counts: object) -> None:
+    expected = "a whole number from 1 is expected"
+    for name, value in counts.items():
+        if value is not None and whole_number(name, value, expected) < 1:
+            raise refusal(name, value, expected)
