@@ -10,6 +10,7 @@ from typing import Any
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
+from tertulia.access.named_files import remember_files
 from tertulia.driving.events import Emit, Noted
 from tertulia.driving.session import events_of
 from tertulia.lab.executors.choosing import LOCAL, executor_of
@@ -150,6 +151,8 @@ def _run(
     """Run the missing trials in a thread of their own, with a progress bar."""
     with handle.opened() as opened:
         counts = ExperimentProgress(progress_of(opened, experiment))
+
+    remember_files(experiment.files(), access.trust)
 
     def drive(emit: Emit) -> None:
         with handle.opened() as store:
