@@ -35,6 +35,8 @@ def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
         for name in kwargs:
             if name not in known.parameters:
                 raise UsageError(_unknown(function.__name__, known, name, kwargs[name]))
+            if known.parameters[name].kind is Parameter.VAR_POSITIONAL:
+                raise UsageError(f"{function.__name__} takes {name} by place: {function.__name__}('dist2', 'sim')")
         try:
             known.bind(*args, **kwargs)
         except TypeError as error:
