@@ -64,8 +64,8 @@ def sweep_experiment(
     named = _settings_of(axes, common)
     if name is None:
         others = sorted(axes.keys() - {_LAMBDA})
-        given = [sorted(scenarios), common, rounds, seed, model, *([others] if others else [])]
-        same = json.dumps(given, sort_keys=True, default=str)
+        parts = [sorted(scenarios), common, rounds, seed, model, *([others] if others else [])]
+        same = json.dumps(parts, sort_keys=True, default=str)
         digest = hashlib.blake2b(same.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
         name = f"{re.sub(r'[^a-z0-9]+', '-', scenarios[0].lower()).strip('-')[-40:]}-{digest}"
     values = {
