@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
@@ -184,14 +184,14 @@ def _axes_and_settings(
     if removal_factor is not None:
         if _LAMBDA in {*axes, *(ALIASES.get(name, name) for name in common)}:
             raise refusal(_LAMBDA, removal_factor, "it is among the settings too; give it once")
-        values = removal_factor if _is_axis(removal_factor) else [removal_factor]
+        values: Iterable[Any] = removal_factor if _is_axis(removal_factor) else [removal_factor]
         axes = {_LAMBDA: _listed(_LAMBDA, values), **axes}
     if _LAMBDA in axes:
         axes = {_LAMBDA: [*map(_factor, axes[_LAMBDA])], **{axis: v for axis, v in axes.items() if axis != _LAMBDA}}
     return axes, common
 
 
-def _is_axis(value: object) -> bool:
+def _is_axis(value: object) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
 
 
