@@ -182,7 +182,7 @@ def test_a_setting_that_can_not_be_is_named_before_there_is_a_store(
         (lambda: tt.stream("tidewell", lambda_=0.5), "stream has no argument 'lambda_'; write removal_factor=0.5"),
         (lambda: tt.run("tidewell", 0.5), "run takes scenario by place, and the others by their names"),
         (lambda: tt.run(rounds=3), "run: missing a required argument: 'scenario'"),
-        (lambda: tt.resume("k3f9", rounds=3), "resume has no argument 'rounds' (known: run, nodes"),
+        (lambda: tt.resume("k3f9", volume=3), "resume has no argument 'volume' (known: run, nodes"),
         (lambda: tt.open_store("a.db", mode="r"), "open_store has no argument 'mode'"),
         (lambda: tt.Run(tt.Store("a.db"), "k3f9").fork(2, top_p=0.9), "top_p is a setting: settings={'top_p': 0.9}"),
         (lambda: tt.Store("a.db").runs(lable="x"), "runs has no argument 'lable' (did you mean 'label'?)"),
