@@ -11,6 +11,11 @@
     fork = run.fork(at=4, removal_factor=0.9)
     tt.diff(run, fork).first_divergence
     async for event in tt.stream("team_building", rounds=10): ...
+
+    experiment = tt.sweep("tidewell:all", removal_factor=[0, 0.5, 1], trials=5, rounds=6)
+    experiment.measure("dist2", "sim")           # means over cases with 95 % intervals
+    experiment.compare("dist2").frame()
+    experiment.plot("dist3")
     tt.open_store("tertulia.db").runs()
 
 Nothing heavy is imported before it is used.
@@ -26,10 +31,12 @@ if TYPE_CHECKING:
     from tertulia.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
-    from tertulia.python.api import diff, resume, run, stream
+    from tertulia.python.api import aresume, arun, diff, resume, run, stream
     from tertulia.python.declaring import mechanism, node, scorer
+    from tertulia.python.experiment import Experiment
     from tertulia.python.stored_run import Run
     from tertulia.python.stores import Store, open_store
+    from tertulia.python.sweeping import asweep, sweep
     from tertulia.state.cognition import Finding
     from tertulia.state.errors import (
         ExtensionError,
@@ -48,7 +55,9 @@ if TYPE_CHECKING:
 
 #: By module, the public names that it has.
 _PUBLIC = {
-    "tertulia.python.api": ("diff", "resume", "run", "stream"),
+    "tertulia.python.api": ("aresume", "arun", "diff", "resume", "run", "stream"),
+    "tertulia.python.sweeping": ("asweep", "sweep"),
+    "tertulia.python.experiment": ("Experiment",),
     "tertulia.python.stores": ("Store", "open_store"),
     "tertulia.python.stored_run": ("Run",),
     "tertulia.python.declaring": ("mechanism", "node", "scorer"),
@@ -69,6 +78,7 @@ _MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
 __all__ = [
     "Answer",
     "Event",
+    "Experiment",
     "ExtensionError",
     "Finding",
     "Invitation",
@@ -93,6 +103,9 @@ __all__ = [
     "TurnFinished",
     "Unit",
     "UsageError",
+    "aresume",
+    "arun",
+    "asweep",
     "diff",
     "mechanism",
     "node",
@@ -101,6 +114,7 @@ __all__ = [
     "run",
     "scorer",
     "stream",
+    "sweep",
 ]
 
 
@@ -114,11 +128,12 @@ def __getattr__(name: str) -> Any:
 
         return version("tertulia")
     if name not in _MODULES:
-        raise AttributeError(f"module 'tertulia' has no attribute {name!r}")
+        raise AttributeError(f"module 'tertulia' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Return the public names, and nothing of how they come about."""
+    return sorted(__all__)

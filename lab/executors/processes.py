@@ -26,6 +26,9 @@ _CODE = (
 #: How long workers have to tidy up, before they are killed.
 _PATIENCE_S = 10.0
 
+#: How long one waits for words of workers at a time.
+_LISTENING_S = 0.5
+
 
 class ProcessCrew:
     """Worker processes; see `lab.executors.dispatch.Crew`."""
@@ -64,7 +67,9 @@ class ProcessCrew:
 
     def messages(self) -> Iterator[tuple[int, Message]]:
         """Wait until processes have something to say, and yield that."""
-        for connection in wait(list(self._workers)):
+        while not (ready := wait(list(self._workers), _LISTENING_S)):
+            pass  # an interrupt of this thread is raised between two waits, not within one
+        for connection in ready:
             assert isinstance(connection, Connection)
             number, process = self._workers[connection]
             try:

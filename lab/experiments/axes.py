@@ -67,7 +67,7 @@ def _axis(parameter: str, settings: Mapping[str, Mapping[str, Any]], actual: Cal
     }
     series = {
         setting: ", ".join(
-            f"{name}={_word(value)}" for name, value in sorted(settings[setting].items()) if name != parameter
+            f"{name}={value_in_words(value)}" for name, value in sorted(settings[setting].items()) if name != parameter
         )
         for setting in values
     }
@@ -78,7 +78,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _word(value: object) -> str:
+def value_in_words(value: object) -> str:
+    """Return the value of a parameter as the name of a setting has it: `0.5`, `on`, `minilm`."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:g}" if isinstance(value, float) else str(value)

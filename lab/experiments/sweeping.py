@@ -1,16 +1,26 @@
-"""The experiment of `tertulia sweep`: scenarios × λ × trials."""
+"""The experiment of `tertulia sweep` and `tertulia.sweep`: scenarios × λ, or the product of several axes, × trials."""
 
 import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
+from types import MappingProxyType
 from typing import Any
 
+from tertulia.lab.experiments.axes import value_in_words
 from tertulia.lab.experiments.experiment import Experiment, Setting, checked, experiment_with
 from tertulia.lab.experiments.fork_points import checked_fork_point, given_fork_point
 from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
-from tertulia.state.errors import SettingError
+from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.parameters import NodeSetting
 from tertulia.storage.store import SqlStore
+
+#: The axis of the command, and the symbol by which settings are named after it.
+_LAMBDA, _SYMBOL = "removal_factor", "λ"
+
+#: The values of parameters that differ between settings, by parameter.
+Axes = Mapping[str, Sequence[NodeSetting | None]]
 
 
 def sweep_experiment(
@@ -26,8 +36,9 @@ def sweep_experiment(
     cohort_size: int = 10,
     extensions: Sequence[str] | None = None,
     store: SqlStore | None = None,
+    axes: Axes = MappingProxyType({}),
 ) -> Experiment:
-    """Return an experiment with a setting for every value of λ.
+    """Return an experiment with a setting for every value of λ, or every combination of the values of several axes.
 
     Args:
         scenarios: As `tertulia run` takes them, or with `:all`; or a turn of a run of the store, `RUN@TURN`.
@@ -36,6 +47,8 @@ def sweep_experiment(
             run, rounds are new turns, and seed and model those of the run if they are `None`.
         name: What it is called; without one it is named after all that is given but λ and trials, so that more of
             either belong to the same experiment.
+        axes: By parameter, its values; `removal_factor` among them stands for `lambdas`. An experiment with other axes
+            than λ is named after these, too.
 
     Raises:
         TertuliaError: It can't be run like that.
@@ -46,16 +59,19 @@ def sweep_experiment(
         seed = parent.seed if seed is None else seed
     seed, model = DEFAULT_SEED if seed is None else seed, model or DEFAULT_MODEL
     common: Setting = dict(settings)
-    factors = [] if lambdas is None else [read_lambda(text) for text in lambdas.split(",")]
-    named: dict[str, Setting] = {f"λ = {value:g}": {"removal_factor": value, **common} for value in factors}
+    if lambdas is not None:
+        axes = {_LAMBDA: [read_lambda(text) for text in lambdas.split(",")], **axes}
+    named = _settings_of(axes, common)
     if name is None:
-        same = json.dumps([sorted(scenarios), common, rounds, seed, model], sort_keys=True, default=str)
+        others = sorted(axes.keys() - {_LAMBDA})
+        parts = [sorted(scenarios), common, rounds, seed, model, *([others] if others else [])]
+        same = json.dumps(parts, sort_keys=True, default=str)
         digest = hashlib.blake2b(same.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
         name = f"{re.sub(r'[^a-z0-9]+', '-', scenarios[0].lower()).strip('-')[-40:]}-{digest}"
     values = {
         "name": name,
         "cases": tuple(scenarios),
-        "settings": named or {"as set": common},
+        "settings": named,
         "trials": trials,
         "rounds": rounds,
         "seed": seed,
@@ -63,6 +79,21 @@ def sweep_experiment(
         "cohort_size": cohort_size,
     }
     return checked(experiment_with(values), extensions or (), store)
+
+
+def _settings_of(axes: Axes, common: Setting) -> dict[str, Setting]:
+    """Return a setting for every combination of values, named after them; the only one without axes is `as set`."""
+    settings: dict[str, Setting] = {}
+    for values in product(*axes.values()):
+        chosen: Setting = dict(zip(axes, values, strict=True))
+        name = ", ".join(f"{_symbol(axis)} = {value_in_words(value)}" for axis, value in chosen.items()) or "as set"
+        if settings.setdefault(name, {**chosen, **common}) != {**chosen, **common}:
+            raise UsageError(f"two settings would be called {name!r}; take values that differ in six digits")
+    return settings
+
+
+def _symbol(parameter: str) -> str:
+    return _SYMBOL if parameter == _LAMBDA else parameter
 
 
 def read_lambda(text: str) -> float:

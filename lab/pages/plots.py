@@ -28,7 +28,7 @@ class _Style(NamedTuple):
 
 
 #: Colours that stay apart without full sight of colours (Okabe and Ito 2008), dark enough for paper.
-_STYLES = (
+STYLES = (
     _Style("-", "o", "#000000", ""),
     _Style("--", "s", "#0072b2", "///"),
     _Style("-.", "^", "#d55e00", "..."),
@@ -134,7 +134,7 @@ def _draw(axis: "Axes", panel: Panel) -> None:
     from matplotlib.ticker import MaxNLocator
 
     for place, series in enumerate(panel.series):
-        style = _STYLES[(place if series.style is None else series.style) % len(_STYLES)]
+        style = STYLES[(place if series.style is None else series.style) % len(STYLES)]
         if panel.kind == "bars":
             _bars(axis, panel, place, style)
         else:

@@ -20,6 +20,7 @@ from tertulia.lab.reports.papers import Profile, Report, WeightedSum, metric_nam
 from tertulia.lab.reports.provenance import Provenance, SettingCost, cost_by_setting
 from tertulia.lab.reports.setting_figures import with_sources
 from tertulia.lab.reports.verdicts import Outcome, Verdict, verdicts
+from tertulia.metrics.inference import holm
 from tertulia.metrics.statistics import CaseMean, Contrast, case_mean, paired_difference
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.store import Store
@@ -94,6 +95,17 @@ class Findings:
             return None
         here, baseline = (self.figures.get(name, {}).get(metric, {}) for name in (setting, self.report.baseline))
         return paired_difference(here, baseline) if here and baseline else None
+
+    @cached_property
+    def p_adjusted(self) -> Mapping[tuple[str, str], float]:
+        """By setting and metric, p of the difference to the baseline among all that are shown (Holm 1979).
+
+        There is none where a report has orderings, which are what is tested then.
+        """
+        places = [] if self.report.orderings else [(row, metric) for metric in self.metrics for row in self.rows]
+        found = {place: self.difference(*place) for place in places}
+        tested = {place: each.p for place, each in found.items() if each is not None and each.p is not None}
+        return dict(zip(tested, holm([*tested.values()]), strict=True))
 
     def published(self, setting: str, metric: str) -> float | None:
         """Return the published figure."""

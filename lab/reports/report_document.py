@@ -51,7 +51,13 @@ def _figure(findings: Findings, metric: str, setting: str) -> Document:
         "here": _mean(here),
         "difference": None
         if difference is None
-        else _mean(difference) | {"effect_size": difference.effect_size, "above": difference.above},
+        else _mean(difference)
+        | {
+            "effect_size": difference.effect_size,
+            "above": difference.above,
+            "p": difference.p,
+            "p_adjusted": findings.p_adjusted.get((setting, metric)),
+        },
         "verdict": findings.outcome(setting, metric),
     }
 

@@ -188,19 +188,41 @@ def make_report(
     Raises:
         TertuliaError: The embedder can't be opened.
     """
-    runs = [found for found in results.runs if found.setting in report.settings]
+    runs = _runs_of(report, results)
+    findings = findings_of(store, report, results, measurers, provenance, show, control)
+    plan = planned_before(store, results.experiment)
+    changed = departures(plan, plan_of_report(report, results.experiment))
+    findings = replace(findings, plan=plan, departures=changed if runs else ())
+    return findings, _page(store, findings, runs, may_read)
+
+
+def findings_of(
+    store: SqlStore,
+    report: Report,
+    results: Results,
+    measurers: Measurers,
+    provenance: Provenance,
+    show: Show = ignore,
+    control: Results | None = None,
+) -> Findings:
+    """Return the findings of an experiment without its plan, and without a page (see `make_report`).
+
+    Raises:
+        TertuliaError: The embedder can't be opened.
+    """
+    runs = _runs_of(report, results)
     embedder = measurers.embedder() if runs else None
     each_run = report.resampled == "runs"
     measuring = Measuring(store, runs, embedder, each_run)
     skipped = _measure_by_models(store, report, measuring, measurers, show)
     show("measuring")
-    beside = [found for found in control.runs if found.setting in report.settings] if control and runs else []
+    beside = _runs_of(report, control) if control and runs else []
     control_measuring = Measuring(store, beside, embedder, each_run) if beside else None
-    findings = find(store, report, results, measuring, provenance, skipped, control_measuring)
-    plan = planned_before(store, results.experiment)
-    changed = departures(plan, plan_of_report(report, results.experiment))
-    findings = replace(findings, plan=plan, departures=changed if runs else ())
-    return findings, _page(store, findings, runs, may_read)
+    return find(store, report, results, measuring, provenance, skipped, control_measuring)
+
+
+def _runs_of(report: Report, results: Results) -> list[TrialRun]:
+    return [found for found in results.runs if found.setting in report.settings]
 
 
 def planned_before(store: SqlStore, experiment: Experiment) -> str:

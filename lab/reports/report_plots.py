@@ -13,7 +13,7 @@ _PAPER = "paper"
 _INTERVALS = "with 95 % intervals"
 
 #: Parameters by the letters of the papers.
-_SYMBOLS = {"removal_factor": "λ", "context_strength": "α"}
+SYMBOLS = {"removal_factor": "λ", "context_strength": "α"}
 
 
 def report_plots(findings: Findings) -> list[Figure]:
@@ -72,7 +72,7 @@ def _x_title(findings: Findings) -> str:
     points = [point for curve in findings.report.curves.values() for point in curve.points]
     names = dict.fromkeys(name for _, setting in points for name in settings[setting])
     along = [name for name in names if all(settings[setting].get(name) == x for x, setting in points)]
-    return ", ".join(_SYMBOLS.get(name, name) for name in along)
+    return ", ".join(SYMBOLS.get(name, name) for name in along)
 
 
 def _published(findings: Findings, metric: str, curve: Curve) -> list[Point]:

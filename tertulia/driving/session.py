@@ -4,15 +4,19 @@ The thread has its own connection to the store and its own event loop; only even
 """
 
 import asyncio
+import contextvars
 import logging
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
-from typing import Final
+from contextlib import suppress
+from typing import Final, TypeVar
 
 from tertulia.driving.events import Emit, Event
 from tertulia.driving.interrupting import interrupt_thread
 from tertulia.state.errors import TertuliaError
+
+Result = TypeVar("Result")
 
 #: Drives a run to its end in the calling thread, and emits its events.
 Drive = Callable[[Emit], None]
@@ -27,6 +31,38 @@ class _End:
 _END: Final = _End()
 
 
+class _Interruption:
+    """A wish from another thread that whoever reads the events of a run stops reading, as Ctrl-C would make them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_wanted = False
+        self._reading: set[queue.SimpleQueue[Event | _End | None]] = set()
+
+    def request(self) -> None:
+        """Interrupt what is read now, and whatever is read from now on."""
+        with self._lock:
+            self._is_wanted = True
+            for events in self._reading:
+                events.put(None)
+
+    def begin(self, events: "queue.SimpleQueue[Event | _End | None]") -> None:
+        """Note that events are read; `None` among them is an interrupt."""
+        with self._lock:
+            self._reading.add(events)
+            if self._is_wanted:
+                events.put(None)
+
+    def end(self, events: "queue.SimpleQueue[Event | _End | None]") -> None:
+        """Note that they are read no more."""
+        with self._lock:
+            self._reading.discard(events)
+
+
+#: What interrupts the events that are read in this context.
+_interruption = contextvars.ContextVar[_Interruption]("interruption")
+
+
 class LoopClosedError(TertuliaError):
     """The event loop that took a run's events was closed while the run was driven."""
 
@@ -38,16 +74,55 @@ def events_of(drive: Drive) -> Generator[Event]:
         TertuliaError: The run failed.
         KeyboardInterrupt: It was interrupted.
     """
-    events: queue.SimpleQueue[Event | _End] = queue.SimpleQueue()
-    driver = _Driver(drive, events.put)
+    events: queue.SimpleQueue[Event | _End | None] = queue.SimpleQueue()
+    driver, interruption = _Driver(drive, events.put), _interruption.get(_Interruption())
+    interruption.begin(events)
     try:
         driver.start()
         while not isinstance(event := events.get(), _End):
+            if event is None:
+                raise KeyboardInterrupt
             yield event
     except BaseException:
         driver.stop()
         raise
+    finally:
+        interruption.end(events)
     driver.finish()
+
+
+async def awaited(function: Callable[[], Result]) -> Result:
+    """Return the result of a function that drives runs (`events_of`), called in a thread of its own.
+
+    If the task that awaits it is cancelled, the run is interrupted as by Ctrl-C, and the task ends when that is done.
+
+    Raises:
+        BaseException: Whatever the function raises.
+    """
+    loop, interruption = asyncio.get_running_loop(), _Interruption()
+    ended: asyncio.Future[tuple[Result | None, BaseException | None]] = loop.create_future()
+
+    def call() -> None:
+        _interruption.set(interruption)
+        try:
+            outcome: tuple[Result | None, BaseException | None] = function(), None
+        except BaseException as error:
+            outcome = None, error
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            loop.call_soon_threadsafe(ended.set_result, outcome)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(call,), name="tertulia call", daemon=True).start()
+    try:
+        result, error = await asyncio.shield(ended)
+    except asyncio.CancelledError:
+        interruption.request()
+        while not ended.done():
+            with suppress(asyncio.CancelledError):  # a second one would leave a run that nobody drives
+                await asyncio.shield(ended)
+        raise
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]
 
 
 async def stream_of(drive: Drive) -> AsyncIterator[Event]:

@@ -1,4 +1,4 @@
-"""The functions of the public Python API: `run`, `stream`, `resume`, `diff`; `import tertulia as tt` has them all.
+"""The functions of the public Python API that drive a run: `run`, `arun`, `stream`, `resume`, `aresume`, and `diff`.
 
 Everything works inside a running event loop, as in a notebook, and outside of one: a run is driven in a thread of its
 own (`tertulia.driving.session`). The environment is not read: the store, the cache and keys are arguments.
@@ -13,6 +13,7 @@ from tertulia.driving.events import Event
 from tertulia.driving.session import stream_of
 from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.python.arguments import check_argument
+from tertulia.python.calling import awaitable, with_named_arguments
 from tertulia.python.launching import RunLauncher
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_run import Run
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tertulia.nodes.mechanisms.mechanism import Mechanism
 
 
+@with_named_arguments
 def run(
     scenario: Path | str,
     *,
@@ -94,6 +96,7 @@ def run(
     return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
 
 
+@with_named_arguments
 async def stream(
     scenario: Path | str,
     *,
@@ -141,6 +144,7 @@ async def stream(
         await events.aclose()  # type: ignore[attr-defined]
 
 
+@with_named_arguments
 def resume(
     run: str | Run = "@last",
     *,
@@ -181,6 +185,30 @@ def resume(
     )
 
 
+arun = awaitable(
+    run,
+    """Run a conversation to its end without blocking the event loop, and return it (see `run`).
+
+    If the task is cancelled, the run is interrupted as by Ctrl-C, and `resume` goes on.
+
+    ::
+
+        run = await tertulia.arun("tidewell", removal_factor=0.5, rounds=6)
+
+    Args and Raises: As `run`; CancelledError where it is cancelled.
+    """,
+)
+
+aresume = awaitable(
+    resume,
+    """Go on with a run where it was stopped without blocking the event loop, and return it (see `resume`, `arun`).
+
+    Args and Raises: As `resume`; CancelledError where it is cancelled.
+    """,
+)
+
+
+@with_named_arguments
 def diff(a: Run, b: Run) -> RunComparison:
     """Return how two runs of a store differ, to the last record; ids, lineage and wall-clock times are disregarded.
 

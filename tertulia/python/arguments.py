@@ -28,7 +28,7 @@ def check_argument(
 ) -> None:
     """Raise `SettingError` for an argument of another kind; `expected` is the message, such as `a label is a text`."""
     if not isinstance(value, kind) and not (optional and value is None):
-        raise _refusal(name, value, expected)
+        raise refusal(name, value, expected)
 
 
 def path_of(name: str, value: "os.PathLike[str] | str") -> str:
@@ -39,7 +39,7 @@ def path_of(name: str, value: "os.PathLike[str] | str") -> str:
             return path
     except UnicodeEncodeError:  # half a character
         pass
-    raise _refusal(name, value, "a path is a text, or a pathlib.Path")
+    raise refusal(name, value, "a path is a text, or a pathlib.Path")
 
 
 def whole_number(name: str, value: Any, expected: str) -> int:
@@ -47,7 +47,7 @@ def whole_number(name: str, value: Any, expected: str) -> int:
     try:
         return index(value)
     except TypeError:
-        raise _refusal(name, value, expected) from None
+        raise refusal(name, value, expected) from None
 
 
 def check_texts(name: str, values: object, expected: str) -> None:
@@ -56,7 +56,7 @@ def check_texts(name: str, values: object, expected: str) -> None:
     if isinstance(values, Mapping):
         for key in values:
             if not isinstance(key, str):
-                raise _refusal(name, values, expected)
+                raise refusal(name, values, expected)
 
 
 def check_names(model: object, seat: object, label: object) -> None:
@@ -65,7 +65,7 @@ def check_names(model: object, seat: object, label: object) -> None:
     check_argument("seat", seat, str, "a seat is the name of a participant")
     check_argument("label", label, str, "a label is a text")
     if model == "":
-        raise _refusal("model", model, "a model has a name; leave it out for the default")
+        raise refusal("model", model, "a model has a name; leave it out for the default")
 
 
 def check_changes(say: object, **changes: object) -> None:
@@ -86,17 +86,17 @@ def check_additions(nodes: object, mechanisms: object, extensions: object) -> No
     for place, node in (nodes or {}).items() if isinstance(nodes, Mapping) else ():
         declared = "a node is expected, or the name of one; @tertulia.scorer or @tertulia.node makes one of a function"
         if not isinstance(node, Node | str):
-            raise _refusal(f"nodes.{place}", node, declared)
+            raise refusal(f"nodes.{place}", node, declared)
     _check_sequence("mechanisms", mechanisms, Mechanism, "a mechanism", "; @tertulia.mechanism makes one of a function")
     _check_sequence("extensions", extensions, (str, os.PathLike), "a file or an entry point", "")
 
 
 def _check_sequence(name: str, values: object, kind: type | tuple[type, ...], item: str, remedy: str) -> None:
     if isinstance(values, str) or not isinstance(values, Sequence):
-        raise _refusal(name, values, f"a list is expected: {name}=[…]{remedy}")
+        raise refusal(name, values, f"a list is expected: {name}=[…]{remedy}")
     for value in values:
         if not isinstance(value, kind):
-            raise _refusal(name, value, f"{item} is expected{remedy}")
+            raise refusal(name, value, f"{item} is expected{remedy}")
 
 
 @contextmanager
@@ -115,6 +115,13 @@ def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
         raise SettingError(argument, error.value, error.problem.replace(error.setting, argument)) from None
 
 
-def _refusal(name: str, value: object, expected: str) -> SettingError:
+def shown_value(value: object) -> str:
+    """Return a value as Python has it, shortened for a message."""
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
+
+
+def refusal(name: str, value: object, expected: str) -> SettingError:
+    """Return the error of an argument with a value that it can't have; `expected` says what it is."""
     shown = value if isinstance(value, str) else repr(value)
     return SettingError(name, shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…", f": {expected}")

@@ -158,7 +158,7 @@ class RunLauncher:
                     if isinstance(event, RunStarted):
                         run = event.run.run
                     if isinstance(event, Noted):
-                        warnings.warn(event.text, stacklevel=3)
+                        warnings.warn(event.text, stacklevel=4)
                     bar.show(event)
         except BaseException as error:
             bar.close()

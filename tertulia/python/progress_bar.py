@@ -1,7 +1,8 @@
 """A progress bar in a terminal or a notebook for runs that are driven from Python."""
 
 import sys
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from tertulia.driving.events import Event, RunEnded, RunStarted, StepStarted, TurnFinished
 from tertulia.state.parameters import Parameters
@@ -9,12 +10,14 @@ from tertulia.state.parameters import Parameters
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+    from tertulia.lab.experiments.progress import ExperimentProgress
+
 
 class ProgressBar:
     """Shows the turns so far, of the most that there can be, and the current step."""
 
     def __init__(self, shown: bool) -> None:
-        self._shown = shown and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+        self._shown = _is_shown(shown)
         self._bar: tqdm[None] | None = None
 
     def show(self, event: Event) -> None:
@@ -41,3 +44,39 @@ class ProgressBar:
         """Close the bar as it is."""
         if self._bar is not None:
             self._bar.close()
+
+
+class TrialBar:
+    """Shows the finished trials of an experiment, of all, and the time that is left."""
+
+    def __init__(self, shown: bool, experiment: str, counts: "ExperimentProgress") -> None:
+        self._shown, self._experiment, self._counts = _is_shown(shown), experiment, counts
+        self._bar: tqdm[None] | None = None
+
+    def show(self, event: Event) -> None:
+        """Show an event that was counted."""
+        if not self._shown:
+            return
+        if self._bar is None:
+            from tqdm import tqdm
+
+            label, done = f"experiment {self._experiment}", self._counts.finished - self._counts.new
+            self._bar = tqdm(desc=label, initial=done, total=self._counts.total, unit="trial")
+        self._bar.set_postfix_str(self._counts.text.partition(", ")[2], refresh=False)
+        self._bar.update(self._counts.finished - self._bar.n)
+        self._bar.refresh()
+
+    def __enter__(self) -> Self:
+        """Return the bar, which appears with the first event."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _is_shown(wanted: bool) -> bool:
+    return wanted and (sys.stderr.isatty() or "ipykernel" in sys.modules)

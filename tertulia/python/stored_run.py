@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tertulia.python.arguments import SEED, check_argument, check_changes, check_names, named_as_arguments, whole_number
+from tertulia.python.calling import awaitable, with_named_arguments
 from tertulia.python.cell_page import CellPage
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_turn import StoredTurn
@@ -115,6 +116,7 @@ class Run:
         """
         return self._turn(number, None)
 
+    @with_named_arguments
     def what_if(self, turn: int, removal_factor: float) -> StoredTurn:
         """Return a turn with the units removed that another λ would have removed, on its recorded scores.
 
@@ -180,6 +182,34 @@ class Run:
         with self._opened() as opened:
             return read_outcomes(*opened, ModelAccess().naming([embedder]).embedder(embedder))
 
+    @with_named_arguments
+    def measure(self, *metrics: str, embedder: str | None = None) -> dict[str, float | None]:
+        """Return metrics of this run by itself, by name: the figures that `tertulia metrics` has of it.
+
+        ::
+
+            run.measure("dist1", "len")
+
+        Args:
+            metrics: Names of metrics, such as `dist3`, `len`, `without_sense` (docs/laboratory.md lists them, with
+                ranges in docs/measuring.md); those of `tertulia lab compare` if none is given.
+            embedder: What embeds texts: minilm (embedded), a folder, or a Hugging Face id; of a rehearsed run, without
+                one, a stand-in.
+
+        Returns:
+            By metric its value; `None` where a metric needs several dialogues (`sim`), or has nothing to measure.
+
+        Raises:
+            UsageError: There is no such metric, or nobody speaks.
+        """
+        from tertulia.python.measuring import chosen_metrics, figures_of_runs
+
+        run, chosen = self.record, chosen_metrics(metrics)
+        if not any(turn.speaker is not None for turn in self.turns) and not self.exchanges:
+            raise UsageError(f"nobody speaks in run {run.run}; there is nothing to measure")
+        (figures,) = figures_of_runs(self.store, [(run, run.scenario)], chosen, embedder)
+        return figures
+
     def transcript(self, thoughts: bool = False) -> str:
         """Return the run as a Markdown document, with thoughts, bids and removed units under every turn if wanted."""
         from tertulia.wording.transcript import transcript
@@ -200,6 +230,7 @@ class Run:
         """
         return CellPage(self.store, self.id, height)
 
+    @with_named_arguments
     def fork(
         self,
         at: int,
@@ -277,6 +308,15 @@ class Run:
             )
         return Run(self.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
 
+    afork = awaitable(
+        fork,
+        """Go on from a turn as a run of its own without blocking the event loop (see `fork`, `tertulia.arun`).
+
+        Args and Raises: As `fork`; CancelledError where it is cancelled: the fork is interrupted.
+        """,
+    )
+
+    @with_named_arguments
     def resume(
         self,
         *,
@@ -310,12 +350,21 @@ class Run:
         launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
         launcher.check_resumed(record)
         if record.status == "finished":
-            warnings.warn(f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)", stacklevel=2)
+            warnings.warn(f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)", stacklevel=3)
             with self.store.opened() as store:
                 store.clear_locks()
             return self
         return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
 
+    aresume = awaitable(
+        resume,
+        """Go on with it without blocking the event loop (see `resume`, `tertulia.arun`).
+
+        Args and Raises: As `resume`; CancelledError where it is cancelled.
+        """,
+    )
+
+    @with_named_arguments
     def diff(self, other: "Run") -> "RunComparison":
         """Return how this run and another differ, to the last record; ids, lineage and wall-clock times do not count.
 

@@ -1,4 +1,4 @@
-"""A store in Python: its runs, filtered or by id."""
+"""A store in Python: its runs, filtered or by id, and its experiments."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
 from tertulia.python.arguments import check_argument, whole_number
+from tertulia.python.calling import with_named_arguments
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_run import Run
 from tertulia.python.tables import Records
@@ -16,10 +17,13 @@ from tertulia.storage.addresses import StoreAddress, is_missing
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from tertulia.python.experiment import Experiment
+
 
 class Store(StoreHandle):
     """A store with the runs in it."""
 
+    @with_named_arguments
     def runs(
         self,
         *,
@@ -61,6 +65,28 @@ class Store(StoreHandle):
         check_argument("run", run, str, "a run is named by its id", optional=False)
         with self.opened() as store:
             return Run(self, store.run(run).run)
+
+    def experiment(self, name: str) -> "Experiment":
+        """Return an experiment that a sweep, or `tertulia lab run`, has made.
+
+        Args:
+            name: What it is called; `experiments()` has all.
+
+        Raises:
+            NotFoundError: There is none; the nearest name is given.
+        """
+        from tertulia.python.experiment import Experiment
+
+        check_argument("name", name, str, "an experiment is named by a text", optional=False)
+        with self.opened() as store:
+            return Experiment(self, store.experiments.get(name).experiment)
+
+    def experiments(self) -> "tuple[Experiment, ...]":
+        """Return the experiments of the store, newest first."""
+        from tertulia.python.experiment import Experiment
+
+        with self.opened() as store:
+            return tuple(Experiment(self, record.experiment) for record in store.experiments.all())
 
     def frame(self) -> "DataFrame":
         """Return a data frame with a row per run, and a column for each parameter."""
@@ -126,6 +152,7 @@ class StoredRuns(tuple[Run, ...]):
             )
 
 
+@with_named_arguments
 def open_store(path: StoreAddress | str) -> Store:
     """Return a store: a file, or a database of a server by its address, `postgresql://USER@HOST/DATABASE`.
 

@@ -1,7 +1,7 @@
 """Records in order, which become a pandas data frame where pandas is installed."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
@@ -44,10 +44,37 @@ class Records(tuple[Item, ...]):
         """Return the records as a table, as notebooks show them."""
         rows = [as_row(record) for record in self]
         names = list(dict.fromkeys(name for row in rows for name in row))
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(_shown(row.get(name)))}</td>' for name in names)}</tr>" for row in rows
-        )
+        return Shown(names, [[row.get(name) for name in names] for row in rows]).html()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table as it is shown: names of columns, and rows of values; `None` is empty."""
+
+    names: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+    def text(self) -> str:
+        """Return it as lines, numbers to the right."""
+        cells = [[_shown(value) for value in row] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(self.names, *cells, strict=True)]
+        right = [
+            any(isinstance(row[at], int | float) and not isinstance(row[at], bool) for row in self.rows)
+            for at in range(len(self.names))
+        ]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if is_right else cell.ljust(width)
+                for cell, width, is_right in zip(row, widths, right, strict=True)
+            )
+            for row in [list(self.names), *cells]
+        ]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def html(self) -> str:
+        """Return it as a table of HTML."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.names)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(_shown(value))}</td>' for value in row)}</tr>" for row in self.rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

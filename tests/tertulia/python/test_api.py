@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -160,6 +161,44 @@ def test_a_setting_that_can_not_be_is_named_before_there_is_a_store(
     assert refused.value.setting == setting
     assert str(refused.value).startswith(line)
     assert list(folder.iterdir()) == []
+
+
+# --- arguments that are none ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda: tt.run("tidewell", temperature=0.9), "temperature is a setting: settings={'temperature': 0.9}"),
+        (
+            lambda: tt.run("tidewell", tempreature=1),
+            "mean the setting 'temperature'? settings={'temperature': 1}",
+        ),
+        (
+            lambda: tt.run("tidewell", romval_factor=1),
+            "has no argument 'romval_factor' (did you mean 'removal_factor'?)",
+        ),
+        (lambda: tt.run("tidewell", max_turns=3), "run has no argument 'max_turns'; write rounds=3"),
+        (lambda: tt.stream("tidewell", lambda_=0.5), "stream has no argument 'lambda_'; write removal_factor=0.5"),
+        (lambda: tt.run("tidewell", 0.5), "run takes scenario by place, and the others by their names"),
+        (lambda: tt.run(rounds=3), "run: missing a required argument: 'scenario'"),
+        (lambda: tt.resume("k3f9", volume=3), "resume has no argument 'volume' (known: run, nodes"),
+        (lambda: tt.open_store("a.db", mode="r"), "open_store has no argument 'mode'"),
+        (lambda: tt.Run(tt.Store("a.db"), "k3f9").fork(2, top_p=0.9), "top_p is a setting: settings={'top_p': 0.9}"),
+        (lambda: tt.Store("a.db").runs(lable="x"), "runs has no argument 'lable' (did you mean 'label'?)"),
+    ],
+)
+def test_an_argument_that_there_is_not_gets_a_sentence(folder: Path, call: Callable[[], Any], line: str) -> None:
+    with pytest.raises(tt.UsageError, match=re.escape(line)):
+        call()
+    assert list(folder.iterdir()) == []
+
+
+def test_it_lists_its_public_names_alone() -> None:
+    assert dir(tt) == sorted(tt.__all__)
+    with pytest.raises(AttributeError, match="module 'tertulia' has no attribute 'swep'") as unknown:
+        tt.swep  # noqa: B018
+    assert (unknown.value.name, unknown.value.obj) == ("swep", tt)
 
 
 # --- values of another type ------------------------------------------------------------------------------------------
