@@ -30,7 +30,7 @@ def _race(round: Round, floor: Floor, winner: AgentRound) -> str:
     if willing == [winner.agent]:
         return f"Only {winner.agent} of {len(round.agents)} wanted to speak, and began{after}"
     wanted = f"{people(willing)} wanted to speak ({len(willing)} of {len(round.agents)})"
-    return f"{wanted}, and {winner.agent} was first{after}{_margin(round, floor, winner)}"
+    return f"{wanted}, and {winner.agent} was first{_margin(round, floor, winner)}"
 
 
 def _margin(round: Round, floor: Floor, winner: AgentRound) -> str:
