@@ -9,7 +9,7 @@ from tertulia.reading.exchanges import RecordedExchange
 from tertulia.reading.removal import retained
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.why_round import floor_sentence
-from tertulia.reading.why_words import listed, percentage, quoted, times
+from tertulia.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percentage, quoted, times
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Unit
 from tertulia.state.text import clean, counted
@@ -103,8 +103,9 @@ def _attended(details: TurnDetails, most: int) -> str:
     rehearsed = " (at random: a rehearsal)" if details.run.rehearsed else ""
     most_attended = f"{speaker} attended{rehearsed} most to" if scorer is None else f"{scorer} scored highest"
     gone = frozenset(details.record.removed)
+    longest = QUOTED if most > 1 else QUOTED_IN_SHORT
     told = [
-        f"{quoted(unit.text)} ({percentage(share)}{f' of the {_measure(details)}' if place == 0 else ''}"
+        f"{quoted(unit.text, longest)} ({percentage(share)}{f' of the {_measure(details)}' if place == 0 else ''}"
         f"{', removed' if unit.id in gone else ''})"
         for place, (unit, share) in enumerate(units)
     ]

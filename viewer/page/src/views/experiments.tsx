@@ -29,8 +29,7 @@ export function ExperimentsView() {
   const read = useDocument<{ readonly experiments: readonly Listed[] }>("experiments");
   return (
     <main class="view experiments">
-      <h1>Experiments</h1>
-      <Lists shown="Experiments" />
+      <div class="heading"><h1>Experiments</h1><Lists shown="Experiments" /></div>
       <WithDocument of={read}>
         {({ experiments }) => (experiments.length ? experiments.map((found) => <One key={found.experiment} found={found} />) : <Empty />)}
       </WithDocument>

@@ -33,8 +33,7 @@ export function RunsView() {
   const runs = useDocument<Runs>("runs", useChanges());
   return (
     <main class="view">
-      <h1>Runs</h1>
-      {!source.isFile && <Lists shown="Runs" />}
+      <div class="heading"><h1>Runs</h1>{!source.isFile && <Lists shown="Runs" />}</div>
       <WithDocument of={runs}>{(document) => (document.runs.length ? <Tree {...document} /> : <Empty />)}</WithDocument>
     </main>
   );
