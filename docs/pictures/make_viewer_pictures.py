@@ -1,8 +1,8 @@
 """Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [recording]`.
 
-`stills` are viewer_turn.webp and viewer_minds.webp (`photograph` makes viewer_experiment.webp and viewer_compare.webp of
-a store that has what they show), `recording` is viewer.webp: run, look, drag λ, fork, compare, in
-about twenty seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed,
+`stills` are viewer_turn.webp and viewer_minds.webp (`photograph` makes viewer_experiment.webp and viewer_compare.webp
+of a store that has what they show), `recording` is viewer.webp: run, look, drag λ,
+fork, compare, in about twenty seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed,
 and a few minutes.
 """
 
@@ -184,7 +184,7 @@ def photograph(store: Path, name: str, place: str, theme: str) -> None:
         page.wait_for_timeout(2000)
         page.locator("html:not([data-reading])").wait_for(state="attached", timeout=300_000)
         picture = Image.open(BytesIO(page.screenshot()))
-        picture.save(PICTURES / f"{name}.webp", quality=82, method=6)
+        picture.save(PICTURES / f"{name}.webp", quality=70, method=6)
         print(json.dumps({name: (PICTURES / f"{name}.webp").stat().st_size}))
 
 

@@ -67,7 +67,7 @@ def _in_short(details: TurnDetails) -> str:
 
 
 def _is_telling(details: TurnDetails) -> bool:
-    """Whether it tells something which candidate was said: not where it was the only one, and nothing spoke against it."""
+    """Whether it tells something which candidate was said: of several, or against the judge."""
     return details.record.rollbacks > 0 or len(details.candidates) > 1 or "objected" in _candidate_clause(details)
 
 

@@ -213,9 +213,10 @@ def test_no_word_lies_on_the_curve_of_lambda(browser: Browser, kinds: Kinds, wid
     run, now = box(plots.locator(".own span")), box(plots.locator(".now span"))
     assert run["y"] + run["height"] <= now["y"]
     assert now["y"] + now["height"] <= box(plots.locator(".curve"))["y"]
+    card = box(page.locator(".lambda.card"))
     for sign in (run, now):
-        assert box(page.locator(".lambda.card"))["x"] <= sign["x"]
-        assert sign["x"] + sign["width"] <= box(page.locator(".lambda.card"))["x"] + box(page.locator(".lambda.card"))["width"]
+        assert card["x"] <= sign["x"]
+        assert sign["x"] + sign["width"] <= card["x"] + card["width"]
     context.close()
 
 

@@ -245,7 +245,9 @@ def check_said(drawn: Drawn, sentence: str, most: int) -> str:
         return "by hand"
     check_candidate(drawn, sentence, most == 1)
     if record.scores is None:
-        nothing = "λ was 0: nothing was scored or removed" if most == 1 else "λ was 0, so nothing was scored or removed (a "
+        nothing = (
+            "λ was 0: nothing was scored or removed" if most == 1 else "λ was 0, so nothing was scored or removed (a "
+        )
         assert nothing in sentence
         return "unscored"
     check_attended(drawn, sentence, most)
