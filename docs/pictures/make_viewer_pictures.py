@@ -1,9 +1,9 @@
 """Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [recording]`.
 
 `stills` are viewer_turn.webp and viewer_minds.webp (`photograph` makes viewer_experiment.webp and viewer_compare.webp
-of a store that has what they show), `recording` is viewer.webp: run, look, drag λ,
-fork, compare, in about twenty seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed,
-and a few minutes.
+of a store that has what they show), `recording` is viewer.webp: run, look, drag λ, fork, compare, in about twenty
+seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed, and a few
+minutes.
 """
 
 import json
