@@ -182,7 +182,8 @@ def photograph(store: Path, name: str, place: str, theme: str) -> None:
     with viewing(store, "--store", store.name) as address, browsing(theme, scale=1.25) as page:
         page.goto(f"{address.partition('#')[0]}{place}")
         page.wait_for_timeout(2000)
-        page.locator("html:not([data-reading])").wait_for(state="attached", timeout=300_000)
+        page.get_by_text("Reading…").first.wait_for(state="detached", timeout=300_000)
+        page.wait_for_timeout(1000)
         picture = Image.open(BytesIO(page.screenshot()))
         picture.save(PICTURES / f"{name}.webp", quality=70, method=6)
         print(json.dumps({name: (PICTURES / f"{name}.webp").stat().st_size}))
