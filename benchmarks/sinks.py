@@ -28,8 +28,8 @@ from tertulia.models.loading import open_embedder
 from tertulia.models.local.attention_scores import NEUTRAL_REPLY, attention_to_prompt, unit_scores
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import prefill
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.nodes.utterance.generate import utterance_request
-from tertulia.nodes.utterance.prune import prune_units
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render

@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 
 from tertulia.access.engines import ModelAccess, reopen_engines
 from tertulia.nodes.scorers.attention import scoring_request
-from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.state.language_model import NO_ATTENTION, LanguageModel

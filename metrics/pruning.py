@@ -7,6 +7,7 @@ Source: APP §3.2, Fig. 3b (removal ratios); APP §4.2, Fig. 7a (inconsistency b
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from pydantic import Field
 
@@ -50,7 +51,7 @@ def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
     if prompt is None:
         return None
     removed = set(record.removed)
-    counts = {unit.id: len(words(unit.text)) for unit in prompt.units}
+    counts = {unit.id: _length(unit.text) for unit in prompt.units}
     everything = [unit.id for unit in prompt.units]
     removable = [unit.id for unit in prompt.units if unit.removable]
     scores = record.scores or {}
@@ -69,6 +70,11 @@ def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
         words_of_prompt=share(everything, counts),
         attention_of_prompt=share(everything, scores),
     )
+
+
+@lru_cache(maxsize=8192)  # memories stand in many prompts
+def _length(text: str) -> int:
+    return len(words(text))
 
 
 def mean_removal(removals: Iterable[Removal | None]) -> Removal:

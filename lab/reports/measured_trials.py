@@ -1,7 +1,7 @@
 """The trials of an experiment as they are measured: what a metric reads of each is read once."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -108,10 +108,15 @@ class KnownVectors:
 class MeasuredTrial:
     """A finished run of an experiment, and what metrics read of it."""
 
-    def __init__(self, found: TrialRun, store: Store) -> None:
+    def __init__(self, found: TrialRun, store: Store, read_prompt: Callable[[str], Prompt] | None = None) -> None:
+        """Take a finished trial.
+
+        Args:
+            read_prompt: Reads a prompt by its hash, one that other trials have too once for all; `None`: the store.
+        """
         self.setting, self.run, self.dialogue = found.setting, found.run, found.dialogue
         self.first_turn = found.first_turn
-        self._store = store
+        self._store, self._read_prompt = store, read_prompt or store.prompt
         self._spoken: dict[int | None, Spoken] = {}
         #: Set by who has a model (`measured_by_models`): how likely each utterance is, the entropy of its tokens, how
         #: far the first prompt diverges from the baseline's, where attention went, how people of each pole of a trait
@@ -148,7 +153,7 @@ class MeasuredTrial:
         ]
 
     def _making(self, record: TurnRecord) -> Making:
-        prompt = self._store.prompt(record.prompt) if record.prompt is not None else None
+        prompt = self._read_prompt(record.prompt) if record.prompt is not None else None
         candidates = self._store.candidates(self.run.run, record.turn.turn)
         return Making(removal_of(record, prompt), _left(record, prompt), inconsistency_of(record, candidates))
 
@@ -161,7 +166,7 @@ class MeasuredTrial:
     def _prompted(self, record: TurnRecord) -> Prompted | None:
         if record.prompt is None or record.turn.speaker is None:
             return None
-        prompt, removed = self._store.prompt(record.prompt), set(record.removed)
+        prompt, removed = self._read_prompt(record.prompt), set(record.removed)
         items = [unit for unit in prompt.units if unit.kind == "item" and unit.block != _CURRENT]
         kept = tuple(unit.text for unit in items if unit.id not in removed)
         return Prompted(
@@ -192,7 +197,8 @@ class MeasuredTrial:
     @cached_property
     def has_faults(self) -> list[bool]:
         """Of each utterance, whether it makes no sense where it was said."""
-        return [bool(faults) for faults in found_in_run(self._store, self.run, first=self.first_turn).faults]
+        found = found_in_run(self._store, self.run, first=self.first_turn, read_prompt=self._read_prompt)
+        return [bool(faults) for faults in found.faults]
 
     @cached_property
     def participation(self) -> Participation:

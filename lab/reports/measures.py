@@ -10,7 +10,7 @@ Source: APP §2 (figures of a case over its trials), App. D (by index; exclusive
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from types import MappingProxyType
 
@@ -30,6 +30,9 @@ from tertulia.state.store import Store
 
 #: A trial of setting A and the same of setting B.
 _Pair = tuple[MeasuredTrial, MeasuredTrial]
+
+#: Prompts of an experiment that are kept while its trials are read.
+_PROMPTS_KEPT = 512
 
 _EMBEDDED = ("sim", "sim_untruncated", "vendi", "vendi_untruncated")
 
@@ -52,11 +55,14 @@ class Measuring:
             each_run: Whether every run is a case, as there is one scenario only.
             known: By run, trials that were measured before, and what was read of them; finished runs do not change.
         """
+        # Trials of a case begin with the same prompts, whatever their settings: each is read once.
+        read_prompt = lru_cache(maxsize=_PROMPTS_KEPT)(store.prompt)
         everything: dict[str, dict[str, dict[int, MeasuredTrial]]] = {}
         for found in runs:
             case = f"{found.case}, trial {found.trial}" if each_run else found.case
             cases = everything.setdefault(found.setting, {})
-            cases.setdefault(case, {})[found.trial] = known.get(found.run.run) or MeasuredTrial(found, store)
+            trial = known.get(found.run.run) or MeasuredTrial(found, store, read_prompt)
+            cases.setdefault(case, {})[found.trial] = trial
         self.trials: Trials = common_trials(everything)
         self.unpaired = sum(map(_count, everything.values())) - sum(map(_count, self.trials.values()))
         self._embedder = None if embedder is None else KnownVectors(embedder)

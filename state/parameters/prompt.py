@@ -25,7 +25,7 @@ GenerationWay = Literal["single", "sequential", "verbalized", "string_seed"]
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` has the formulas.
 Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
 
-#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/utterance/prune.py` has the four.
+#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/shared/removing.py` has the four.
 Walk = Literal["paper", "first_overshoot", "nearest", "calm"]
 
 #: How far the share that is removed may be from λ before it is told, and before `calm` goes on.

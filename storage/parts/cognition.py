@@ -70,7 +70,8 @@ class Cognition(Contents, CognitionStore):
             f"{_OF_A_RUN} AND round BETWEEN ? AND ? AND node = ?{of_agent[0]} ORDER BY round, agent, depth DESC",
             *(run, first, last, node, *of_agent[1]),
         )
-        return {(row["round"], row["agent"]): self._record(kind, row["record"]) for row in rows}
+        with record_faults(self.path):
+            return {(row["round"], row["agent"]): kind.model_validate(parsed(row["record"])) for row in rows}
 
     @override
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.reading.sense import faults_in_words
 from tertulia.reading.turns import TurnDetails
@@ -136,8 +137,6 @@ def _why_nothing(scores: Sequence[float], factor: float, parameters: Parameters)
 
 def _why_not_reached(details: TurnDetails, factor: float, parameters: Parameters) -> str:
     """Return how far λ was reached, and the setting under which more of it is, if there is one."""
-    from tertulia.nodes.utterance.prune import prune_units
-
     reached, scores = details.removed_share, details.record.scores or {}
     said = f"λ = {factor:g} was asked for, and {reached:.3f} reached"
     if "prune" in parameters.nodes:

@@ -96,13 +96,20 @@ def found_in_lines(dialogue: Dialogue, case: Case | None = None) -> FoundFaults:
     return FoundFaults(faults_in(dialogue, case), _UNSEEN_IN_LINES if case is None else _UNSEEN_WITHOUT_PROMPTS)
 
 
-def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True, first: int = 1) -> FoundFaults:
+def found_in_run(
+    store: Store,
+    run: RunRecord,
+    with_prompts: bool = True,
+    first: int = 1,
+    read_prompt: Callable[[str], Prompt] | None = None,
+) -> FoundFaults:
     """Return what is wrong with each line of a stored run where it was said, in the order of `spoken_turns`.
 
     Args:
         with_prompts: Whether prompts are read too: most of what it costs, and only `echo` needs them. Of an album chat
             they are always read, as they tell about the picture.
         first: The turn from which lines are looked at, of a conversation in which nobody shows pictures.
+        read_prompt: Reads a prompt by its hash; `None`: the store does, each time anew.
     """
     start, turns = store.start(run.run), [turn for turn in store.turns(run.run) if turn.speaker is not None]
     if isinstance(start, Population):
@@ -113,7 +120,8 @@ def found_in_run(store: Store, run: RunRecord, with_prompts: bool = True, first:
     lines: list[tuple[str, str]] = []
     for turn in turns:
         assert turn.speaker is not None
-        prompt = _prompt(store, store.turn_record(run.run, turn.turn)) if with_prompts else None
+        record = store.turn_record(run.run, turn.turn) if with_prompts else None
+        prompt = None if record is None or record.prompt is None else (read_prompt or store.prompt)(record.prompt)
         prompts[turn.speaker] = prompt
         remembered = {name: [*recalled_in(prompts.get(name)), *memories] for name, memories in latest.items()}
         if turn.turn >= first:

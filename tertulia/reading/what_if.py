@@ -16,7 +16,7 @@ def removed_at(
         UsageError: λ is out of its range.
         NotFoundError: The turn has no recorded scores.
     """
-    from tertulia.nodes.utterance.prune import chosen_units
+    from tertulia.nodes.shared.removing import chosen_units
     from tertulia.prompts.remove import removed_with_blocks
 
     parameters = Parameters.model_validate(run.parameters).with_settings({"removal_factor": removal_factor})

@@ -15,7 +15,7 @@ from tertulia.access.model_names import REHEARSAL
 from tertulia.driving.driver import drive_run
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.album.belongings import belongings_at, first_belongings
-from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.planning.forking import StartChanges, plan_fork
 from tertulia.planning.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
 from tertulia.reading.comparing import compare

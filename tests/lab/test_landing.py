@@ -16,7 +16,7 @@ from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.setpoint import CalibrationTask, Pilot
 from tertulia.lab.stability import overlap, stability_of
 from tertulia.metrics.diversity import distinct_n
-from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 

@@ -12,7 +12,7 @@ from tertulia.lab.post_removal import post_removal_of_run, post_removal_of_turns
 from tertulia.lab.to_the_point import to_the_point_of_scenarios
 from tertulia.metrics.to_the_point import texts_of_case, to_the_point
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
 from tertulia.reading.what_if import removed_at

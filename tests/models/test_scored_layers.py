@@ -21,7 +21,7 @@ from tertulia.models.local.attention import IMPLEMENTATION
 from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, prefill
-from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.state.errors import AttentionUnavailableError, SettingError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tertulia.nodes.shared.placebo import as_many_words
-from tertulia.nodes.utterance.prune import chosen_units, prune_units
+from tertulia.nodes.shared.removing import chosen_units, prune_units
 from tertulia.prompts.remove import remove_units, removed_with_blocks
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk
 from tertulia.state.records import Prompt, Unit

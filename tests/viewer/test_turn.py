@@ -15,7 +15,7 @@ from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt,
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.shared.removing import prune_units
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.reading.what_if import removed_at
 from tertulia.state.records import Prompt, Unit

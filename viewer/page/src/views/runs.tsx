@@ -18,14 +18,14 @@ interface Runs {
   readonly simulations: readonly ListedSimulation[];
 }
 
-/** Rows that are added at a time. */
-const PAGE = 150;
+/** Rows that are drawn at first, more than any screen shows, and that are added at a time. */
+const [FIRST, PAGE] = [40, 150];
 /** A store in which much happens is read anew so often at most, in milliseconds. */
 const REFRESH_MS = 1500;
 const SORTS: readonly (readonly [Sort, string])[] = [["date", "date"], ["turns", "turns"], ["lambda", "λ"], ["scenario", "scenario"]];
 
 /** Where the reader was in the list, for when they come back. */
-let left = { address: "", shown: PAGE, scrolled: 0 };
+let left = { address: "", shown: FIRST, scrolled: 0 };
 /** The store as it was when the list was last read. */
 let seen: string | number | null = null;
 
@@ -134,7 +134,7 @@ function Tree({ runs, simulations }: Runs) {
 /** Return how many rows are shown, and what shows more of them; whoever comes back finds their place. */
 function useShown(count: number, address: string): [number, () => void] {
   const isBack = left.address === address;
-  const [shown, setShown] = useState(isBack ? left.shown : PAGE);
+  const [shown, setShown] = useState(isBack ? left.shown : FIRST);
   const held = useRef({ shown, address });
   held.current = { shown, address };
   useEffect(() => {

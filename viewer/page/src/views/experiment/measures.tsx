@@ -104,6 +104,11 @@ function One({ experiment, metric, axis, reported, version, open }: OneProps) {
   const [isAsked, ask] = useState(false);
   const path = `${experimentPath(experiment.experiment, "measures", metric)}${isAsked ? "?measure=1" : ""}`;
   const measure = useDocument<Measure>(path, version + 1);
+  if (measure.state === "loading") {
+    const { title } = experiment.measures.find((offered) => offered.metric === metric)!;
+    const over = counted(experiment.progress.finished, "conversation");
+    return <article class="card"><p class="muted" role="status">Measuring {over}: {title}…</p></article>;
+  }
   return (
     <article class="card">
       <WithDocument of={measure}>
