@@ -1,8 +1,9 @@
 """Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [recording]`.
 
-`stills` are viewer_turn.webp and viewer_minds.webp, `recording` is viewer.webp: run, look, drag λ, fork, compare, in
-about twenty seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed,
-and a few minutes.
+`stills` are viewer_turn.webp and viewer_minds.webp (`photograph` makes viewer_experiment.webp and viewer_compare.webp
+of a store that has what they show), `recording` is viewer.webp: run, look, drag λ, fork, compare, in about twenty
+seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed, and a few
+minutes.
 """
 
 import json
@@ -169,21 +170,23 @@ def compare(film: Recording, run: str, fork: str) -> None:
 
 
 def make_stills(store: Path) -> None:
-    """Make the two still pictures: how a line came about, and the race of a meeting."""
+    """Make still pictures: how a line came about, and the race of a meeting."""
     run = tt.run("tidewell", removal_factor=0.5, rounds=4, seed=10, store=store, progress=False)
     meeting = tt.run("team_building", rounds=8, removal_factor=0.4, rehearse=True, store=store, progress=False)
-    with viewing(store) as address:
-        for name, place, theme in (
-            ("viewer_turn", f"#/runs/{run.id}?turn=3&lambda=0.7", "light"),
-            ("viewer_minds", f"#/runs/{meeting.id}?turn=7&pane=minds&thoughts=1", "dark"),
-        ):
-            with browsing(theme, scale=1.25) as page:
-                page.goto(f"{address}{place}")
-                page.locator(".making[aria-busy=false]").wait_for()
-                page.wait_for_timeout(500)
-                picture = Image.open(BytesIO(page.screenshot()))
-                picture.save(PICTURES / f"{name}.webp", quality=82, method=6)
-                print(json.dumps({name: (PICTURES / f"{name}.webp").stat().st_size}))
+    photograph(store, "viewer_turn", f"#/runs/{run.id}?turn=3&lambda=0.7", "light")
+    photograph(store, "viewer_minds", f"#/runs/{meeting.id}?turn=7&pane=minds&thoughts=1", "dark")
+
+
+def photograph(store: Path, name: str, place: str, theme: str) -> None:
+    """Make one still picture of a place of a store; an experiment's is of one that took the model an hour."""
+    with viewing(store, "--store", store.name) as address, browsing(theme, scale=1.25) as page:
+        page.goto(f"{address.partition('#')[0]}{place}")
+        page.wait_for_timeout(2000)
+        page.get_by_text("Reading…").first.wait_for(state="detached", timeout=300_000)
+        page.wait_for_timeout(1000)
+        picture = Image.open(BytesIO(page.screenshot()))
+        picture.save(PICTURES / f"{name}.webp", quality=70, method=6)
+        print(json.dumps({name: (PICTURES / f"{name}.webp").stat().st_size}))
 
 
 if __name__ == "__main__":

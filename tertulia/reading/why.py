@@ -9,13 +9,13 @@ from tertulia.reading.exchanges import RecordedExchange
 from tertulia.reading.removal import retained
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.why_round import floor_sentence
-from tertulia.reading.why_words import listed, percentage, quoted, times
+from tertulia.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percentage, quoted, times
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Unit
 from tertulia.state.text import clean, counted
 
-#: The units that are quoted: of an utterance alone, and where more is told than the utterance.
-_MOST, _FEWER = 3, 1
+#: The units that are quoted.
+_MOST = 3
 
 
 def why_turn(details: TurnDetails) -> str:
@@ -23,23 +23,19 @@ def why_turn(details: TurnDetails) -> str:
 
     It is about what was done, whatever `what_if` asks. Of an utterance it tells what was most attended of all that λ
     may remove, what λ asked to remove and removed, and which candidate was said and why; of a meeting's round first
-    who wanted to speak, who was first, and what moved them; of an exchange first which picture was shown and why.
+    who wanted to speak, who was first, and what moved them; of an exchange first which picture was shown and why; of
+    both then the most telling of the rest, as more than two sentences are read by nobody.
     """
     if details.exchange is not None:
-        return clean(f"{_exchange_sentence(details.exchange)} {why_said(details, _FEWER)}")
+        return clean(f"{_exchange_sentence(details.exchange)} {_in_short(details)}")
     if details.round is not None:
         floor = clean(floor_sentence(details.round, _parameters(details)))
-        return floor if details.record.turn.speaker is None else f"{floor} {why_said(details, _FEWER)}"
+        return floor if details.record.turn.speaker is None else f"{floor} {_in_short(details)}"
     return why_said(details)
 
 
-def why_said(details: TurnDetails, most: int = _MOST) -> str:
-    """Return in one or two sentences how an utterance came about: of a turn, or of a part of it.
-
-    Args:
-        details: The turn, or the part.
-        most: How many of the most attended units are quoted.
-    """
+def why_said(details: TurnDetails) -> str:
+    """Return in one or two sentences how an utterance came about: of a turn, or of a part of it."""
     speaker = details.record.turn.speaker
     if speaker is None:
         return "Nobody spoke in this turn."
@@ -52,7 +48,27 @@ def why_said(details: TurnDetails, most: int = _MOST) -> str:
         why = "λ was 0, so nothing" if details.removal_factor == 0 else "Nothing"
         to_see = f"a fork with record_scores=true shows what {speaker} attended to"
         return clean(f"{why} was scored or removed ({to_see}){f'; {said}' if said else ''}.")
-    return clean(f"{_attended(details, most)}. {_removal_clause(details)}{f'; {said}' if said else ''}.")
+    attended = _attended(details, _MOST)
+    if (removable := len(details.removable)) and heaviest(details, 1):
+        attended = f"Of {counted(removable, 'item')} that might be removed, {attended}"
+    return clean(f"{attended}. {_removal_clause(details)}{f'; {said}' if said else ''}.")
+
+
+def _in_short(details: TurnDetails) -> str:
+    """Return a sentence on how an utterance came about: the unit that was most attended, what went, and a doubt."""
+    if details.record.turn.speaker is None or details.prompt is None:
+        return why_said(details)
+    said = _candidate_clause(details) if _is_telling(details) else ""
+    if details.record.scores is None:
+        why = "λ was 0: nothing" if details.removal_factor == 0 else "Nothing"
+        return clean(f"{why} was scored or removed{f'; {said}' if said else ''}.")
+    attended, removal = _attended(details, 1), _removal_clause(details, in_short=True)
+    return clean(f"{'; '.join(filter(None, (attended, removal, said)))}.")
+
+
+def _is_telling(details: TurnDetails) -> bool:
+    """Whether it tells something which candidate was said: of several, or against the judge."""
+    return details.record.rollbacks > 0 or len(details.candidates) > 1 or "objected" in _candidate_clause(details)
 
 
 def _parameters(details: TurnDetails) -> Parameters:
@@ -81,19 +97,19 @@ def _attended(details: TurnDetails, most: int) -> str:
     removable = len(details.removable)
     if not removable:
         return "Nothing in the prompt could be removed"
-    of_all = f"Of {counted(removable, 'item')} that might be removed"
     if not units:
-        return f"{of_all}, none had a score above 0"
+        return f"Of {counted(removable, 'item')} that might be removed, none had a score above 0"
     scorer = _parameters(details).nodes.get("score")
     rehearsed = " (at random: a rehearsal)" if details.run.rehearsed else ""
     most_attended = f"{speaker} attended{rehearsed} most to" if scorer is None else f"{scorer} scored highest"
     gone = frozenset(details.record.removed)
+    longest = QUOTED if most > 1 else QUOTED_IN_SHORT
     told = [
-        f"{quoted(unit.text)} ({percentage(share)}{f' of the {_measure(details)}' if place == 0 else ''}"
+        f"{quoted(unit.text, longest)} ({percentage(share)}{f' of the {_measure(details)}' if place == 0 else ''}"
         f"{', removed' if unit.id in gone else ''})"
         for place, (unit, share) in enumerate(units)
     ]
-    return f"{of_all}, {most_attended} {listed(told)}"
+    return f"{most_attended} {listed(told)}"
 
 
 def _measure(details: TurnDetails) -> str:
@@ -101,8 +117,8 @@ def _measure(details: TurnDetails) -> str:
     return "score" if "score" in _parameters(details).nodes else "attention"
 
 
-def _removal_clause(details: TurnDetails) -> str:
-    """Return what λ asked to remove, and what went."""
+def _removal_clause(details: TurnDetails, in_short: bool = False) -> str:
+    """Return what λ asked to remove, and what went; in short, what λ removed."""
     factor, record = details.removal_factor, details.record
     removable, removed = details.removable, frozenset(record.removed)
     gone = sum(unit.id in removed for unit in removable)
@@ -125,6 +141,8 @@ def _removal_clause(details: TurnDetails) -> str:
         what += ", drawn at random"
     if not factor:
         return f"λ was 0, so {what}"
+    if in_short:
+        return f"at λ = {round(factor, 3):g} {what}"
     return f"λ = {round(factor, 3):g} asked for {percentage(factor)} of it to go: {what}"
 
 
@@ -173,5 +191,4 @@ def _exchange_sentence(recorded: RecordedExchange) -> str:
     near = "" if exchange.similarity is None else f" ({exchange.similarity:.2f})"
     plan = f"the plan {quoted(recorded.plan)}"
     found = f"which {plan} names" if exchange.found == "named" else f"the nearest{near} to {plan}"
-    shown = f"{exchange.asker} showed {exchange.answerer} the picture {quoted(picture.described)}, {found}"
-    return f"{shown}, and asked {quoted(recorded.turn.text)}; the answer was {quoted(recorded.answer.text)}."
+    return f"{exchange.asker} showed {exchange.answerer} the picture {quoted(picture.described)}, {found}."

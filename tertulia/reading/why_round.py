@@ -1,7 +1,7 @@
 """Who got the floor in a round of a meeting, and why, in a sentence."""
 
 from tertulia.reading.rounds import AgentRound, Round
-from tertulia.reading.why_words import people, percentage, quoted
+from tertulia.reading.why_words import QUOTED_IN_SHORT, people, percentage, quoted
 from tertulia.state.cognition import Floor, WillingnessParts
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import in_words
@@ -30,7 +30,7 @@ def _race(round: Round, floor: Floor, winner: AgentRound) -> str:
     if willing == [winner.agent]:
         return f"Only {winner.agent} of {len(round.agents)} wanted to speak, and began{after}"
     wanted = f"{people(willing)} wanted to speak ({len(willing)} of {len(round.agents)})"
-    return f"{wanted}, and {winner.agent} was first{after}{_margin(round, floor, winner)}"
+    return f"{wanted}, and {winner.agent} was first{_margin(round, floor, winner)}"
 
 
 def _margin(round: Round, floor: Floor, winner: AgentRound) -> str:
@@ -79,7 +79,7 @@ def _moved(winner: AgentRound, raced: bool) -> str:
         if bid.address == 1:
             phrases.append("asked by name")
     if assessment is not None and assessment.thought:
-        phrases.append(f"thinking {quoted(assessment.thought)}")
+        phrases.append(f"thinking {quoted(assessment.thought, QUOTED_IN_SHORT)}")
     return ", ".join(phrases)
 
 

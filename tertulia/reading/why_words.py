@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from tertulia.state.text import clean
 
-#: The most characters of a text that a sentence quotes.
-QUOTED = 60
+#: The most characters of a text that a sentence quotes, and where it tells of more than an utterance.
+QUOTED, QUOTED_IN_SHORT = 60, 42
 
 #: The most people that a sentence names.
 _NAMED = 6

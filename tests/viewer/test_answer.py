@@ -181,3 +181,49 @@ def test_the_answer_is_in_the_exported_file(page: Page, kinds: Kinds, tmp_path: 
         (tmp_path / "run.html").write_text("\n".join(html_of_run(store, kinds.runs["meeting"])), encoding="utf-8")
     page.goto(f"{(tmp_path / 'run.html').as_uri()}#/runs/{kinds.runs['meeting']}?turn=5")
     expect(page.get_by_role("region", name="Why")).to_contain_text(str(kinds.document("meeting", 5)["why"]))
+
+
+@pytest.mark.parametrize(("kind", "turn"), [("dialogue", 3), ("meeting", 5), ("album", 3)])
+def test_on_a_telephone_the_answer_is_in_view_and_the_transcript_one_step_away(
+    browser: Browser, kinds: Kinds, kind: str, turn: int
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    open_turn(page, kinds.address, kinds.runs[kind], turn)
+    answer = page.get_by_role("region", name="Why").locator("p").first
+    expect(answer).to_have_text(str(kinds.document(kind, turn)["why"]))
+    bounds = box(answer)
+    assert page.evaluate("scrollY") == 0
+    assert bounds["y"] + bounds["height"] <= 844, bounds
+    transcript = page.get_by_role("listbox", name="Transcript")
+    expect(transcript).to_be_hidden()
+    page.get_by_role("button", name="Back to the transcript").click()
+    expect(transcript).to_be_focused()
+    expect(transcript.locator("[aria-selected=true]")).to_be_in_viewport()
+    context.close()
+
+
+@pytest.mark.parametrize("width", [WIDTH, 390])
+@pytest.mark.parametrize("factor", [0, 0.45, 0.55, 1])
+def test_no_word_lies_on_the_curve_of_lambda(browser: Browser, kinds: Kinds, width: int, factor: float) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 844})
+    page = context.new_page()
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 3, f"&lambda={factor}")
+    plots = page.locator(".plots")
+    run, now = box(plots.locator(".own span")), box(plots.locator(".now span"))
+    assert run["y"] + run["height"] <= now["y"]
+    assert now["y"] + now["height"] <= box(plots.locator(".curve"))["y"]
+    card = box(page.locator(".lambda.card"))
+    for sign in (run, now):
+        assert card["x"] <= sign["x"]
+        assert sign["x"] + sign["width"] <= card["x"] + card["width"]
+    context.close()
+
+
+def test_the_theme_button_follows_the_system(page: Page, kinds: Kinds) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto(kinds.address)
+    expect(page.get_by_role("button", name="Dark")).to_be_visible()
+    page.emulate_media(color_scheme="dark")
+    expect(page.get_by_role("button", name="Light")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -148,3 +148,16 @@ def test_runs_without_turns_are_compared(tmp_path: Path) -> None:
     assert document["differing"] == []
     assert [setting["path"] for setting in document["settings"]] == [["seed"]]
     assert document["summary"] is None
+
+
+def test_runs_stand_with_their_people_and_first_lines_and_settings_have_the_words_of_the_page(
+    page: Page, address: str, runs: Runs
+) -> None:
+    a, b = runs["dialogue"], runs["λ"]
+    page.goto(f"{address}#/compare/{a.id}/{b.id}")
+    setting = page.get_by_role("region", name="Settings that differ").get_by_role("rowheader", name="λ", exact=True)
+    expect(setting).to_have_attribute("title", "parameters.removal_factor")
+    for name, run in (("A", a), ("B", b)):
+        card = page.get_by_role("region", name=f"Run {name}")
+        expect(card).to_contain_text(f"First line: {run.turns[0].text}"[:60])
+        expect(card.locator(".people-of")).to_contain_text(run.turns[0].speaker)

@@ -17,6 +17,7 @@ runs/RUN/actions                    the commands that fork it or go on with it
 runs/RUN/edits                      what a fork may change besides parameters: people and their memories
 diff/A/B                            where two runs part, and which turns differ
 diff/A/B/turns                      how turns differ; ?of=3,4,7: which
+experiments                         all experiments, and how far each is
 experiments/NAME                    the design of an experiment, and how far it is
 experiments/NAME/trials             the conversations behind a figure; ?setting=S&case=C, or of all cases
 experiments/NAME/measures/METRIC    a measure in every setting and case, with intervals
@@ -75,6 +76,7 @@ READERS: dict[str, Reader] = {
     "runs/*/edits": lambda store, parts, _query: edits.edits_page(store, parts[0]),
     "diff/*/*": lambda store, parts, _query: comparison.comparison_page(store, parts[0], parts[1]),
     "diff/*/*/turns": lambda store, parts, query: comparison.turns_page(store, parts[0], parts[1], _several(query)),
+    "experiments": lambda store, _parts, _query: experiment.experiments_page(store),
     "experiments/*": lambda store, parts, _query: experiment.experiment_page(store, parts[0]),
     "experiments/*/trials": lambda store, parts, query: experiment.trials_page(store, parts[0], query),
     "experiments/*/measures/*": lambda store, parts, _query: measures.measure_page(store, parts[0], parts[1]),

@@ -7,6 +7,7 @@ from tertulia.reading.differences import Document as TurnDocument
 from tertulia.reading.differences import TurnComparison
 from tertulia.reading.documents import parent_document
 from tertulia.reading.long_comparisons import compare_to_parting, compare_turns
+from tertulia.reading.run_lines import run_lines
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of
@@ -28,8 +29,14 @@ def comparison_page(store: SqlStore, a: str, b: str) -> Document:
     document = comparison_document(compared, {})
     parting = compared.first_divergence
     del document["turns"]
+    lines = run_lines(store, [run.run for run in compared.runs])
     for name, run in zip("ab", compared.runs, strict=True):
-        document[name] |= _run_document(run)
+        line = lines.get(run.run)
+        document[name] |= _run_document(run) | {
+            "people": list(store.start(run.run).names),
+            "speaker": None if line is None else line.speaker,
+            "first_line": None if line is None else line.text,
+        }
     return document | {
         "settings": [setting | {name: _cut(setting[name]) for name in "ab"} for setting in document["settings"]],
         "summary": sameness(compared) if compared.is_same else None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.reading.run_lines import RunLine, run_lines
 from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.errors import NotFoundError, nearest_hint
+from tertulia.state.errors import NotFoundError, StorageError, nearest_hint
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.experiment_progress import notes_of, progress_document, read_progress
@@ -17,6 +17,22 @@ if TYPE_CHECKING:
 
 #: Conversations behind a figure that are listed.
 _LISTED = 400
+
+
+def experiments_page(store: SqlStore) -> Document:
+    """Return all experiments, newest first, those without a run too, and how far each is.
+
+    One whose definition can't be read has its name and the `error`.
+    """
+    from tertulia.lab.experiments.listing import listed_experiment
+
+    listed: list[Document] = []
+    for record in store.experiments.all():
+        try:
+            listed.append(listed_experiment(store, record).document() | {"error": None})
+        except StorageError as error:
+            listed.append({"experiment": record.experiment, "error": str(error)})
+    return {"schema_version": SCHEMA_VERSION, "experiments": listed}
 
 
 def experiment_page(store: SqlStore, name: str) -> Document:

@@ -27,14 +27,14 @@ DRAWN = 200
 
 _QUOTED_UNIT = re.compile(r"“([^”]*)” \(([\d.]+)%(?: of the (?:attention|score))?(, removed)?\)")
 _OF_ITEMS = re.compile(r"Of (\d+) items? that might be removed, ")
-_LAMBDA = re.compile(r"λ = ([\d.]+) asked for ([\d.]+)% of it to go: ")
+_LAMBDA = re.compile(r"λ = ([\d.]+) (?:asked for ([\d.]+)% of it to go: )?")
 _WENT = re.compile(r"(\d+) of (\d+) (?:was|were) removed, with ([\d.]+)%")
 _ALL_WENT = re.compile(r"all (\d+) were removed, and none was left|it was removed, and nothing was left")
 _CANDIDATE = re.compile(r"candidate (\d+) of (\d+) was said|the (only) candidate was said")
 _ROLLED = re.compile(r"after rolling back (once|twice|\d+ times)")
 _FIRST = re.compile(r"(?:^(?P<wanted>.+?) wanted to speak \((?P<n>\d+) of (?P<of>\d+)\), and (?P<who>.+?) was first)")
 _MARGIN = re.compile(r", (-?[\d.]+) s before ([^:]+?)(?:, as [^:]+)?(?:: |\.)")
-_AFTER = re.compile(r"(?:was first|and began) after ([\d.]+) s")
+_AFTER = re.compile(r"and began after ([\d.]+) s")
 _MOVED = re.compile(r"moved most by (the topic|goals|feelings|character) \(([\d.]+)%\)")
 _PARTS = {"topic": "the topic", "goal": "goals", "emotion": "feelings", "personality": "character"}
 
@@ -165,8 +165,8 @@ def check_attended(drawn: Drawn, sentence: str, most: int) -> None:
     total = sum(scores[unit.id] for unit in removable)
     heaviest = sorted(removable, key=lambda unit: -scores[unit.id])[:most]
     found = _OF_ITEMS.search(sentence)
-    assert found is not None
-    assert int(found[1]) == len(removable)
+    assert (found is not None) == (most > 1)
+    assert found is None or int(found[1]) == len(removable)
     shown = _QUOTED_UNIT.findall(sentence)
     assert len(shown) == len(heaviest)
     for (quote, share, removed), unit in zip(shown, heaviest, strict=True):
@@ -186,7 +186,7 @@ def check_removal(drawn: Drawn, sentence: str) -> None:
     if record.removal_factor:
         assert asked is not None
         assert float(asked[1]) == pytest.approx(record.removal_factor, abs=0.0005)
-        assert float(asked[2]) == pytest.approx(100 * record.removal_factor, abs=0.0501)
+        assert asked[2] is None or float(asked[2]) == pytest.approx(100 * record.removal_factor, abs=0.0501)
     else:
         assert asked is None
         assert ("λ was 0" in sentence) == (record.removal_factor == 0)
@@ -207,11 +207,15 @@ def check_removal(drawn: Drawn, sentence: str) -> None:
     )
 
 
-def check_candidate(drawn: Drawn, sentence: str) -> None:
+def check_candidate(drawn: Drawn, sentence: str, in_short: bool) -> None:
     record, candidates, theta = drawn.record, drawn.candidates, drawn.parameters.inconsistency_threshold
     (chosen,) = (candidate for candidate in candidates if candidate.attempt == record.chosen)
     found = _CANDIDATE.search(sentence)
-    assert found is not None
+    if found is None:  # of a round and an exchange, what nothing spoke against
+        assert in_short
+        assert not record.rollbacks
+        assert len(drawn.store.candidates(drawn.run.run, drawn.turn, drawn.part)) == 1
+        return
     place = candidates.index(chosen) + 1
     assert (found[1], found[2]) == ((None, None) if found[3] else (str(place), str(len(candidates))))
     assert bool(found[3]) == (len(candidates) == 1)
@@ -239,9 +243,12 @@ def check_said(drawn: Drawn, sentence: str, most: int) -> str:
         by_seat = record.turn.speaker == drawn.parameters.seat
         assert ("A person typed it" in sentence, "written by hand" in sentence) == (by_seat, not by_seat)
         return "by hand"
-    check_candidate(drawn, sentence)
+    check_candidate(drawn, sentence, most == 1)
     if record.scores is None:
-        assert "λ was 0, so nothing was scored or removed (a fork with record_scores=true" in sentence
+        nothing = (
+            "λ was 0: nothing was scored or removed" if most == 1 else "λ was 0, so nothing was scored or removed (a "
+        )
+        assert nothing in sentence
         return "unscored"
     check_attended(drawn, sentence, most)
     check_removal(drawn, sentence)
@@ -266,8 +273,8 @@ def check_round(drawn: Drawn, sentence: str) -> str:
         assert f"{drawn.parameters.silence_s:g} s of silence followed" in sentence
         return "silence"
     after = _AFTER.search(sentence)
-    assert after is not None
-    assert float(after[1]) == pytest.approx(floor.waited_s, abs=0.00501)
+    assert (after is None) == (floor.order == "self_driven" and len(willing) > 1)
+    assert after is None or float(after[1]) == pytest.approx(floor.waited_s, abs=0.00501)
     kind = floor.order
     if floor.order == "self_driven":
         kind = check_race(sentence, bids, willing, winner, floor)
@@ -325,12 +332,10 @@ def check_exchange(drawn: Drawn, sentence: str) -> None:
     parts, population = store.parts(run, drawn.turn), store.start(run)
     assert isinstance(population, Population)
     assert sentence.startswith(f"{exchange.asker} showed {exchange.answerer} the picture ")
-    picture, plan, question, answer = re.findall("“([^”]*)”", sentence)[:4]
+    picture, plan = re.findall("“([^”]*)”", sentence)[:2]
     assert is_quote_of(picture, population.picture(exchange.picture).described)
     assert is_quote_of(plan, parts["plan"].turn.text)
-    assert is_quote_of(question, drawn.record.turn.text)
-    assert is_quote_of(answer, parts["answer"].turn.text)
-    assert ("names, and asked" in sentence) == (exchange.found == "named")
+    assert ("names." in sentence) == (exchange.found == "named")
     assert exchange.similarity is None or f"the nearest ({exchange.similarity:.2f}) to the plan" in sentence
 
 
@@ -351,6 +356,14 @@ def test_every_figure_and_quote_of_200_drawn_turns_is_the_stores(drawn: list[Dra
     expected = {"scored", "unscored", "by hand", "exchange"}
     expected |= {f"round: {kind}" for kind in ("one", "several", "silence", "person", "centralised", "random")}
     assert expected <= {kind for kind, count in kinds.items() if count}, kinds
+
+
+def test_rounds_and_exchanges_are_told_in_two_sentences_that_can_be_read(drawn: list[Drawn]) -> None:
+    sentences = [turn.sentence() for turn in drawn if turn.run.kind != "dialogue" and not turn.part]
+    assert len(sentences) > 30
+    outside = [re.sub("“[^”]*”", "“”", sentence) for sentence in sentences]
+    assert max(len(re.findall(r"\.(?= |$)", sentence)) for sentence in outside) <= 2
+    assert sorted(map(len, sentences))[int(0.95 * len(sentences))] <= 450
 
 
 # --- what it leaves out, and where it stands ------------------------------------------------------------------------

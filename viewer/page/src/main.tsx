@@ -15,6 +15,7 @@ import "./styles/base.css";
 import "./styles/components.css";
 import { CompareView } from "./views/compare";
 import { ExperimentView } from "./views/experiment";
+import { ExperimentsView } from "./views/experiments";
 import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { SeatPage } from "./views/seat";
@@ -40,7 +41,7 @@ function Page() {
 
 /** Return what tells this view from others in a row of tabs. */
 function titleOf([kind = "runs", first, second = ""]: readonly string[]): string {
-  if (first === undefined) return "Runs · Tertulia";
+  if (first === undefined) return `${kind === "experiments" ? "Experiments" : "Runs"} · Tertulia`;
   return `${kind === "compare" ? `${first} and ${second}` : [first, second].filter(Boolean).join(", ")} · Tertulia`;
 }
 
@@ -50,6 +51,7 @@ function View({ path }: { path: readonly string[] }) {
   if (kind === "runs") return <RunsView />;
   if (kind === "compare" && first && second) return <CompareView a={first} b={second} />;
   if (kind === "towns" && first) return <TownView simulation={first} />;
+  if (kind === "experiments" && !first && !source.isFile) return <ExperimentsView />;
   if (kind === "experiments" && first) return <ExperimentView name={first} />;
   return (
     <main class="view">

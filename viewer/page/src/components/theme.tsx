@@ -1,6 +1,6 @@
 /** Light or dark: as the system has it, until the reader chooses. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 type Theme = "light" | "dark";
 
@@ -26,6 +26,11 @@ system.addEventListener("change", () => show(current()));
 
 export function ThemeButton() {
   const [theme, setTheme] = useState(current());
+  useEffect(() => {
+    const follow = () => setTheme(current());
+    system.addEventListener("change", follow);
+    return () => system.removeEventListener("change", follow);
+  }, []);
   const next: Theme = theme === "dark" ? "light" : "dark";
   const choose = () => {
     try {

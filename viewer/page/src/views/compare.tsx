@@ -2,15 +2,17 @@
 
 import { useState } from "preact/hooks";
 import { Facts, Notice, Status, WithDocument } from "../components/parts";
-import { inWords, lambda } from "../format";
+import { inWords, lambda, listed } from "../format";
 import { hrefOf } from "../router";
 import "../styles/compare.css";
 import type { Comparison, Setting, Side } from "./compare_documents";
 import { type Followed, isGoing, useComparison } from "./compare_follow";
 import { LongText } from "./compare_turn";
+import { axisName } from "./experiment/points";
 import { Differences } from "./compare_turns";
 
 const SETTINGS_SHOWN = 8;
+const PEOPLE_SHOWN = 6;
 const KINDS = { dialogue: "a dialogue", group_chat: "a meeting", album_chat: "an album chat" };
 
 export function CompareView({ a, b }: { a: string; b: string }) {
@@ -66,6 +68,8 @@ function About({ name, side }: { name: "A" | "B"; side: Side }) {
         <Status status={side.status} />
         {side.label && <span class="data muted">{side.label}</span>}
       </p>
+      {side.people && <p class="people-of data">{listed(side.people.slice(0, PEOPLE_SHOWN))}{side.people.length > PEOPLE_SHOWN && ` and ${side.people.length - PEOPLE_SHOWN} more`}</p>}
+      {side.first_line && <p class="words first-line data"><span class="visually-hidden">First line: </span>{side.first_line}</p>}
       <Facts
         of={[
           ["scenario", side.scenario],
@@ -93,7 +97,7 @@ function Settings({ settings }: { settings: readonly Setting[] }) {
           <tbody>
             {settings.slice(0, isAll ? undefined : SETTINGS_SHOWN).map(({ path, a, b }) => (
               <tr key={path.join("\n")}>
-                <th scope="row" class="data code">{path.join(".")}</th>
+                <th scope="row" class="data" title={path.join(".")}>{settingName(path)}</th>
                 <td class="data"><LongText text={valueOf(a)} limit={200} /></td>
                 <td class="data"><LongText text={valueOf(b)} limit={200} /></td>
               </tr>
@@ -104,6 +108,12 @@ function Settings({ settings }: { settings: readonly Setting[] }) {
       {!isAll && <p><button onClick={() => showAll(true)}>Show all {settings.length} settings that differ</button></p>}
     </section>
   );
+}
+
+/** Return what a setting is called on the page; its title has the path. */
+function settingName(path: readonly string[]): string {
+  const [kind = "", ...names] = path;
+  return kind === "parameters" && names.length ? names.map(axisName).join(", ") : path.map(inWords).join(", ");
 }
 
 function valueOf(value: unknown): string {

@@ -16,6 +16,10 @@ export interface Side {
   readonly error: string | null;
   readonly parent: Parent | null;
   readonly silence_s: number;
+  readonly people?: readonly string[];
+  /** Who spoke first, and what they said, cut; null where nobody has. */
+  readonly speaker?: string | null;
+  readonly first_line?: string | null;
 }
 
 export interface Setting {

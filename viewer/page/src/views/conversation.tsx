@@ -52,6 +52,12 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
   const isFollowed = query.follow === "1" && !source.isFile;
   const pane = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
+  // Where both stand below one another, whoever comes for a turn finds its answer, and the transcript one step away.
+  const [isFolded, fold] = useState(query.turn !== undefined);
+  const show = (isTurn: boolean) => {
+    fold(isTurn);
+    requestAnimationFrame(() => lead(isTurn ? pane.current : (list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)));
+  };
   const settled = useSettled(asked);
   const current = useMemo(() => ({ ...run, turns: turns.at(-1)!.turn }), [run, turns.length]);
 
@@ -59,7 +65,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
     <div class="conversation">
       {hasClock && <Timeline run={run} turns={turns} chosen={index} choose={choose} playback={playback} />}
       <div class="sides">
-        <div class="side said-side" ref={list}>
+        <div class={`side said-side ${isFolded ? "folded" : ""}`} ref={list}>
           <div class="row side-bar">
             <FindField turns={turns} term={query.find ?? ""} chosen={index} choose={choose} />
             {hasThoughts && (
@@ -78,18 +84,19 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
             </p>
           )}
           <Transcript
+            key={`folded ${isFolded}`}
             run={run}
             turns={turns}
             chosen={index}
             choose={choose}
-            open={() => isStacked() && lead(pane.current)}
+            open={() => isStacked() && show(true)}
             thoughts={thoughts.state === "ready" ? thoughts.value.turns : null}
             term={query.find ?? ""}
             isFollowed={isFollowed}
           />
         </div>
         <div class="side turn-side" ref={pane} tabIndex={-1} role="region" aria-label="How the chosen turn came about">
-          <button class="plain back small" onClick={() => lead(list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)}>
+          <button class="plain back small" onClick={() => show(false)}>
             ↑ Back to the transcript
           </button>
           <ChosenTurn run={current} turns={turns} turn={settled} />

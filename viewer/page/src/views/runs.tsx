@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Notice, Status, WithDocument } from "../components/parts";
 import { PictureStrip } from "../components/picture_strip";
 import { counted, inWords, lambda } from "../format";
+import { Lists } from "./experiments";
 import { idsOf, listOfIds } from "../id_list";
 import { go, goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
@@ -32,7 +33,7 @@ export function RunsView() {
   const runs = useDocument<Runs>("runs", useChanges());
   return (
     <main class="view">
-      <h1>Runs</h1>
+      <div class="heading"><h1>Runs</h1>{!source.isFile && <Lists shown="Runs" />}</div>
       <WithDocument of={runs}>{(document) => (document.runs.length ? <Tree {...document} /> : <Empty />)}</WithDocument>
     </main>
   );
@@ -293,7 +294,7 @@ function Cells({ node }: { node: Node }) {
       </Cell>
       <Cell name="model" kind="data">
         {short(run.model)}
-        {!isGroup && <span class="muted"> seed {simulation?.seed ?? run.seed}</span>}
+        {!isGroup && <span class="muted seed"> seed {simulation?.seed ?? run.seed}</span>}
       </Cell>
       <Cell name="date" kind="date">{run.date}</Cell>
       <Cell name="forked from">

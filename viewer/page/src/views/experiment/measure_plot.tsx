@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { BottomAxis, LeftAxis, Plot, linePath, seriesStyle, textWidth } from "../../components/plot";
 import type { Cell } from "../../save";
 import type { Axis, Measure } from "./documents";
-import { axisName, controlMark, extentOf, type Line, linesOf, type Mark, marksOf } from "./points";
+import { axisName, controlMark, extentOf, type Line, lineName, linesOf, type Mark, marksOf } from "./points";
 
 export type OpenMark = (setting: string, inCase: string | null) => void;
 
@@ -119,7 +119,7 @@ function AlongAxis({ measure, axis, open, width, height, chosen }: MeasurePlotPr
   const control: Line[] = lines.filter(({ settings }) => settings.some((setting) => controlMark(measure, setting))).slice(0, 1)
     .map((line) => ({ ...line, label: "control: a stand-in without weights", isControl: true }));
   const all = [...lines, ...control];
-  const labels = all.map(({ label }) => label || `${axisName(axis.parameter)} alone`);
+  const labels = all.map((line) => (line.isControl ? line.label : lineName(line, axis)));
   const legend = places(labels, width - 48);
   const box = { top: legend.height + 26, right: 16, bottom: height - 40, left: 48 };
   const values = Object.values(axis.values);
@@ -140,7 +140,7 @@ function AlongAxis({ measure, axis, open, width, height, chosen }: MeasurePlotPr
   );
   return (
     <>
-      <Key labels={labels} places={legend.places} x={box.left} />
+      <Key labels={labels} meanings={all.map(({ label }) => label)} places={legend.places} x={box.left} />
       <LeftAxis scale={y} at={box.left} count={5} grid={width - box.left - box.right} label={measure.title} />
       <BottomAxis scale={x} at={box.bottom} count={Math.min(6, Math.floor(width / 80))} label={axisName(axis.parameter)} />
       {all.map((_, index) => <Means key={index} index={index} points={drawn.filter((point) => point.index === index && point.mark.case === null)} y={y} />)}
@@ -255,17 +255,18 @@ function places(labels: readonly string[], width: number): { places: { x: number
   return { places: found, height: y + 20 };
 }
 
-function Key({ labels, places, x }: { labels: readonly string[]; places: readonly { x: number; y: number }[]; x: number }) {
+function Key({ labels, meanings, places, x }: { labels: readonly string[]; meanings: readonly string[]; places: readonly { x: number; y: number }[]; x: number }) {
   return (
     <g class="legend" transform={`translate(${x} 0)`}>
       {labels.map((label, index) => {
         const isControl = label.startsWith("control:");
         const stroke = isControl ? "var(--muted)" : seriesStyle(index).stroke;
         return (
-          <g key={label} transform={`translate(${places[index]!.x} ${places[index]!.y})`} style={{ stroke }}>
+          <g key={index} transform={`translate(${places[index]!.x} ${places[index]!.y})`} style={{ stroke }}>
             <path class="series" d="M0 7H24" stroke-dasharray={(isControl ? "2 4" : seriesStyle(index).dashes) || undefined} />
             <circle class={isControl ? "mean hollow" : "mean"} cx={12} cy={7} r={4} style={isControl ? {} : { fill: stroke }} />
             <text x={30} y={7} dy="0.32em" style={{ stroke: "none" }}>{label}</text>
+            {meanings[index] && <title>{meanings[index]}</title>}
           </g>
         );
       })}

@@ -35,6 +35,15 @@ export function linesOf(axis: Axis, settings: readonly string[]): Line[] {
   }));
 }
 
+/** Return what a line is called: what the names of its settings begin with, or else what they have besides the axis. */
+export function lineName(line: Line, axis: Axis): string {
+  if (!line.label) return `${axisName(axis.parameter)} alone`;
+  const [first = "", ...others] = line.settings;
+  const same = [...first].findIndex((letter, place) => others.some((name) => name[place] !== letter));
+  const begun = (same < 0 ? first : first.slice(0, same)).replace(/[\s\d.,=:–_-]+$/, "");
+  return begun.length > 2 ? begun : line.label.replaceAll("_", " ").replaceAll("=", ": ");
+}
+
 /** Return the marks of a setting: its mean first, then its cases. */
 export function marksOf(measure: Measure, setting: string): Mark[] {
   const found = measure.settings.find((figures) => figures.setting === setting);

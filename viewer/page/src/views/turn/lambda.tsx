@@ -48,9 +48,9 @@ export function LambdaPanel(props: Props) {
         <div class="plots" aria-hidden="true">
           <Curve pruning={pruning} />
           <WalkStrip pruning={pruning} removal={removal} />
-          {runFactor !== null && <div class="own"><span>run</span></div>}
-          <div class="now" />
-          <div class="dot"><span class="number">{(removal.share * 100).toFixed(0)} %</span></div>
+          {runFactor !== null && <div class="own"><span>this run</span></div>}
+          <div class="now"><span class="number">{(removal.share * 100).toFixed(0)} % removed</span></div>
+          <div class="dot" />
         </div>
         <input
           type="range" min="0" max="1" step="0.01" value={at} onInput={move} aria-label="λ"
