@@ -7,7 +7,7 @@ ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cl
 # The package as it is installed, of links: what mypy reads.
 LINKED := .mypy_cache/linked
 
-.PHONY: setup hooks demo voice pictures viewer viewer-check viewer-packages check test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup hooks demo voice pictures example viewer viewer-check viewer-packages check test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
 setup: $(VENV)/.installed
 
@@ -44,6 +44,12 @@ VOICE_SCENES := plain_1 plain_2 plain_3 plain_4 plain_5 plain_6 pairs_plain meet
 # The pictures of the shipped villagers' albums, as worlds/albums/pictures/drawings.yaml describes them.
 pictures: setup
 	$(BIN)/python -m tertulia.worlds.drawing
+
+# The store of `tertulia view --example`: about half an hour on two cores.
+example: setup
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh viewer/example/make.sh "$$folder/store.db" && \
+	$(BIN)/python -m tertulia.viewer.example "$$folder/store.db"
 
 # The page of `view` and of exported files: viewer/page/ is its source, viewer/built/ what the package ships.
 viewer: viewer-packages

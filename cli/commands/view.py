@@ -13,6 +13,7 @@ from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import DEFAULT_STORE, is_missing
 from tertulia.storage.store import SqlStore
 
@@ -37,6 +38,10 @@ ReportsOption = Annotated[
 TokenOption = Annotated[
     bool, typer.Option("--token", help="Answer only requests with the token of the printed address.")
 ]
+ExampleOption = Annotated[
+    bool,
+    typer.Option("--example", help="Show the shipped example, as tertulia-example.db in this folder: no model is needed."),
+]
 
 
 def view(
@@ -46,6 +51,7 @@ def view(
     allow_runs: AllowRunsOption = False,
     token: TokenOption = False,
     reports: ReportsOption = Path("reports"),
+    example: ExampleOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -57,10 +63,13 @@ def view(
     """
     from tertulia.viewer.browser import open_browser
     from tertulia.viewer.documents.places import place_of
+    from tertulia.viewer.example import example_store
     from tertulia.viewer.server import build_app
     from tertulia.viewer.serving import PageServer, listen
 
-    path = store_path(store)
+    if example and store is not None:
+        raise UsageError("--example shows the shipped store; leave out --store")
+    path = example_store(Path.cwd()) if example else store_path(store)
     with SqlStore.open(path) as opened:
         place = "" if run is None else place_of(opened, run)
     if is_missing(path):
