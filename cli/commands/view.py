@@ -40,7 +40,9 @@ TokenOption = Annotated[
 ]
 ExampleOption = Annotated[
     bool,
-    typer.Option("--example", help="Show the shipped example, as tertulia-example.db in this folder: no model is needed."),
+    typer.Option(
+        "--example", help="Show the shipped example, as tertulia-example.db in this folder: no model is needed."
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES, GroupDescription, ParameterDescription, parameter_groups
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.example import EXAMPLE_STORE
 from tertulia.viewer.fork_changes import NO_CHANGES, ForkChanges
 
 #: Parameters that name models, code, files or people, which must be typed on a command line (SECURITY.md); that need
@@ -50,9 +51,14 @@ def actions_page(store: SqlStore, run: str) -> Document:
 
 
 def store_page(store: SqlStore) -> Document:
-    """Return the words by which a command names the store, and what a reader calls it: its file's name."""
+    """Return the words by which a command names the store, its file's name, and whether it is the shipped example."""
     name = store.path.name if isinstance(store.path, Path) else str(store.path)
-    return {"schema_version": SCHEMA_VERSION, "words": store_words(store), "name": name}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "words": store_words(store),
+        "name": name,
+        "is_example": name == EXAMPLE_STORE,
+    }
 
 
 def store_words(store: SqlStore) -> list[str]:

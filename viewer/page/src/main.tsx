@@ -20,6 +20,7 @@ import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { SeatPage } from "./views/seat";
 import { TownView } from "./views/town";
+import { Walk } from "./views/walk";
 
 function Page() {
   const { path } = usePlace();
@@ -35,6 +36,7 @@ function Page() {
       </header>
       <ConnectionLine />
       <View path={path} />
+      <Walk />
     </>
   );
 }

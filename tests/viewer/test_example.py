@@ -1,0 +1,89 @@
+"""The shipped example: what it holds, where it is written, and the walk through it."""
+
+import json
+import lzma
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.requests_to_page import ask
+
+from tertulia.state.errors import UsageError
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.example import EXAMPLE_STORE, example_store, packed
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return example_store(tmp_path_factory.mktemp("example"))
+
+
+def test_it_is_small_and_has_one_of_each_kind_by_the_embedded_model(example: Path) -> None:
+    assert files("tertulia.viewer.example").joinpath("store.db.xz").stat().st_size < 3e6
+    with SqlStore.open(example) as store:
+        runs = store.runs()
+        assert {"tidewell:3", "mothers_house", "villagers"} <= {run.scenario for run in runs}
+        assert {run.experiment for run in runs} == {None, "example"}
+        assert {run.status for run in runs} == {"finished"}
+        assert {run.model for run in runs} == {"smollm2"}
+        assert {0, 0.5, 1} <= {run.parameters["removal_factor"] for run in runs}
+        assert any(run.parent for run in runs)
+        assert store.simulations.all()
+
+
+def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / EXAMPLE_STORE).write_bytes(b"mine")
+    assert example_store(tmp_path).read_bytes() == b"mine"
+
+
+def test_a_folder_that_can_t_be_written_to_is_told_of(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"can't be written to .*nowhere.*go to a folder of your own"):
+        example_store(tmp_path / "nowhere")
+
+
+def test_packing_and_unpacking_keep_all_conversations(example: Path, tmp_path: Path) -> None:
+    (tmp_path / "again.db").write_bytes(lzma.decompress(packed(example)))
+    with SqlStore.open(example) as former, SqlStore.open(tmp_path / "again.db") as again:
+        assert [run.run for run in former.runs()] == [run.run for run in again.runs()]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The address of `view --example` in an empty folder."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tertulia.cli.main", "view", "--example", "--no-open", "--port", "0", "--json"],
+        cwd=tmp_path,
+        env={key: value for key, value in os.environ.items() if key != "TERTULIA_STORE"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    yield json.loads(process.stdout.readline())["url"]
+    process.kill()
+    process.communicate()
+
+
+def test_the_walk_leads_through_eight_places_by_keyboard_and_is_left_by_escape(served: str, page: Page) -> None:
+    assert ask(served, "api/store").json["is_example"] is True
+    page.goto(served)
+    walk = page.get_by_role("complementary", name="Guided walk")
+    seen = []
+    for number in range(1, 9):
+        expect(walk).to_contain_text(f"{number} of 8")
+        expect(page.locator("[data-walk]")).to_be_visible()
+        assert page.locator("h1").first.inner_text() != "There is no such page"
+        seen.append(page.evaluate("location.hash"))
+        walk.get_by_role("button", name="Next" if number < 8 else "Done").focus()
+        if number < 8:
+            page.keyboard.press("Enter")
+    assert len(set(seen)) == 8
+    page.keyboard.press("Escape")
+    expect(walk).to_have_count(0)
+    page.reload()
+    page.get_by_role("button", name="Guided walk").click()
+    expect(walk).to_contain_text("1 of 8")

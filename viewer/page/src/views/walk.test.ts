@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { stepsThrough } from "./walk_steps";
+
+const run = (name: string, scenario: string, label: string | null, parent: { run: string; turn: number } | null = null) => ({ run: name, scenario, label, parent });
+
+test("steps lead to the conversations of the example, wherever their names come from", () => {
+  const places = stepsThrough([
+    run("a1", "tidewell:3", "λ = 0.5"),
+    run("b2", "tidewell:3", "forked", { run: "a1", turn: 4 }),
+    run("c3", "mothers_house", null),
+  ]).map(({ place }) => place);
+  expect(places).toHaveLength(8);
+  expect(places).toContain("#/compare/a1/b2");
+  expect(places.at(-2)).toMatch(/^#\/runs\/c3\?turn=/);
+});
+
+test("a step whose conversation was removed is left out", () => {
+  expect(stepsThrough([run("c3", "mothers_house", null)])).toHaveLength(3);
+});

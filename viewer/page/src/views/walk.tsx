@@ -1,0 +1,104 @@
+/** A walk through the shipped example, step by step, beside what it speaks about. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { go } from "../router";
+import { source } from "../source";
+import "../styles/walk.css";
+import { useDocument } from "../use_document";
+import { type ExampleRun, type Step, stepsThrough } from "./walk_steps";
+
+/** Where the reader left the walk: the number of a step, or `closed`. */
+const KEY = "tertulia-walk";
+/** How long what a step speaks about may take to appear, in milliseconds. */
+const APPEARS_WITHIN = 10_000;
+
+export function Walk() {
+  const store = useDocument<{ is_example?: boolean }>(source.isFile ? null : "store");
+  return store.state === "ready" && store.value.is_example ? <Steps /> : null;
+}
+
+function Steps() {
+  const runs = useDocument<{ runs: readonly ExampleRun[] }>("runs");
+  const steps = useMemo(() => (runs.state === "ready" ? stepsThrough(runs.value.runs) : []), [runs]);
+  const [kept, keep] = useKept();
+  if (!steps.length) return null;
+  if (kept === "closed") return <button class="walk-again" onClick={() => (keep("0"), go(steps[0]!.place))}>Guided walk</button>;
+  const number = Math.min(Math.max(Number(kept) || 0, 0), steps.length - 1);
+  const show = (next: number) => {
+    keep(String(next));
+    go(steps[next]!.place);
+  };
+  return <Card step={steps[number]!} number={number} of={steps.length} show={show} close={() => keep("closed")} />;
+}
+
+interface CardProps {
+  readonly step: Step;
+  /** From 0. */
+  readonly number: number;
+  readonly of: number;
+  readonly show: (number: number) => void;
+  readonly close: () => void;
+}
+
+function Card({ step, number, of, show, close }: CardProps) {
+  useEffect(() => marking(step.marked), [step]);
+  useEffect(() => {
+    const leave = (event: KeyboardEvent) => event.key === "Escape" && close();
+    addEventListener("keydown", leave);
+    return () => removeEventListener("keydown", leave);
+  }, [close]);
+  const isLast = number === of - 1;
+  return (
+    <aside class="walk card stack" aria-label="Guided walk">
+      <div role="status" class="stack">
+        <h2><span class="muted number">{number + 1} of {of}</span> {step.title}</h2>
+        <p>{step.text}</p>
+      </div>
+      <div class="row">
+        <button disabled={number === 0} onClick={() => show(number - 1)}>Back</button>
+        <button class="primary" onClick={() => (isLast ? close() : show(number + 1))}>{isLast ? "Done" : "Next"}</button>
+        <span style={{ flex: 1 }} />
+        {!isLast && <button class="plain" onClick={close}>Close</button>}
+      </div>
+    </aside>
+  );
+}
+
+/** Mark the first element of a selector once it is there, and have it in view; returns what takes the mark away. */
+function marking(selector: string): () => void {
+  let marked: Element | null = null;
+  const mark = () => {
+    if (marked?.isConnected) return;
+    marked = document.querySelector(selector);
+    marked?.setAttribute("data-walk", "");
+    marked?.scrollIntoView({ block: "nearest" });
+  };
+  const observer = new MutationObserver(mark);
+  observer.observe(document.body, { childList: true, subtree: true });
+  const timer = setTimeout(() => observer.disconnect(), APPEARS_WITHIN);
+  mark();
+  return () => {
+    clearTimeout(timer);
+    observer.disconnect();
+    marked?.removeAttribute("data-walk");
+  };
+}
+
+function useKept(): [string, (step: string) => void] {
+  const [kept, setKept] = useState(() => {
+    try {
+      return localStorage.getItem(KEY) ?? "0";
+    } catch {
+      return "0"; // a page in a sandbox keeps nothing
+    }
+  });
+  const keep = (step: string) => {
+    try {
+      localStorage.setItem(KEY, step);
+    } catch {
+      // shown all the same, for as long as the page is open
+    }
+    setKept(step);
+  };
+  return [kept, keep];
+}
