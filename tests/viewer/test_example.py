@@ -28,7 +28,7 @@ def test_it_is_small_and_has_one_of_each_kind_by_the_embedded_model(example: Pat
     with SqlStore.open(example) as store:
         runs = store.runs()
         assert {"tidewell:3", "mothers_house", "villagers"} <= {run.scenario for run in runs}
-        assert {run.experiment for run in runs} == {None, "example"}
+        assert {run.trial.experiment for run in runs if run.trial} == {"example"}
         assert {run.status for run in runs} == {"finished"}
         assert {run.model for run in runs} == {"smollm2"}
         assert {0, 0.5, 1} <= {run.parameters["removal_factor"] for run in runs}
