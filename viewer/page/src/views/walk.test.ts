@@ -1,5 +1,8 @@
-import { expect, test } from "vitest";
-import { stepsThrough } from "./walk_steps";
+import { expect, test, vi } from "vitest";
+
+vi.stubGlobal("location", { hash: "", protocol: "http:" });
+vi.stubGlobal("addEventListener", () => {});
+const { stepsThrough } = await import("./walk_steps");
 
 const run = (name: string, scenario: string, label: string | null, parent: { run: string; turn: number } | null = null) => ({ run: name, scenario, label, parent });
 
