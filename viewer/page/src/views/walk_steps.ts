@@ -59,19 +59,19 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
       title: "What if?",
       text: "A fork goes on from a turn with something changed: here λ rises from 0.5 to 0.9 at turn 4. The two conversations stand side by side, and part where they first differ.",
       place: half && fork && hrefOf(["compare", half.run, fork.run]),
-      marked: ".differences, main.view",
+      marked: ".turn-difference, main.view",
     },
     {
       title: "A race for the floor",
       text: "In a meeting everybody thinks at once. Who is willing enough races to speak, and the shortest latency wins: the curves are how long each might have taken, the marks how long each took.",
-      place: at(meeting, { turn: 2, pane: "minds" }),
-      marked: ".race, .pane",
+      place: at(meeting, { turn: 6, pane: "minds" }),
+      marked: ".pane",
     },
     {
       title: "Does λ do anything?",
       text: "An experiment has many conversations at each λ. A point is a case, a line the mean with its interval: select one to read the conversations behind it. Then begin with your own: tertulia run tidewell --lambda 0.5",
       place: hrefOf(["experiments", "example"]),
-      marked: ".experiment, main.view",
+      marked: "main.view",
     },
   ];
   return steps.filter((step): step is Step => step.place !== undefined);
