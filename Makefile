@@ -31,6 +31,7 @@ hooks: setup
 
 demo: setup
 	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
+	@echo "To see why each line was said: $(BIN)/tertulia view @last"
 
 # The voice of the embedded model (docs/voice.md): about an hour on two cores. After a kill the same command goes on.
 voice: setup

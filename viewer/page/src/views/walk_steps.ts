@@ -71,7 +71,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
       title: "Does λ do anything?",
       text: "An experiment has many conversations at each λ. A point is a case, a line the mean with its interval: select one to read the conversations behind it. Then begin with your own: tertulia run tidewell --lambda 0.5",
       place: hrefOf(["experiments", "example"]),
-      marked: "main.view",
+      marked: ".measure:has(svg), main.view",
     },
   ];
   return steps.filter((step): step is Step => step.place !== undefined);
