@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of, joined, place_of
-from tertulia.state.errors import NotFoundError
+from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.state.records import RunRecord, Trial
 from tertulia.storage.store import SqlStore
 
@@ -116,9 +116,16 @@ def progress_of(store: SqlStore, experiment: Experiment) -> Progress:
 def _shared(
     store: SqlStore, experiment: Experiment, wanted: Collection[tuple[str, str, int]]
 ) -> dict[tuple[str, str, int], RunRecord]:
-    """Return finished runs of other experiments with the same conversations, by place in this experiment."""
+    """Return finished runs of other experiments with the same conversations, by place in this experiment.
+
+    Experiments that can't be read, as a newer version wrote them, share nothing.
+    """
     shared: dict[tuple[str, str, int], RunRecord] = {}
-    for known in map(experiment_of, store.experiments.all()):
+    for record in store.experiments.all():
+        try:
+            known = experiment_of(record)
+        except StorageError:
+            continue
         same = ("model", "rounds", "seed")
         if known.name == experiment.name or any(getattr(known, n) != getattr(experiment, n) for n in same):
             continue

@@ -169,3 +169,4 @@ def test_experiments_are_listed_those_without_a_run_too(page: Page, tmp_path: Pa
         page.reload()
         newer = page.locator("section").filter(has=page.get_by_role("link", name="newer"))
         expect(newer).to_contain_text("the definition of experiment newer is damaged")
+        expect(planned).to_contain_text(re.compile(r"0 of \d+ conversations finished"))
