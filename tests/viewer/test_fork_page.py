@@ -104,7 +104,7 @@ def test_the_form_has_what_the_slider_has_and_its_command_nothing_else(page: Pag
 
 
 def test_a_fork_that_changes_nothing_says_so_and_names_what_to_drag(page: Page, reading: str, runs: Runs) -> None:
-    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2")
+    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2&pane=prompt")
     expect(page.get_by_label("Fork with what is set here")).to_have_count(0)
     page.get_by_text("Fork from here").click()
     warning = page.get_by_text("Nothing is changed: this fork would say the same again from turn 2 on. Drag λ away")
@@ -171,7 +171,7 @@ def test_a_hand_that_holds_the_slider_makes_no_steps(page: Page, reading: str, r
 def test_a_line_a_memory_and_a_goal_can_be_edited_and_the_command_does_it(
     page: Page, reading: str, path: Path, runs: Runs
 ) -> None:
-    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2")
+    page.goto(f"{reading}#/runs/{runs['meeting']}?turn=2&pane=prompt")
     page.get_by_text("Fork from here").click()
     edit = page.get_by_label("Edit the line, a person or a memory")
     edit.select_option("say")
@@ -225,7 +225,7 @@ def test_a_hundred_thousand_characters_are_told_how_long_they_may_be(page: Page,
 
 
 def test_what_the_server_refuses_stands_below_the_command(page: Page, address: str, runs: Runs) -> None:
-    page.goto(f"{address}#/runs/{runs['meeting']}?turn=2")
+    page.goto(f"{address}#/runs/{runs['meeting']}?turn=2&pane=prompt")
     page.get_by_text("Fork from here").click()
     page.get_by_label("Edit the line, a person or a memory").select_option("person")
     page.get_by_role("combobox", name="what", exact=True).select_option("propensity")

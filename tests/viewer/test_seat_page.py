@@ -139,7 +139,7 @@ def test_axe_finds_nothing_in_a_seat_and_no_width_breaks_it(
     expect(page.get_by_role("button", name="Say it in turn 1")).to_be_enabled(timeout=20_000)
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     if not AXE.is_file():
-        pytest.skip("axe is not installed: make viewer")
+        pytest.skip("axe-core is not installed; install it with: make viewer-packages")
     page.evaluate(AXE.read_text(encoding="utf-8"))
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
