@@ -109,8 +109,7 @@ def record(store: Path) -> None:
             page.locator(".making[aria-busy=false]").wait_for()
             film.hold(0.7)
         drag(film, [0.5, *(step / 100 for step in range(50, 96, 5)), *(step / 100 for step in range(90, 9, -5)), 0.9])
-        fork = fork_from_here(film)
-        compare(film, run.id, fork)
+        fork_and_compare(film)
         film.save(PICTURES / "viewer.webp")
 
 
@@ -143,30 +142,20 @@ def drag(film: Recording, factors: list[float]) -> None:
     film.hold(1.0)
 
 
-def fork_from_here(film: Recording) -> str:
-    """Fork with the page's panel, and return the new run's id."""
+def fork_and_compare(film: Recording) -> None:
+    """Fork with what the slider has, and show the two side by side as the new one grows."""
     page = film.page
-    page.get_by_text("Fork from here").click()
-    film.hold(0.6)
-    page.locator(".actions input[type=number]").first.fill("0.9")
-    film.hold(0.9)
-    page.get_by_role("button", name="Start").click()
-    film.hold(0.5)
-    page.locator(".actions .tag.good").wait_for(timeout=300_000)
+    page.get_by_role("button", name="Fork with λ = 0.9").hover()
+    film.hold(0.8)
+    page.get_by_role("button", name="Fork with λ = 0.9").click()
+    page.get_by_role("heading", name="Compare").wait_for()
     film.hold(1.0)
-    return page.locator(".actions a").inner_text().rpartition(" ")[2]
-
-
-def compare(film: Recording, run: str, fork: str) -> None:
-    """Show the two side by side, from where they part."""
-    page = film.page
-    page.evaluate("place => { location.hash = place }", f"#/compare/{run}/{fork}")
-    page.get_by_role("heading", name="They part at").wait_for()
+    page.get_by_role("heading", name="They part at").wait_for(timeout=300_000)
     film.hold(2.0)
     for _ in range(2):
         page.keyboard.press("n")
-        page.wait_for_timeout(300)
-        film.hold(1.2)
+        page.wait_for_timeout(3000)
+        film.hold(1.5)
 
 
 def make_stills(store: Path) -> None:
