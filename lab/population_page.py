@@ -65,10 +65,10 @@ def _title(report: PopulationReport) -> str:
 
 
 def _head(report: PopulationReport) -> Iterator[Block]:
-    told = sum(of.told_apart for of in report.measured)
+    told_apart = sum(of.told_apart for of in report.measured)
     yield Paragraph(
-        f"In {told} of {len(report.measured)} conversations people are told apart by what they say, by distance and by "
-        f"attribution (p ≤ 0.05 each, who spoke exchanged within moments). Lines are embedded with {report.embedder}, "
+        f"In {told_apart} of {len(report.measured)} conversations people are told apart by what they say, by distance and "
+        f"by attribution (p ≤ 0.05 each, who spoke exchanged within moments). Lines are embedded with {report.embedder}, "
         "without names; what recites a persona does not count."
     )
     yield from (Paragraph(note, is_warning="stand-in" in note) for note in report.notes)
@@ -91,9 +91,9 @@ def _conversations(measured: Sequence[MeasuredConversation]) -> Table:
 
 
 def _conversation_row(of: MeasuredConversation) -> Sequence[Cell]:
-    figures, told = of.figures, "yes" if of.told_apart else "no"
+    figures, told_apart = of.figures, "yes" if of.told_apart else "no"
     tested = (getattr(figures, field) for name in _TESTED for field in (name, f"{name}_p"))
-    return [*_place(of), figures.people, figures.lines, figures.recited, told, *tested, figures.chance]
+    return [*_place(of), figures.people, figures.lines, figures.recited, told_apart, *tested, figures.chance]
 
 
 def _halves(measured: Sequence[MeasuredConversation]) -> Table:

@@ -182,10 +182,10 @@ def read_string(string: str, text: str, placeholder: str) -> tuple[str, str]:
         text: What is said; a model may have written the string before it.
         placeholder: What the model was shown as the string.
     """
-    found, said = without_string(text)
+    written, utterance = without_string(text)
     if string.strip() and not is_placeholder(string, placeholder) and string.strip() != placeholder.split(" ")[0]:
-        return string.strip(), said or text
-    return found, said or text
+        return string.strip(), utterance or text
+    return written, utterance or text
 
 
 # --- drawing --------------------------------------------------------------------------------------------------------

@@ -132,8 +132,8 @@ def _is_preamble(line: str) -> bool:
 def _tagged(text: str) -> Iterator[Item]:
     for found in _TAGGED.finditer(text):
         inner, stated = _TEXT_TAG.search(found[1]), _PROBABILITY_TAG.search(found[1])
-        said = inner[1] if inner else _PROBABILITY_TAG.sub("", found[1])
-        item = read_item(_TAG.sub("", said))
+        reply = inner[1] if inner else _PROBABILITY_TAG.sub("", found[1])
+        item = read_item(_TAG.sub("", reply))
         value = read_number(stated[1]) if stated else None
         if item.text:
             yield item if value is None else Item(item.text, *value)

@@ -31,9 +31,9 @@ class Likeness(Contents):
     def shared_turns(self, a: str, b: str) -> int:
         """Return how many of their first turns two runs have in common, as a run and its fork do; the same rows."""
         rows = self.file.rows(
-            """SELECT max(CASE WHEN one.turns < other.turns THEN one.turns ELSE other.turns END) AS turns
-            FROM lineage AS one JOIN lineage AS other ON one.ancestor = other.ancestor
-            WHERE one.run = ? AND other.run = ?""",
+            """SELECT max(CASE WHEN a.turns < b.turns THEN a.turns ELSE b.turns END) AS turns
+            FROM lineage AS a JOIN lineage AS b ON a.ancestor = b.ancestor
+            WHERE a.run = ? AND b.run = ?""",
             *(a, b),
         )
         return rows[0]["turns"] or 0

@@ -91,12 +91,12 @@ def conversation_of_simulation(store: SqlStore, name: str) -> Conversation:
         NotFoundError: There is no such simulation.
     """
     simulation = store.simulations.get(name)
-    begun = [encounter for encounter in store.simulations.encounters(simulation.simulation) if encounter.run]
-    runs = [store.run(encounter.run) for encounter in begun]
-    has_days = len({encounter.day for encounter in begun}) > 1
+    conversed = [encounter for encounter in store.simulations.encounters(simulation.simulation) if encounter.run]
+    runs = [store.run(encounter.run) for encounter in conversed]
+    has_days = len({encounter.day for encounter in conversed}) > 1
     lines: list[PopulationLine] = []
     personas: dict[str, tuple[str, ...]] = {}
-    for number, (encounter, run) in enumerate(zip(begun, runs, strict=True), 1):
+    for number, (encounter, run) in enumerate(zip(conversed, runs, strict=True), 1):
         start = store.start(run.run)
         at = encounter.day if has_days else number
         lines += _lines(store, run, start, 1, (at, number))
@@ -116,8 +116,8 @@ def conversation_of_simulation(store: SqlStore, name: str) -> Conversation:
 
 def lines_of(conversation: Conversation, embedder: Embedder) -> tuple[Lines, float | None]:
     """Return the lines of a conversation that count, with their vectors, and the share that is recited."""
-    said = [line for line in conversation.lines if line.text]
-    counted = [line for line in said if not line.recited]
+    uttered = [line for line in conversation.lines if line.text]
+    counted = [line for line in uttered if not line.recited]
     people = {name: number for number, name in enumerate(dict.fromkeys(line.speaker for line in counted))}
     texts = {text: number for number, text in enumerate(dict.fromkeys(folded(line.text) for line in counted))}
     given = [conversation.personas.get(name, ()) for name in people]
@@ -129,7 +129,7 @@ def lines_of(conversation: Conversation, embedder: Embedder) -> tuple[Lines, flo
         folds=np.array([line.fold for line in counted], dtype=np.int64),
         personas=np.array([_directions(known, embedder).mean(axis=0) for known in given]) if all(given) else None,
     )
-    return lines, 1 - len(counted) / len(said) if said else None
+    return lines, 1 - len(counted) / len(uttered) if uttered else None
 
 
 def traits_given(characters: Mapping[str, Character]) -> dict[str, dict[str, float]]:
