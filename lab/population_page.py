@@ -67,9 +67,9 @@ def _title(report: PopulationReport) -> str:
 def _head(report: PopulationReport) -> Iterator[Block]:
     told_apart = sum(of.told_apart for of in report.measured)
     yield Paragraph(
-        f"In {told_apart} of {len(report.measured)} conversations people are told apart by what they say, by distance and "
-        f"by attribution (p ≤ 0.05 each, who spoke exchanged within moments). Lines are embedded with {report.embedder}, "
-        "without names; what recites a persona does not count."
+        f"In {told_apart} of {len(report.measured)} conversations people are told apart by what they say, by distance "
+        "and by attribution (p ≤ 0.05 each, who spoke exchanged within moments). Lines are embedded with "
+        f"{report.embedder}, without names; what recites a persona does not count."
     )
     yield from (Paragraph(note, is_warning="stand-in" in note) for note in report.notes)
 
