@@ -16,7 +16,7 @@ from tertulia.state.seat import ASKED, Answer, Ask, Asked, Invitation
 
 #: Seconds between two looks at the store, and until a run is interrupted for which nobody answers: the server of the
 #: page goes on with it when somebody does.
-LOOK_EVERY_S, PATIENCE_S = 0.02, 1800.0
+LOOK_EVERY_S, PATIENCE_S = 0.05, 1800.0
 
 
 def asking_in_page(context: Context, patience_s: float = PATIENCE_S) -> Ask:

@@ -252,9 +252,9 @@ def test_lines_are_drawn_evenly_over_sources(store: SqlStore) -> None:
     fewer = chosen_lines(store, ["quays"], None, 3)
     assert [line.key for line in fewer] == [line.key for line in lines[:3]]
     assert len({source_of(line.case) for line in lines}) == SOURCES
-    one = chosen_lines(store, [lines[0].line.run], None, 9)
-    assert {line.line.run for line in one} == {lines[0].line.run}
-    assert len(one) == 2
+    of_run = chosen_lines(store, [lines[0].line.run], None, 9)
+    assert {line.line.run for line in of_run} == {lines[0].line.run}
+    assert len(of_run) == 2
 
 
 def test_bad_input_is_told_in_a_sentence(store: SqlStore, model: CausalLanguageModel, tmp_path: Path) -> None:
