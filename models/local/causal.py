@@ -59,6 +59,8 @@ from tertulia.state.records import Reply
 
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
 _BATCH_BYTES = 1 << 30
+#: The share of an accelerator's memory that they may hold there.
+_BATCH_SHARE = 0.25
 
 #: How many tokens' probabilities are computed at once: each takes a number for every token of the vocabulary.
 _READ_AT_ONCE = 256
@@ -284,10 +286,10 @@ class CausalLanguageModel:
 
     def _parts(self, numbers: Sequence[int], questions: Sequence[Question]) -> Iterator[list[int]]:
         part: list[int] = []
-        held = 0
+        held, most = 0, _batch_bytes(self.model.device)
         for number in numbers:
             size = self._size(questions[number])
-            if part and held + size > _BATCH_BYTES:
+            if part and held + size > most:
                 yield part
                 part, held = [], 0
             part.append(number)
@@ -366,6 +368,13 @@ class CausalLanguageModel:
             f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
             "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
         )
+
+
+def _batch_bytes(device: torch.device) -> int:
+    """Return how many bytes a batch may hold on a device: what it depends on is part of a run's platform."""
+    if device.type != "cuda":
+        return _BATCH_BYTES
+    return max(_BATCH_BYTES, int(_BATCH_SHARE * torch.cuda.get_device_properties(device).total_memory))
 
 
 def _by_layers(numbers: Sequence[int], questions: Sequence[Question]) -> list[list[int]]:

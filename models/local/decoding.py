@@ -119,8 +119,8 @@ def decode_replies(
                 continue
             row.unread = 0
             contrast = contrast_of.get(index)
-            without = None if contrast is None else logits[contrast].float().cpu()
-            _advance(row, logits[index].float().cpu(), without, tokenizer)
+            without = None if contrast is None else logits[contrast]
+            _advance(row, logits[index], without, tokenizer)
             kept = 1 + len(row.tokens) - row.unread
             for at in (index,) if contrast is None else (index, contrast):
                 if state.lengths[at] > kept:

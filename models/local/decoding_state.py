@@ -225,9 +225,11 @@ class DecodingState:
     def next_logits(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
         """Read the next tokens of the rows, and return the logits after the last token of each, `(V,)` by row.
 
-        A row may have no tokens; its logits mean nothing.
+        They are in float32 and on the processor, where tokens are drawn; those of all rows come there in one copy. A
+        row may have no tokens; its logits mean nothing.
         """
         order, logits = self._forward(tokens, last_only=True)
+        logits = logits.float().cpu()
         places = {row: place for place, row in enumerate(order)}
         return [logits[places.get(row, 0)] for row in range(len(tokens))]
 
