@@ -359,6 +359,12 @@ class Platform(Record):
     processor: str = Field(description="the instructions that a processor has; the name of a GPU")
     versions: dict[str, str] = Field(description="of the libraries that compute, and of Tertulia")
 
+    def phrase(self) -> str:
+        """Return it in words, without what does not compute."""
+        threads = [] if self.threads is None else [f"{self.threads} thread{'s' * (self.threads != 1)}"]
+        libraries = [f"{name} {version}" for name, version in self.versions.items() if name != "tertulia"]
+        return ", ".join([self.processor, self.precision, *threads, *libraries])
+
     def differences(self, before: "Platform") -> list[str]:
         """Return in words what is other than it was before."""
         words = {"device": "device", "precision": "precision", "processor": "processor"}

@@ -3,6 +3,7 @@
 import os
 import platform
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,8 @@ from tertulia.lab.executors.local import usable_cores
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
 from tertulia.metrics.cost import Cost, cost_by, total
+from tertulia.reading.platforms import STEP
+from tertulia.state.records import Platform
 from tertulia.state.store import Store
 
 #: Distributions that figures depend on.
@@ -89,6 +92,19 @@ def cost_by_setting(store: Store, runs: Iterable[TrialRun]) -> dict[str, Setting
         spent = SettingCost(1, len(found.dialogue), total(cost_by(store.calls(found.run.run), lambda _: ()).values()))
         costs[found.setting] = costs.get(found.setting, SettingCost(0, 0, Cost())) + spent
     return costs
+
+
+def computed_on(store: Store, runs: Iterable[TrialRun]) -> Mapping[str, int]:
+    """Return on which platforms the conversations were computed, in words, each with their number, most first.
+
+    One that went on elsewhere counts for each; what was not recorded, or was computed by a server, for none.
+    """
+    found = Counter(
+        phrase
+        for run in runs
+        for phrase in {platform.phrase() for platform in store.steps(run.run.run, STEP, Platform).values()}
+    )
+    return dict(found.most_common())
 
 
 def time_span(results: Results) -> tuple[datetime, datetime] | None:

@@ -17,7 +17,7 @@ from tertulia.lab.experiments.results import Results
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.ordering_tests import Figures
 from tertulia.lab.reports.papers import Profile, Report, WeightedSum, metric_named, metrics_by_name
-from tertulia.lab.reports.provenance import Provenance, SettingCost, cost_by_setting
+from tertulia.lab.reports.provenance import Provenance, SettingCost, computed_on, cost_by_setting
 from tertulia.lab.reports.setting_figures import with_sources
 from tertulia.lab.reports.verdicts import Outcome, Verdict, verdicts
 from tertulia.metrics.inference import holm
@@ -51,6 +51,7 @@ class Findings:
         control: The figures of a stand-in without weights in the same conversations; `None` where there were none.
         plan: What was planned before the first trial, as YAML; empty where nothing was.
         departures: What of it was not planned then.
+        platforms: On what the conversations were computed, in words, each with their number.
     """
 
     report: Report
@@ -68,6 +69,7 @@ class Findings:
     plan: str = ""
     departures: Sequence[str] = ()
     unchanged: Mapping[str, int] = field(default_factory=dict)
+    platforms: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rehearsed(self) -> bool:
@@ -159,6 +161,7 @@ def find(
         figures=figures,
         verdicts=verdicts(report.orderings, figures, measuring.times, beside, report.primary),
         costs=cost_by_setting(store, results.runs),
+        platforms=computed_on(store, results.runs),
         times=measuring.times,
         unpaired=measuring.unpaired,
         longest=longest,

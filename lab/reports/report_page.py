@@ -85,6 +85,8 @@ def _facts(findings: Findings, planned: int) -> Iterator[tuple[str, str]]:
         first, last = (f"{time:%Y-%m-%d %H:%M}" for time in span)
         yield "run", f"from {first} to {last} UTC, begun first and last"
     yield "took", _took(findings)
+    if findings.platforms:
+        yield "computed on", "; ".join(f"{name} ({count})" for name, count in findings.platforms.items())
     yield "machine that wrote this page", ", ".join(filter(None, (hardware(), provenance.device)))
     yield "versions", versions_phrase()
     if provenance.embedder:

@@ -20,7 +20,7 @@ from tertulia.lab.pages.page_markdown import markdown
 from tertulia.lab.reports.conditions import claim_of, condition_of
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.papers import REPORTS, Report, experiment_of_report, report_of
-from tertulia.lab.reports.provenance import Provenance, cost_by_setting
+from tertulia.lab.reports.provenance import Provenance, computed_on, cost_by_setting
 from tertulia.lab.reports.report import Findings, find, report_of_experiment, slug
 from tertulia.lab.reports.report_document import report_document
 from tertulia.lab.reports.report_making import Measurers, make_report, planned
@@ -40,6 +40,7 @@ from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.state.language_model import LanguageModel
+from tertulia.state.records import Platform
 from tertulia.storage.store import SqlStore
 
 
@@ -389,3 +390,19 @@ def test_a_setting_that_changes_nothing_is_named() -> None:
     assert found.unchanged == {"RMp": 1}
     text = "\n".join(markdown(report_page(found), {}))
     assert "RMp has the lines of Full in 1 case: nothing was changed there" in text
+
+
+def test_a_page_says_on_what_its_conversations_were_computed(
+    store: SqlStore, table2: tuple[Report, Results], found: Findings
+) -> None:
+    """Digits of two processors in a table are told, and a rehearsal's are nobody's."""
+    runs, versions = table2[1].runs, {"tertulia": "0.4.0", "torch": "2.13.0"}
+    assert found.platforms == {}
+    here = Platform(device="cpu", precision="float32", threads=1, processor="AVX2", versions=versions)
+    there = Platform(device="cuda", precision="bfloat16", threads=None, processor="NVIDIA H200", versions=versions)
+    for number, run in enumerate(runs[:5]):
+        store.save_step(run.run.run, 0, "", "platform", here if number else there)
+    platforms = computed_on(store, runs)
+    assert platforms == {"AVX2, float32, 1 thread, torch 2.13.0": 4, "NVIDIA H200, bfloat16, torch 2.13.0": 1}
+    text = "\n".join(markdown(report_page(replace(found, platforms=platforms)), {}))
+    assert "computed on**: AVX2, float32, 1 thread, torch 2.13.0 (4); NVIDIA H200" in text
