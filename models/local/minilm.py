@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in numpy: BERT's encoder (Devlin et al. 2019, §3), pooled by the mean (Reimers and Gurevych 2019, §3).
+"""all-MiniLM-L6-v2 in numpy: the encoder of BERT (Devlin et al. 2019, §3), and a mean (Reimers and Gurevych 2019, §3).
 
 It knows nothing of texts that are kept, of names of embedders, and of PyTorch.
 
@@ -33,7 +33,7 @@ _ROWS = 32
 
 
 class MiniLM:
-    """The model in a folder. A text is computed by itself, so its vector depends on no other text, to the last digit."""
+    """The model in a folder. Each text is computed by itself: its vector depends on no other, to the last digit."""
 
     limit: int | None = LIMIT
 
