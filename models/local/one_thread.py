@@ -4,6 +4,7 @@ Their digits then depend on no number of threads. The products of a sentence are
 other actively, as OpenBLAS's do, take ten times their own time from whoever else works on the machine.
 """
 
+import platform
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,11 +27,15 @@ def one_thread() -> Iterator[None]:
 @cache
 def products() -> str:
     """Return what multiplies matrices here, as far as digits depend on it: library, version, kind of processor."""
-    found = np.show_config(mode="dicts")
-    library = found["Build Dependencies"]["blas"]
+    library = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     kinds = {str(info.get("architecture", "")) for info in _libraries().info()}
-    instructions = found["SIMD Extensions"].get("found", [])[-1:]
-    return " ".join(["numpy", np.__version__, library["name"], library["version"], *sorted(kinds), *instructions])
+    return " ".join(["numpy", np.__version__, library["name"], library["version"], *sorted(kinds), instructions()])
+
+
+@cache
+def instructions() -> str:
+    """Return the greatest set of a processor's instructions that numpy uses here, as it calls it."""
+    return str([platform.machine(), *np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])][-1])
 
 
 @cache
