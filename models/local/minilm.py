@@ -151,7 +151,7 @@ def _attention(x: Array) -> Array:
     tokens = len(x)
     q, k, v = x.reshape(tokens, 3, _HEADS, -1).transpose(1, 2, 0, 3)  # (H, T, d) each
     q *= np.float32(q.shape[-1] ** -0.5)
-    weights = q @ k.transpose(0, 2, 1)  # (H, T, T)
+    weights: Array = q @ k.transpose(0, 2, 1)  # (H, T, T)
     weights -= weights.max(axis=-1, keepdims=True)
     np.exp(weights, out=weights)
     values = weights @ v
