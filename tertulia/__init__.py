@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from tertulia.state.seat import Answer, Invitation
     from tertulia.worlds.generated_people import generate_people
     from tertulia.worlds.people import Person, people_from_csv
+    from tertulia.worlds.questionnaire import Question
     from tertulia.worlds.scenario_objects import Case, Meeting
 
 #: By module, the public names that it has.
@@ -73,6 +74,7 @@ _PUBLIC = {
     "tertulia.state.seat": ("Answer", "Invitation"),
     "tertulia.worlds.generated_people": ("generate_people",),
     "tertulia.worlds.people": ("Person", "people_from_csv"),
+    "tertulia.worlds.questionnaire": ("Question",),
     "tertulia.worlds.scenario_objects": ("Case", "Meeting"),
     "tertulia.state.errors": (
         *("ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "SettingError"),
@@ -99,6 +101,7 @@ __all__ = [
     "Noted",
     "Parameters",
     "Person",
+    "Question",
     "Record",
     "Run",
     "RunEnded",

@@ -190,7 +190,7 @@ class ScenarioObject:
         """Return the text of a file of it in a folder, from which its extensions are found.
 
         Raises:
-            ScenarioError: It is larger than a scenario file may be, or has characters that no file can hold.
+            ScenarioError: It is larger than a scenario file may be.
         """
         sources = self.content.extensions
         if folder != self.folder.absolute():
@@ -199,11 +199,7 @@ class ScenarioObject:
                 for source in sources
             )
         text = _yaml_of(self.content, sources)
-        label = f"{self.noun} {shown(self.name)}"
-        try:
-            size = len(text.encode("utf-8"))
-        except UnicodeEncodeError:
-            raise ScenarioError(f"{label}: has half a character, which no file can hold; take it out") from None
+        label, size = f"{self.noun} {shown(self.name)}", len(text.encode("utf-8"))
         if size > MOST_BYTES:
             raise ScenarioError(f"{label}: takes {size:,} bytes as a file, and {MOST_BYTES:,} are read")
         YamlFile.of_text(Path(label), text)  # as many values as a file may have

@@ -55,12 +55,12 @@ class YamlFile:
     has_lines: bool = True
 
     @classmethod
-    def read(cls, path: Path) -> "YamlFile":
-        """Read a file; `NotFoundError` if there is none, `ScenarioError` if it is not YAML."""
+    def read(cls, path: Path, kind: str = "scenario file") -> "YamlFile":
+        """Read a file of a kind; `NotFoundError` if there is none, `ScenarioError` if it is not YAML."""
         try:
             text = read_text(path, MOST_BYTES)
         except FileNotFoundError:
-            raise NotFoundError(f"there is no scenario file {str(path)!r}") from None
+            raise NotFoundError(f"there is no {kind} {str(path)!r}") from None
         except OSError as error:
             raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
         except ValueError as error:
