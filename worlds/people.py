@@ -202,7 +202,9 @@ def _fields_of(file: Path, header: Sequence[str], columns: Mapping[str, str | No
         field = columns.get(title, named)
         if field is not None and field.partition(".")[0] not in Person.model_fields:
             hint = nearest_hint(field, Person.model_fields)
-            raise ScenarioError(f"{file}: row 1: unknown field {title!r}{hint}; columns={{{title!r}: None}} leaves it out")
+            raise ScenarioError(
+                f"{file}: row 1: unknown field {title!r}{hint}; columns={{{title!r}: None}} leaves it out"
+            )
         if field is not None and field in fields:
             raise ScenarioError(f"{file}: row 1: {field} stands twice")
         fields.append(field)

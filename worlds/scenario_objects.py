@@ -385,7 +385,9 @@ def _shortened(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     is_text = [isinstance(part, dict) and len(part) == 1 and next(iter(part)) in _SHORT for part in value]
-    return [next(iter(part.values())) if alone else _shortened(part) for part, alone in zip(value, is_text, strict=True)]
+    return [
+        next(iter(part.values())) if alone else _shortened(part) for part, alone in zip(value, is_text, strict=True)
+    ]
 
 
 class _Dumper(yaml.SafeDumper):

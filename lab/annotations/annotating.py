@@ -134,7 +134,7 @@ async def _drawn(request: AnnotationRequest, run: RunRecord, model: LanguageMode
     options = list(map(str, range(asked.minimum, asked.maximum + 1))) if is_number else list(asked.choices)
     prefix = json.dumps({asked.name: ""}, ensure_ascii=False)[: -len('""}')] + ("" if is_number else '"')
     prompt = render(request.prompt, model.tokenizer, prefix, shared_units=shared_units(request.prompt))
-    endings = [f"{option}}}" if is_number else f'{json.dumps(option, ensure_ascii=False)[1:]}' for option in options]
+    endings = [f"{option}}}" if is_number else f"{json.dumps(option, ensure_ascii=False)[1:]}" for option in options]
     found = await model.probabilities(prompt, endings)
     (chosen,) = _generator(request, run).choices(options, weights=found)
     value = int(chosen) if is_number else chosen

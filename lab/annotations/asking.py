@@ -7,6 +7,7 @@ whatever else is asked. The personality inventory is one questionnaire (`self_in
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from tertulia.lab.annotations.annotating import AnnotationRequest, Drawing
@@ -25,7 +26,6 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Participant, Record, RunRecord, Turn
 from tertulia.storage.store import SqlStore
-from tertulia.wording.phrases import clock
 from tertulia.worlds.questionnaire import INVENTORY, Question, read_questions
 
 #: The memories that a person is reminded of: the most important ones, of equal ones the latest.
@@ -115,7 +115,9 @@ def inquiry(
         UsageError: They are not there at that moment, or it is an album chat.
     """
     if run.kind == "album_chat":
-        raise UsageError(f"run {run.run} is an album chat; people of dialogues and meetings can be asked, not villagers")
+        raise UsageError(
+            f"run {run.run} is an album chat; people of dialogues and meetings can be asked, not villagers"
+        )
     start, parameters = store.start(run.run), Parameters.of_record(run.parameters)
     name = find_agent(person, start, run.run)
     turn = _checked_turn(store, run, at)
@@ -124,7 +126,8 @@ def inquiry(
     heard = _heard(store.turns(run.run, 1, number) if number else [], start, name, parameters)
     character = read_characters(store, run.run).get(name)
     if questions is None:
-        requests = person_requests(start.participant(name), character, heard, number)
+        lines = [line for line in heard if line.turn > 0]  # as `lab population` asks, so that either has the answers
+        requests = person_requests(start.participant(name), character, lines, number)
     else:
         moment = _moment(store, run, start, name, turn, heard, character, parameters.language)
         seed = run.seed if seed is None else seed
@@ -155,7 +158,8 @@ def _check_is_there(start: Start, name: str, turn: Turn | None) -> None:
     came = start.offset_s(attendee.joins, 0.0) <= now_s
     moment = attendee.leaves if came else attendee.joins
     what = f"left at {moment:%H:%M:%S}" if came else f"comes at {moment:%H:%M:%S}"
-    when = f"after turn {turn.turn}, at {clock(now_s, start)}" if turn is not None else "before the first turn"
+    now = f"{start.time + timedelta(seconds=now_s):%H:%M:%S}"
+    when = f"after turn {turn.turn}, at {now}" if turn is not None else "before the first turn"
     raise UsageError(f"{name} is not there {when}: {name} {what}; ask somebody who is, or at another turn")
 
 

@@ -45,7 +45,10 @@ class Responses(Records["Response"]):
     def __repr__(self) -> str:
         """Return a line per answer."""
         moments = (f"after turn {each.at}" if each.at else "before the first turn" for each in self)
-        lines = (f"{each.person}, {moment}: {each.question} — {each.answer}" for each, moment in zip(self, moments, strict=True))
+        lines = (
+            f"{each.person}, {moment}: {each.question} — {each.answer}"
+            for each, moment in zip(self, moments, strict=True)
+        )
         return "\n".join(lines)
 
 
