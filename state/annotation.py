@@ -34,7 +34,7 @@ class Annotation(Record):
     part: int = Field(ge=0)
     prompt: str
     answers: dict[str, int | str]
-    probabilities: dict[str, float] = {}
+    probabilities: dict[str, float] = Field(default_factory=dict)
     prompt_tokens: int
     reply_tokens: int
     seconds: float

@@ -284,7 +284,13 @@ class Case(ScenarioObject):
         Raises:
             ScenarioError: A field is missing, unknown, or not acceptable; the words are those about a file.
         """
-        given = {"name": name, "participants": participants, "time": time, "description": description, "place": place}
+        given: dict[str, Any] = {
+            "name": name,
+            "participants": participants,
+            "time": time,
+            "description": description,
+            "place": place,
+        }
         given |= {"previous_dialogues": previous_dialogues, "language": language, "parameters": parameters}
         self._fill({**given, **fields})
 
@@ -347,7 +353,13 @@ class Meeting(ScenarioObject):
         Raises:
             ScenarioError: A field is missing, unknown, or not acceptable; the words are those about a file.
         """
-        given = {"name": name, "participants": participants, "time": time, "description": description, "place": place}
+        given: dict[str, Any] = {
+            "name": name,
+            "participants": participants,
+            "time": time,
+            "description": description,
+            "place": place,
+        }
         if isinstance(opening, tuple) and len(opening) == 2:
             opening = {"speaker": opening[0], "text": opening[1]}
         limits = {name: limit for name, limit in (("rounds", rounds), ("minutes", minutes)) if limit is not None}

@@ -1,4 +1,4 @@
-"""Scenario objects of an experiment as files beside its store, as other processes and `tertulia lab resume` read them."""
+"""Scenario objects of an experiment as files beside its store, for other processes and `tertulia lab resume`."""
 
 import os
 from collections.abc import Iterable, Sequence

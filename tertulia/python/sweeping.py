@@ -126,11 +126,8 @@ def sweep(
             store=opened,
             axes=axes,
         )
-    access = ModelAccess(keys=dict(api_keys or {}))
-    if cache is not None:
-        access = replace(access, cache=Path(path_of("cache", cache)))
     chosen = [value for values in experiment.settings.values() for value in values.values() if isinstance(value, str)]
-    named = access.naming([model or DEFAULT_MODEL, *chosen, *named_models])
+    named = _access(cache, api_keys).naming([model or DEFAULT_MODEL, *chosen, *named_models])
     _run(handle, experiment, named, Additions(files), workers, progress)
     return Experiment(handle, experiment.name, experiment)
 
@@ -142,6 +139,11 @@ asweep = awaitable(
     If the task is cancelled, the experiment is interrupted as by Ctrl-C; called again, it goes on.
     """,
 )
+
+
+def _access(cache: Path | str | None, api_keys: Mapping[str, str] | None) -> ModelAccess:
+    access = ModelAccess(keys=dict(api_keys or {}))
+    return access if cache is None else replace(access, cache=Path(path_of("cache", cache)))
 
 
 def _run(
