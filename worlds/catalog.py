@@ -27,7 +27,7 @@ from tertulia.state.records import Case, Utterance
 from tertulia.worlds.generative_agents import Log, read_log
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.scenario_file import TwoPartyScenario, read_scenario_file
-from tertulia.worlds.scenario_objects import PREFIX, ScenarioObject
+from tertulia.worlds.scenario_object import PREFIX, ScenarioObject
 from tertulia.worlds.scenario_parts import extension_source
 
 #: The shipped towns, by name. A new town is a folder and a line here.

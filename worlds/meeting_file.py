@@ -34,7 +34,7 @@ from datetime import datetime
 from datetime import time as clock_time
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator
 
 from tertulia.state.errors import ScenarioError
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS, Attendee, Goal, LatencyClass, Meeting, WillingnessWeights
@@ -193,6 +193,8 @@ GoalEntry = Annotated[ScenarioGoal, BeforeValidator(_read_goal, json_schema_inpu
 class MeetingRole(ScenarioPerson):
     """What a participant of a meeting can have besides their traits."""
 
+    model_config = ConfigDict(defer_build=True)  # of itself nobody makes one
+
     name: Name
     character: Text | None = Field(default=None, description="in words; the traits where left out")
     descriptions: tuple[Text, ...] = Field(
@@ -219,6 +221,8 @@ class MeetingRole(ScenarioPerson):
 
 class MeetingPerson(MeetingRole):
     """A participant of a meeting; every field but the name may be left out."""
+
+    model_config = ConfigDict(defer_build=False)
 
     traits: tuple[Pole, ...] = Field(
         default=(), description="poles of the Big Five, one of a dimension at most; the others are drawn by the seed"

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, model_validator
+from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
 
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.files import read_bytes
@@ -54,6 +54,9 @@ class Person(MeetingRole):
     Raises:
         ScenarioError: A field is missing, unknown, or has a value that it can't have.
     """
+
+    # Commands import this and make no person: the validator is built where it is first used.
+    model_config = ConfigDict(defer_build=True)
 
     traits: Annotated[str | Sequence[str], PlainValidator(_read_traits)] = Field(default=())
 

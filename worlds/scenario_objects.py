@@ -20,11 +20,9 @@ from tertulia.state.records import Case as CaseRecord
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.people import Person, plain
 from tertulia.worlds.scenario_file import TwoPartyScenario, check_scenario, read_scenario_file
+from tertulia.worlds.scenario_object import PREFIX, ScenarioObject
 from tertulia.worlds.scenario_parts import extension_source
 from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile, shown
-
-#: What stands before the name of a scenario that is in no file, wherever a run names its scenario.
-PREFIX = "object:"
 
 #: The order of fields in a written file: what it is about before how it is run.
 _FIRST = (
@@ -36,7 +34,7 @@ _FIRST = (
 _SHORT = ("text", "goal")
 
 
-class ScenarioObject:
+class FileObject(ScenarioObject):
     """A scenario as a file has it; `Case` and `Meeting` are the two kinds.
 
     Attributes:
@@ -148,7 +146,7 @@ class ScenarioObject:
         changed = object.__new__(type(self))
         people = fields.get("participants", self.participants)
         values = {**_values_of(self.content), "participants": people, **self._renamed(fields)}
-        ScenarioObject._fill(changed, values)
+        FileObject._fill(changed, values)
         changed.folder = self.folder
         changed.is_users = self.is_users
         return changed
@@ -231,7 +229,7 @@ class ScenarioObject:
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other describes the same, wherever it is from."""
-        return isinstance(other, ScenarioObject) and self.content == other.content
+        return isinstance(other, FileObject) and self.content == other.content
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -242,7 +240,7 @@ class ScenarioObject:
         return f"<{type(self).__name__} {self.name!r}, {self.time:%Y-%m-%d %H:%M}: {', '.join(names[:6])}{others}>"
 
 
-class Case(ScenarioObject):
+class Case(FileObject):
     """A dialogue of two people as an object, as a scenario file describes it; the first begins.
 
     ::
@@ -298,7 +296,7 @@ class Case(ScenarioObject):
         return person.in_dialogue()
 
 
-class Meeting(ScenarioObject):
+class Meeting(FileObject):
     """A meeting of two or more people as an object, as a scenario file describes it; each decides when to speak.
 
     ::

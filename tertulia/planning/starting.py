@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tertulia.nodes.mechanisms.mechanism import Mechanism
     from tertulia.state.context import Context
     from tertulia.storage.store import SqlStore
-    from tertulia.worlds.scenario_objects import ScenarioObject
+    from tertulia.worlds.scenario_object import ScenarioObject
 
 DEFAULT_MODEL = "smollm2"
 DEFAULT_SEED = 1

@@ -25,7 +25,7 @@ from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
-    from tertulia.worlds.scenario_objects import ScenarioObject
+    from tertulia.worlds.scenario_object import ScenarioObject
 
 
 @with_named_arguments

@@ -10,15 +10,15 @@ from tertulia.python.store_handle import StoreHandle
 from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.worlds.catalog import path_from_here
-from tertulia.worlds.scenario_objects import ScenarioObject
+from tertulia.worlds.scenario_objects import FileObject
 
-Cases = Path | str | ScenarioObject | Sequence[Path | str | ScenarioObject]
+Cases = Path | str | FileObject | Sequence[Path | str | FileObject]
 
 #: What the folder of a store's cases is called after the store.
 _FOLDER = ".cases"
 
 
-def named_cases(cases: object, store: StoreHandle) -> tuple[list[str], list[ScenarioObject]]:
+def named_cases(cases: object, store: StoreHandle) -> tuple[list[str], list[FileObject]]:
     """Return the names of cases, and those that are objects; an object that is in no file is written to one.
 
     Such a file lies in the folder `STORE.cases` under its name and a hash of its content, so that the same object has
@@ -28,16 +28,16 @@ def named_cases(cases: object, store: StoreHandle) -> tuple[list[str], list[Scen
         SettingError: They are no scenarios.
         UsageError: A file can't be written.
     """
-    given = [cases] if isinstance(cases, str | os.PathLike | ScenarioObject) else cases
+    given = [cases] if isinstance(cases, str | os.PathLike | FileObject) else cases
     listed = list(given) if isinstance(given, Iterable) else []
     if not listed:
         raise refusal("cases", cases, "scenarios are expected: 'tidewell:all', or a list of several")
-    objects = [case for case in listed if isinstance(case, ScenarioObject)]
-    names = [_kept(case, store) if isinstance(case, ScenarioObject) else path_of("cases", case) for case in listed]
+    objects = [case for case in listed if isinstance(case, FileObject)]
+    names = [_kept(case, store) if isinstance(case, FileObject) else path_of("cases", case) for case in listed]
     return names, objects
 
 
-def named_by(objects: Iterable[ScenarioObject]) -> tuple[list[str], list[str]]:
+def named_by(objects: Iterable[FileObject]) -> tuple[list[str], list[str]]:
     """Return the extensions and the models that the user names by objects of their program."""
     files: list[str] = []
     models: list[str] = []
@@ -49,7 +49,7 @@ def named_by(objects: Iterable[ScenarioObject]) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(files)), models
 
 
-def _kept(case: ScenarioObject, store: StoreHandle) -> str:
+def _kept(case: FileObject, store: StoreHandle) -> str:
     """Return the file of a case: its own, while that holds the same, or one beside the store."""
     if case.file is not None and _holds(case.file, case):
         return case.file
@@ -66,7 +66,7 @@ def _kept(case: ScenarioObject, store: StoreHandle) -> str:
     return path_from_here(str(file), Path())
 
 
-def _holds(file: str, case: ScenarioObject) -> bool:
+def _holds(file: str, case: FileObject) -> bool:
     try:
         return type(case).read(file) == case
     except TertuliaError:

@@ -32,7 +32,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
 from tertulia.storage.store import SqlStore
-from tertulia.worlds.scenario_objects import ScenarioObject
+from tertulia.worlds.scenario_object import ScenarioObject
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
