@@ -22,6 +22,7 @@ READS = frozenset(
 #: Commands that write as another one does, by the same code; which.
 AS_ANOTHER = {
     "resume": "run",
+    "ask": "inventory",
     "behaviour": "inventory",
     "outcomes": "inventory",
     "lab faithfulness": "inventory",

@@ -20,7 +20,7 @@ PANELS = {
     "Converse": ("run", "resume", "fork", "simulate", "sweep"),
     "Look": ("view", "runs", "show", "timeline", "replay", "days", "search"),
     "Compare": ("diff", "metrics"),
-    "Measure": ("stats", "behaviour", "outcomes", "inventory", "score", "lab"),
+    "Measure": ("stats", "behaviour", "outcomes", "inventory", "ask", "score", "lab"),
     "Extend": ("scenarios", "settings", "nodes", "graph", "tune"),
     "Maintain": ("export", "merge", "gc", "trust", "doctor"),
 }

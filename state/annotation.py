@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tertulia.state.records import Record
 
-Instrument = Literal["inventory", "speech_acts", "outcomes", "next_line", "faithfulness", "self_inventory"]
+Instrument = Literal["inventory", "speech_acts", "outcomes", "next_line", "faithfulness", "self_inventory", "asked"]
 
 
 class Annotation(Record):
@@ -16,10 +16,12 @@ class Annotation(Record):
         model: The id of the model that answered.
         agent: Whom it is about; empty for nobody in particular. Of `next_line` it is the run whose line was read after
             another one's prompt, of `faithfulness` a scorer.
-        first, last: The turns that it is about; of `self_inventory`, asked before turn `first`, none of its own: `last`
-            is the one before, 0 before all.
-        part: Which batch of questions it is, from 0.
+        first, last: The turns that it is about; of `self_inventory` and `asked`, asked before turn `first`, none of
+            its own: `last` is the one before, 0 before all.
+        part: Which batch of questions it is, from 0; of `asked` a hash of question and seed, below 2³¹.
         prompt: Content hash of the prompt.
+        answers: By question; of `asked` the `question`, the `seed`, and the `answer`.
+        probabilities: By option how probable it was, where the answer was drawn from them; they sum to 1.
         prompt_tokens, reply_tokens: Read and written.
         seconds: Its share of the time that its batch took.
     """
@@ -32,6 +34,7 @@ class Annotation(Record):
     part: int = Field(ge=0)
     prompt: str
     answers: dict[str, int | str]
+    probabilities: dict[str, float] = Field(default_factory=dict)
     prompt_tokens: int
     reply_tokens: int
     seconds: float

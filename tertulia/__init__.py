@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from tertulia.state.parameters import Parameters
     from tertulia.state.records import Record, Turn, Unit
     from tertulia.state.seat import Answer, Invitation
+    from tertulia.worlds.generated_people import generate_people
+    from tertulia.worlds.people import Person, people_from_csv
+    from tertulia.worlds.questionnaire import Question
+    from tertulia.worlds.scenario_objects import Case, Meeting
 
 #: By module, the public names that it has.
 _PUBLIC = {
@@ -68,6 +72,10 @@ _PUBLIC = {
     "tertulia.state.parameters": ("Parameters",),
     "tertulia.state.records": ("Record", "Turn", "Unit"),
     "tertulia.state.seat": ("Answer", "Invitation"),
+    "tertulia.worlds.generated_people": ("generate_people",),
+    "tertulia.worlds.people": ("Person", "people_from_csv"),
+    "tertulia.worlds.questionnaire": ("Question",),
+    "tertulia.worlds.scenario_objects": ("Case", "Meeting"),
     "tertulia.state.errors": (
         *("ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "SettingError"),
         *("StorageError", "TertuliaError", "UsageError"),
@@ -77,6 +85,7 @@ _MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [
     "Answer",
+    "Case",
     "Event",
     "Experiment",
     "ExtensionError",
@@ -84,12 +93,15 @@ __all__ = [
     "Invitation",
     "LeftError",
     "Mechanism",
+    "Meeting",
     "ModelError",
     "Node",
     "NodeError",
     "NotFoundError",
     "Noted",
     "Parameters",
+    "Person",
+    "Question",
     "Record",
     "Run",
     "RunEnded",
@@ -107,9 +119,11 @@ __all__ = [
     "arun",
     "asweep",
     "diff",
+    "generate_people",
     "mechanism",
     "node",
     "open_store",
+    "people_from_csv",
     "resume",
     "run",
     "scorer",

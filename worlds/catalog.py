@@ -27,6 +27,7 @@ from tertulia.state.records import Case, Utterance
 from tertulia.worlds.generative_agents import Log, read_log
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.scenario_file import TwoPartyScenario, read_scenario_file
+from tertulia.worlds.scenario_object import PREFIX, ScenarioObject
 from tertulia.worlds.scenario_parts import extension_source
 
 #: The shipped towns, by name. A new town is a folder and a line here.
@@ -73,12 +74,12 @@ class Listing:
 
 
 def resolve(
-    scenario: str,
+    scenario: str | ScenarioObject,
     mechanisms: Collection[str] | None = None,
     parameters: AlbumParameters | None = None,
     pictures: MutableMapping[str, bytes] | None = None,
 ) -> Start:
-    """Return the case, meeting or population that a scenario names; its `scenario` field is what was given.
+    """Return the case, meeting or population that a scenario names or is; its `scenario` field is what was given.
 
     Args:
         mechanisms: Names of the known mechanisms; a meeting that names none has them all. With `None`, any name is
@@ -91,6 +92,8 @@ def resolve(
         ScenarioError: What it names can't be read, or a participant remembers nothing.
         SettingError: The parameters ask for more villagers than there are, or for one.
     """
+    if isinstance(scenario, ScenarioObject):
+        return scenario.start(mechanisms)
     if scenario in POPULATIONS:
         from tertulia.worlds.villagers import read_population  # takes numpy and Pillow
 
@@ -188,7 +191,7 @@ def _row(listed: ListedCase) -> dict[str, Any]:
     }
 
 
-def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dict[str, Any]:
+def settings_of(scenario: str | ScenarioObject, mechanisms: Collection[str] | None = None) -> dict[str, Any]:
     """Return the parameters that a scenario sets, for `Parameters.with_settings`; none for towns and runs.
 
     Those of a meeting are `GROUP_CHAT` with what its file sets over it; those of a population are `ALBUM_CHAT`.
@@ -200,14 +203,18 @@ def settings_of(scenario: str, mechanisms: Collection[str] | None = None) -> dic
         NotFoundError: There is no such file.
         ScenarioError: It can't be read.
     """
+    if isinstance(scenario, ScenarioObject):
+        return scenario.content.settings()
     if scenario in POPULATIONS:
         return dict(POPULATIONS[scenario])
     path = _file_of(scenario)
     return {} if path is None else read_scenario_file(path, mechanisms).settings()
 
 
-def extensions_of(scenario: str) -> tuple[str, ...]:
+def extensions_of(scenario: str | ScenarioObject) -> tuple[str, ...]:
     """Return files (absolute paths) and entry points of a scenario's extensions; errors as for `settings_of`."""
+    if isinstance(scenario, ScenarioObject):
+        return scenario.extensions()
     path = _file_of(scenario)
     if path is None:
         return ()
@@ -270,6 +277,12 @@ def _open(
         return read_scenario_file(MEETINGS[scenario], mechanisms), None
     if _is_file(scenario):
         return read_scenario_file(Path(scenario).expanduser(), mechanisms), None
+    if scenario.startswith(PREFIX):
+        name = scenario.removeprefix(PREFIX)
+        raise NotFoundError(
+            f"the scenario {name!r} was an object in Python, and is in no file; write it to one, with "
+            f"write('{name}.yaml'), and name that; or fork a run of it"
+        )
     name, number = _split_case(scenario)
     if scenario.startswith("ga:"):
         folder = name.removeprefix("ga:")
@@ -297,7 +310,7 @@ def _file_of(scenario: str) -> Path | None:
 
 
 def _is_file(scenario: str) -> bool:
-    if scenario.startswith("ga:") or scenario in SHIPPED:
+    if scenario.startswith(("ga:", PREFIX)) or scenario in SHIPPED:
         return False
     return scenario.endswith(FILE_ENDINGS) or os.path.isfile(scenario)
 

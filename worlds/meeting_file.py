@@ -34,7 +34,7 @@ from datetime import datetime
 from datetime import time as clock_time
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator
 
 from tertulia.state.errors import ScenarioError
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS, Attendee, Goal, LatencyClass, Meeting, WillingnessWeights
@@ -73,7 +73,7 @@ _SAME_IN_RECORD = (
 )
 
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?")
-_POLES = tuple(pole for poles in BIG_FIVE.values() for pole in poles)
+POLES = tuple(pole for poles in BIG_FIVE.values() for pole in poles)
 
 
 def is_meeting(values: Any) -> bool:
@@ -132,7 +132,7 @@ def _read_latency(value: Any) -> LatencyClass | tuple[float, float]:
 
 
 Name = Annotated[Text, BeforeValidator(_read_name)]
-Pole = Annotated[str, one_of("trait", _POLES)]
+Pole = Annotated[str, one_of("trait", POLES)]
 Emotion = Annotated[str, one_of("emotion", EMOTIONS)]
 OrderName = Annotated[str, one_of("order", get_args(Order))]
 ScheduledTime = Annotated[datetime | clock_time, PlainValidator(_read_scheduled_time, json_schema_input_type=str)]
@@ -190,13 +190,12 @@ class Limits(Part):
 GoalEntry = Annotated[ScenarioGoal, BeforeValidator(_read_goal, json_schema_input_type=Text | ScenarioGoal)]
 
 
-class MeetingPerson(ScenarioPerson):
-    """A participant of a meeting; every field but the name may be left out."""
+class MeetingRole(ScenarioPerson):
+    """What a participant of a meeting can have besides their traits."""
+
+    model_config = ConfigDict(defer_build=True)  # of itself nobody makes one
 
     name: Name
-    traits: tuple[Pole, ...] = Field(
-        default=(), description="poles of the Big Five, one of a dimension at most; the others are drawn by the seed"
-    )
     character: Text | None = Field(default=None, description="in words; the traits where left out")
     descriptions: tuple[Text, ...] = Field(
         default=(), max_length=10, description="how they think and talk; the model writes ten where left out"
@@ -218,6 +217,16 @@ class MeetingPerson(ScenarioPerson):
         default=None, ge=0, le=1, description="how much silence urges them to speak"
     )
     model: Text | None = Field(default=None, description="the model that speaks for them; the run's where left out")
+
+
+class MeetingPerson(MeetingRole):
+    """A participant of a meeting; every field but the name may be left out."""
+
+    model_config = ConfigDict(defer_build=False)
+
+    traits: tuple[Pole, ...] = Field(
+        default=(), description="poles of the Big Five, one of a dimension at most; the others are drawn by the seed"
+    )
 
     @property
     def traits_text(self) -> str | None:
@@ -285,7 +294,8 @@ class MeetingScenario(Composed):
             mechanisms: Names of the known mechanisms; with `None`, any name is accepted.
         """
         names = [person.name for person in self.participants]
-        yield from _duplicate_names(names)
+        for number, words in duplicate_names(names):
+            yield ("participants", number, "name"), words
         for number, name in enumerate(self.mechanisms or ()):
             if name in (self.mechanisms or ())[:number]:
                 yield ("mechanisms", number), f"{name!r} stands twice"
@@ -397,14 +407,13 @@ def _out_of_reach(weights: Mapping[str, WillingnessWeights], threshold: float) -
     )
 
 
-def _duplicate_names(names: Iterable[str]) -> Iterator[Problem]:
-    """Yield repeated names; letter case, kinds of spaces and composed letters make no difference."""
+def duplicate_names(names: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield repeated names by place; letter case, kinds of spaces and composed letters make no difference."""
     seen: dict[str, str] = {}
     for number, name in enumerate(names):
         folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
         if folded in seen:
-            words = f"{name!r} is there already, as {seen[folded]!r}; give them names that differ"
-            yield ("participants", number, "name"), words
+            yield number, f"{name!r} is there already, as {seen[folded]!r}; give them names that differ"
         seen[folded] = name
 
 

@@ -149,11 +149,19 @@ def read_scenario_file(path: Path, mechanisms: Collection[str] | None = None) ->
         raise ScenarioError(
             f"{path}: holds villagers, not a scenario; run it as: tertulia run villagers --set villagers={path}"
         )
-    if is_meeting(file.values):
+    return check_scenario(file, MeetingScenario if is_meeting(file.values) else TwoPartyScenario, mechanisms)
+
+
+def check_scenario(
+    file: YamlFile, kind: type[TwoPartyScenario | MeetingScenario], mechanisms: Collection[str] | None = None
+) -> TwoPartyScenario | MeetingScenario:
+    """Return the values of a file as a scenario of a kind; args and errors as for `read_scenario_file`."""
+    if kind is MeetingScenario:
         meeting = file.parse(MeetingScenario, {", but in a dialogue of two": TwoPartyScenario})
         file.check(meeting.problems(mechanisms))
         return meeting
-    scenario = file.parse(TwoPartyScenario, {", but in a meeting; write kind: group_chat for one": MeetingScenario})
+    remedy = "write kind: group_chat for one" if file.has_lines else "tertulia.Meeting makes one"
+    scenario = file.parse(TwoPartyScenario, {f", but in a meeting; {remedy}": MeetingScenario})
     file.check(scenario.problems())
     return scenario
 

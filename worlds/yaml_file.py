@@ -55,16 +55,21 @@ class YamlFile:
     has_lines: bool = True
 
     @classmethod
-    def read(cls, path: Path) -> "YamlFile":
-        """Read a file; `NotFoundError` if there is none, `ScenarioError` if it is not YAML."""
+    def read(cls, path: Path, kind: str = "scenario file") -> "YamlFile":
+        """Read a file of a kind; `NotFoundError` if there is none, `ScenarioError` if it is not YAML."""
         try:
             text = read_text(path, MOST_BYTES)
         except FileNotFoundError:
-            raise NotFoundError(f"there is no scenario file {str(path)!r}") from None
+            raise NotFoundError(f"there is no {kind} {str(path)!r}") from None
         except OSError as error:
             raise ScenarioError(f"{path}: can't be read: {error.strerror}") from None
         except ValueError as error:
             raise ScenarioError(f"{path}: can't be read as text: {error}") from None
+        return cls.of_text(path, text)
+
+    @classmethod
+    def of_text(cls, path: Path, text: str) -> "YamlFile":
+        """Parse the text of a file, whose path messages name; `ScenarioError` if it is not YAML."""
         try:
             root = yaml.compose(text, Loader=_Loader)
             values = _Loader("").construct_document(root) if root else {}
@@ -87,8 +92,14 @@ class YamlFile:
         try:
             return model.model_validate(self.values)
         except ValidationError as error:
-            found = [(details["loc"], _in_words(details, model, others)) for details in error.errors()]
-        raise self._errors(sorted(found, key=lambda problem: _line(self.root, problem[0])))
+            raise self.unfit(error, model, others) from None
+
+    def unfit(
+        self, error: ValidationError, model: type[BaseModel], others: Mapping[str, type[BaseModel]]
+    ) -> ScenarioError:
+        """Return in words how values do not fit a model (see `parse`)."""
+        found = [(details["loc"], _in_words(details, model, others)) for details in error.errors()]
+        return self._errors(sorted(found, key=lambda problem: _line(self.root, problem[0])))
 
     def check(self, problems: Iterable[Problem]) -> None:
         """Raise a `ScenarioError` about these problems; return if there is none.

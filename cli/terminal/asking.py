@@ -20,9 +20,16 @@ if TYPE_CHECKING:
 
 
 def ask(
-    store: SqlStore, run: RunRecord, model: str | None, requests: Sequence["AnnotationRequest"]
+    store: SqlStore,
+    run: RunRecord,
+    model: str | None,
+    requests: Sequence["AnnotationRequest"],
+    default: str | None = None,
 ) -> list[Annotation]:
     """Return the answers of a model, or of the run's own; it is loaded only if some are missing.
+
+    Args:
+        default: A model of a participant, in place of the run's own.
 
     Raises:
         typer.Exit: It was interrupted; the answers so far are kept.
@@ -30,7 +37,7 @@ def ask(
     from tertulia.lab.annotations.annotating import answers_to
 
     parameters = Parameters.model_validate(run.parameters)
-    name, is_named = model or run.model, model is not None
+    name, is_named = model or default or run.model, model is not None
 
     def opened() -> LanguageModel:
         return open_language_model(name, parameters, is_named=is_named)

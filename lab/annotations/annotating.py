@@ -1,8 +1,10 @@
 """Have a model annotate stored runs: answers are kept and not asked for again, and each batch is stored at once."""
 
+import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
 
 from tertulia.prompts.annotation import shared_units
 from tertulia.prompts.render import render
@@ -22,6 +24,18 @@ _TEMPERATURE, _TOP_P = 1.0, 1e-6
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """How an answer is drawn: by this seed, as the speakers of a run draw their lines.
+
+    An option is drawn at temperature 1 of all its probabilities, where the model tells them.
+    """
+
+    seed: int
+    temperature: float
+    top_p: float
+
+
+@dataclass(frozen=True)
 class AnnotationRequest:
     """A request to annotate turns `first` to `last` of a run.
 
@@ -29,6 +43,8 @@ class AnnotationRequest:
         agent: The agent that it is about; empty for none in particular.
         part: The number of the batch of questions, from 0.
         fields: The fields of the answer: integers, choices and texts.
+        drawing: How the answer is drawn; `None`: the likeliest is taken, and the run's seed decides between equals.
+        noted: What is stored with the answer.
     """
 
     instrument: Instrument
@@ -38,6 +54,18 @@ class AnnotationRequest:
     part: int
     prompt: Prompt
     fields: tuple[ReplyField, ...]
+    drawing: Drawing | None = None
+    noted: Mapping[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """The values of a reply by field, with the probabilities of its options where the model tells them."""
+
+    values: Mapping[str, int | str]
+    prompt_tokens: int
+    reply_tokens: int
+    probabilities: Mapping[str, float] = field(default_factory=dict)
 
 
 async def answers_to(
@@ -66,33 +94,72 @@ async def answers_to(
         batch = missing[begin : begin + BATCH]
         first, last = requests[batch[0]].first, requests[batch[-1]].last
         report(f"asking {model} about turns {first} to {last} ({begin} of {len(missing)} questions answered)")
-        generation_requests = [_request(requests[index], run, opened) for index in batch]
         started = time.perf_counter()
-        replies = await opened.generate_batch(generation_requests)
+        answered = await _answered([requests[index] for index in batch], run, model, opened)
         share = (time.perf_counter() - started) / len(batch)
         made = [
-            _annotation(requests[index], model, keys[index][-1], request, reply, share)
-            for index, request, (reply,) in zip(batch, generation_requests, replies, strict=True)
+            _annotation(requests[index], model, keys[index][-1], answer, share)
+            for index, answer in zip(batch, answered, strict=True)
         ]
         kept.save(run.run, made)
         answers |= {keys[index]: annotation for index, annotation in zip(batch, made, strict=True)}
     return [answers[key] for key in keys]
 
 
-def _request(annotation_request: AnnotationRequest, run: RunRecord, model: LanguageModel) -> GenerationRequest:
-    generator = keyed_generator(
-        run.seed,
-        round=annotation_request.first,
-        agent=annotation_request.agent,
-        node=annotation_request.instrument,
-        attempt=annotation_request.part,
+async def _answered(
+    requests: Sequence[AnnotationRequest], run: RunRecord, name: str, model: LanguageModel
+) -> list[_Answered]:
+    """Return an answer to each request: of a choice that is drawn by its probabilities, of the others by a reply."""
+    weighed = [
+        request.drawing is not None and request.fields[0].kind != "text" and not model.traits.text_only
+        for request in requests
+    ]
+    written = [_request(each, run, model) for each, is_weighed in zip(requests, weighed, strict=True) if not is_weighed]
+    replies = iter(zip(written, await model.generate_batch(written) if written else [], strict=True))
+    answered = []
+    for request, is_weighed in zip(requests, weighed, strict=True):
+        if is_weighed:
+            answered.append(await _drawn(request, run, model))
+            continue
+        asked, (reply,) = next(replies)
+        values = {each.name: _answer(each, reply, name) for each in request.fields}
+        answered.append(_Answered(values, len(asked.prompt.input_ids), len(reply.tokens)))
+    return answered
+
+
+async def _drawn(request: AnnotationRequest, run: RunRecord, model: LanguageModel) -> _Answered:
+    """Return an option, or a number, that is drawn by how probable the model holds each for the reply."""
+    (asked,) = request.fields
+    is_number = asked.kind == "integer"
+    options = list(map(str, range(asked.minimum, asked.maximum + 1))) if is_number else list(asked.choices)
+    prefix = json.dumps({asked.name: ""}, ensure_ascii=False)[: -len('""}')] + ("" if is_number else '"')
+    prompt = render(request.prompt, model.tokenizer, prefix, shared_units=shared_units(request.prompt))
+    endings = [f"{option}}}" if is_number else f"{json.dumps(option, ensure_ascii=False)[1:]}" for option in options]
+    found = await model.probabilities(prompt, endings)
+    (chosen,) = _generator(request, run).choices(options, weights=found)
+    value = int(chosen) if is_number else chosen
+    probabilities = dict(zip(options, found, strict=True))
+    return _Answered({asked.name: value}, len(prompt.input_ids), 0, probabilities)
+
+
+def _generator(request: AnnotationRequest, run: RunRecord) -> Random:
+    return keyed_generator(
+        run.seed if request.drawing is None else request.drawing.seed,
+        round=request.first,
+        agent=request.agent,
+        node=request.instrument,
+        attempt=request.part,
     )
+
+
+def _request(annotation_request: AnnotationRequest, run: RunRecord, model: LanguageModel) -> GenerationRequest:
+    drawing = annotation_request.drawing
     return GenerationRequest(
         prompt=render(annotation_request.prompt, model.tokenizer, shared_units=shared_units(annotation_request.prompt)),
         fields=annotation_request.fields,
-        generators=(generator,),
-        temperature=_TEMPERATURE,
-        top_p=_TOP_P,
+        generators=(_generator(annotation_request, run),),
+        temperature=_TEMPERATURE if drawing is None else drawing.temperature,
+        top_p=_TOP_P if drawing is None else drawing.top_p,
     )
 
 
@@ -100,8 +167,7 @@ def _annotation(
     annotation_request: AnnotationRequest,
     model: str,
     prompt: str,
-    request: GenerationRequest,
-    reply: Reply,
+    answer: _Answered,
     seconds: float,
 ) -> Annotation:
     return Annotation(
@@ -112,26 +178,27 @@ def _annotation(
         last=annotation_request.last,
         part=annotation_request.part,
         prompt=prompt,
-        answers={field.name: _answer(field, reply, model) for field in annotation_request.fields},
-        prompt_tokens=len(request.prompt.input_ids),
-        reply_tokens=len(reply.tokens),
+        answers={**annotation_request.noted, **answer.values},
+        probabilities=dict(answer.probabilities),
+        prompt_tokens=answer.prompt_tokens,
+        reply_tokens=answer.reply_tokens,
         seconds=seconds,
     )
 
 
-def _answer(field: ReplyField, reply: Reply, model: str) -> int | str:
+def _answer(asked: ReplyField, reply: Reply, model: str) -> int | str:
     """Return the answer in a field.
 
     Raises:
         ModelError: It is missing, or none of those that are possible.
     """
-    value = reply.fields.get(field.name)
+    value = reply.fields.get(asked.name)
     is_possible = {
-        "choice": value in field.choices,
+        "choice": value in asked.choices,
         "text": isinstance(value, str),
-        "integer": type(value) is int and field.minimum <= value <= field.maximum,
+        "integer": type(value) is int and asked.minimum <= value <= asked.maximum,
     }
-    if not is_possible[field.kind]:
-        raise ModelError(f"{model} answered {value!r} to {field.name!r}; give the command again, or take another model")
+    if not is_possible[asked.kind]:
+        raise ModelError(f"{model} answered {value!r} to {asked.name!r}; give the command again, or take another model")
     assert isinstance(value, int | str)
     return value

@@ -17,7 +17,7 @@ from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
 from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import Attendee, Meeting
-from tertulia.state.records import Turn
+from tertulia.state.records import Participant, Turn
 
 #: The scores of people on the inventory's five traits, in [1, 5].
 Traits = Mapping[str, Mapping[str, float]]
@@ -38,15 +38,30 @@ def self_inventory_requests(
 
     After it they have heard its last 30 turns.
     """
-    numbers = list(inventory_items())
-    parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
     return [
-        _annotation_request(meeting.participant(name), characters[name], heard, at, part)
+        request
         for heard in ((), turns[-SEGMENT_TURNS:])
         for name in meeting.names
         if name in characters
-        for at, part in enumerate(parts)
+        for request in person_requests(
+            meeting.participant(name), characters[name], heard, heard[-1].turn if heard else 0
+        )
     ]
+
+
+def person_requests(
+    person: Participant, character: Character | None, heard: Sequence[Turn], last: int
+) -> list[AnnotationRequest]:
+    """Return the requests for somebody after a turn: two calls.
+
+    Args:
+        character: In a meeting, as they entered it; `None` in a dialogue of two.
+        heard: The lines that they have heard of late.
+        last: The turn; 0 before the first.
+    """
+    numbers = list(inventory_items())
+    parts = [numbers[first : first + ITEMS_PER_CALL] for first in range(0, len(numbers), ITEMS_PER_CALL)]
+    return [_annotation_request(person, character, heard, last, at, part) for at, part in enumerate(parts)]
 
 
 def self_ratings(annotations: Sequence[Annotation]) -> SelfRatings:
@@ -65,22 +80,30 @@ def self_ratings(annotations: Sequence[Annotation]) -> SelfRatings:
 
 
 def _annotation_request(
-    attendee: Attendee, character: Character, heard: Sequence[Turn], part: int, numbers: Sequence[int]
+    person: Participant,
+    character: Character | None,
+    heard: Sequence[Turn],
+    last: int,
+    part: int,
+    numbers: Sequence[int],
 ) -> AnnotationRequest:
     items = [inventory_items()[number] for number in numbers]
-    last = heard[-1].turn if heard else 0
+    name, poles = person.persona.name, () if character is None else character.big_five
     return AnnotationRequest(
         instrument="self_inventory",
-        agent=attendee.persona.name,
+        agent=name,
         first=last + 1,
         last=last,
         part=part,
-        prompt=ask_self_inventory(heard, attendee.persona.name, character.big_five, _given(attendee, character), items),
+        prompt=ask_self_inventory(heard, name, poles, _given(person, character), items),
         fields=tuple(ReplyField(item, "integer", minimum=LOWEST, maximum=HIGHEST) for item in items),
     )
 
 
-def _given(attendee: Attendee, character: Character) -> list[str]:
-    persona = attendee.persona
-    texts = [persona.traits, persona.background, persona.lifestyle, attendee.activity, attendee.setting]
-    return [text for text in (*texts, *character.descriptions, *(goal.text for goal in attendee.goals)) if text]
+def _given(person: Participant, character: Character | None) -> list[str]:
+    persona, descriptions = person.persona, () if character is None else character.descriptions
+    texts = [persona.traits, persona.background, persona.lifestyle, person.activity, *descriptions]
+    if isinstance(person, Attendee):
+        texts[4:4] = [person.setting]
+        texts += [goal.text for goal in person.goals]
+    return [text for text in texts if text]

@@ -9,6 +9,9 @@ from tertulia.storage.faults import damaged
 from tertulia.storage.tables import Table
 from tertulia.storage.values import json_text, parsed, record_of
 
+#: Where the column of the answers has the probabilities, if there are some: no answer is a mapping.
+_PROBABILITIES = "probabilities"
+
 
 class Annotations:
     """Annotations of a store file; the key of each is (run, instrument, model, agent, first, part)."""
@@ -19,7 +22,7 @@ class Annotations:
     def save(self, run: str, annotations: list[Annotation]) -> None:
         """Store annotations, all of them or none, each in place of what was stored under its key."""
         with self._file.transaction():
-            rows = [{"run": run, **given.model_dump(), "answers": json_text(given.answers)} for given in annotations]
+            rows = [{"run": run, **_columns(given)} for given in annotations]
             self._table.insert_all(rows, replace=True)
 
     def of(self, run: str, instrument: Instrument | None = None) -> list[Annotation]:
@@ -35,6 +38,13 @@ class Annotations:
 
     def _annotation(self, row: dict[str, Any]) -> Annotation:
         try:
-            return record_of(Annotation, row, answers=parsed(row["answers"]))
-        except (ValueError, TypeError) as error:
+            answers = parsed(row["answers"])
+            probabilities = answers.pop(_PROBABILITIES) if isinstance(answers.get(_PROBABILITIES), dict) else {}
+            return record_of(Annotation, row, answers=answers, probabilities=probabilities)
+        except (ValueError, TypeError, AttributeError) as error:
             raise damaged(self._file.path, f"an annotation does not read: {first_line(error)}") from error
+
+
+def _columns(given: Annotation) -> dict[str, Any]:
+    beside = {_PROBABILITIES: given.probabilities} if given.probabilities else {}
+    return {**given.model_dump(exclude={_PROBABILITIES}), "answers": json_text({**given.answers, **beside})}

@@ -55,10 +55,11 @@ def with_other_items(start: Start, parameters: Parameters) -> Start:
     raise SettingError("items_from", chosen, f" can't stand for {start.scenario}: {problem}; name another case")
 
 
-def check_named_by_file(scenario: str, given: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+def check_named_by_file(scenario: object, given: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     """Refuse an `items_from` that a scenario file sets to anything but what is shipped: it names no file of the reader.
 
     Args:
+        scenario: Its name, for the message.
         given: Settings of the scenario.
         settings: Settings of the user.
     """

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tertulia.nodes.mechanisms.mechanism import Mechanism
     from tertulia.state.context import Context
     from tertulia.storage.store import SqlStore
+    from tertulia.worlds.scenario_object import ScenarioObject
 
 DEFAULT_MODEL = "smollm2"
 DEFAULT_SEED = 1
@@ -62,6 +63,12 @@ class Additions:
     accept_changed: bool = False
     trust: Trust = field(default_factory=Trust)
     report: Callable[[str], None] = _report_nothing
+
+    def including(self, scenario: "str | ScenarioObject") -> "Additions":
+        """Return a copy with the extensions of a scenario that the user's program has made: the user names them."""
+        if isinstance(scenario, str) or not scenario.is_users:
+            return self
+        return replace(self, files=[*self.files, *scenario.extensions()])
 
     @property
     def sources(self) -> list[str]:
@@ -165,7 +172,7 @@ class RunPlan:
 
 
 def plan_run(
-    scenario: str,
+    scenario: "str | ScenarioObject",
     settings: Mapping[str, Any],
     *,
     model: str = DEFAULT_MODEL,
@@ -177,7 +184,8 @@ def plan_run(
     """Return the plan of a new run, checked against its scenario.
 
     Args:
-        scenario: A shipped name, a YAML file, or `ga:FOLDER[:CASE]`.
+        scenario: A shipped name, a YAML file, `ga:FOLDER[:CASE]`, or an object; what an object names that the user's
+            program has made is named by the user.
         settings: Parameters by name, over those of the scenario.
         model: Everybody's model; `rehearsal` for a stand-in without weights.
         seat: The participant whose words a person types.
@@ -189,11 +197,12 @@ def plan_run(
     from tertulia.prompts.renaming import check_names
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
+    additions, named_here = additions.including(scenario), _named_by(scenario)
     registry = additions.registry(extensions_of(scenario))
     known, files = tuple(registry.mechanisms), dict[str, bytes]()
     given = settings_of(scenario, known)
     parameters = Parameters().with_settings(given).with_settings(settings)
-    check_named_by_file(scenario, given, settings)
+    check_named_by_file(scenario, given, {**named_here, **settings})
     start = additions.switched_on(resolve(scenario, known, parameters, files), known)
     for link in links_of(start):
         additions.report(link)
@@ -212,9 +221,18 @@ def plan_run(
         seed=seed,
         registry=registry,
         label=label,
-        named=named_models(settings, model),
+        named=named_models({**named_here, **settings}, model, *_models_named_by(scenario)),
         pictures=tuple(files.values()),
     )
+
+
+def _named_by(scenario: "str | ScenarioObject") -> Mapping[str, Any]:
+    """Return the parameters of a scenario that the user's program has made: they are the user's."""
+    return scenario.content.settings() if not isinstance(scenario, str) and scenario.is_users else {}
+
+
+def _models_named_by(scenario: "str | ScenarioObject") -> frozenset[str]:
+    return frozenset() if isinstance(scenario, str) else scenario.named
 
 
 def links_of(source: HasWithheld) -> list[str]:

@@ -25,11 +25,12 @@ from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.worlds.scenario_object import ScenarioObject
 
 
 @with_named_arguments
 def run(
-    scenario: Path | str,
+    scenario: "Path | str | ScenarioObject",
     *,
     removal_factor: float | None = None,
     seed: int = DEFAULT_SEED,
@@ -62,7 +63,8 @@ def run(
         [(turn.speaker, turn.text) for turn in run.turns]
 
     Args:
-        scenario: A shipped name (`tidewell`, `team_building`, …), a YAML file, or `ga:FOLDER[:CASE]`.
+        scenario: A shipped name (`tidewell`, `team_building`, …), a YAML file, `ga:FOLDER[:CASE]`, or a `Case` or a
+            `Meeting`.
         removal_factor: λ in [0, 1]: how much of the attended information to remove.
         seed: Seed of all draws.
         rounds: At most so many rounds (utterances, in a dialogue).
@@ -98,7 +100,7 @@ def run(
 
 @with_named_arguments
 async def stream(
-    scenario: Path | str,
+    scenario: "Path | str | ScenarioObject",
     *,
     removal_factor: float | None = None,
     seed: int = DEFAULT_SEED,

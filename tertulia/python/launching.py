@@ -32,6 +32,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
 from tertulia.storage.store import SqlStore
+from tertulia.worlds.scenario_object import ScenarioObject
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
@@ -84,7 +85,7 @@ class RunLauncher:
 
     def plan(
         self,
-        scenario: Path | str,
+        scenario: Path | str | ScenarioObject,
         settings: Mapping[str, Any] | None,
         options: Mapping[str, Any],
         *,
@@ -98,7 +99,7 @@ class RunLauncher:
         check_names(model, seat, label)
         with named_as_arguments(options):
             return plan_run(
-                path_of("scenario", scenario),
+                scenario if isinstance(scenario, ScenarioObject) else path_of("scenario", scenario),
                 self.settings(settings, options),
                 model=model,
                 seed=whole_number("seed", seed, SEED),

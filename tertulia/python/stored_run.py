@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from tertulia.python.arguments import SEED, check_argument, check_changes, check_names, named_as_arguments, whole_number
 from tertulia.python.calling import awaitable, with_named_arguments
 from tertulia.python.cell_page import CellPage
+from tertulia.python.questioning import Questioned
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_turn import StoredTurn
 from tertulia.python.tables import Records
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
 
 
-class Run:
+class Run(Questioned):
     """A run of a store.
 
     Everything is read from the store when it is asked for, so a run that goes on elsewhere shows how far it is.

@@ -32,6 +32,7 @@ from tertulia.python.arguments import (
 )
 from tertulia.python.calling import awaitable, with_named_arguments
 from tertulia.python.experiment import Experiment
+from tertulia.python.kept_cases import Cases, named_by, named_cases
 from tertulia.python.progress_bar import TrialBar
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stores import Store
@@ -47,7 +48,7 @@ _LAMBDA = "removal_factor"
 
 @with_named_arguments
 def sweep(
-    cases: Path | str | Sequence[Path | str],
+    cases: Cases,
     *,
     removal_factor: float | Iterable[float] | None = None,
     trials: int = 10,
@@ -77,7 +78,8 @@ def sweep(
         experiment.plot("dist3")
 
     Args:
-        cases: Scenarios as `run` takes them; `NAME:all` for all cases of a town or a log; or `RUN@TURN` alone, for
+        cases: Scenarios as `run` takes them, `Case` and `Meeting` objects among them (those that are in no file are
+            written to the folder `STORE.cases`); `NAME:all` for all cases of a town or a log; or `RUN@TURN` alone, for
             trials that go on from a turn of a run of the store.
         removal_factor: λ in [0, 1], or several; without it, that of the scenario.
         trials: Conversations of each case in each setting, from 1; trial t has the seed `seed` + t − 1.
@@ -106,10 +108,12 @@ def sweep(
     check_additions({}, (), extensions or ())
     _check_counts(trials=trials, rounds=rounds, side_by_side=side_by_side, workers=workers)
     axes, common = _axes_and_settings(removal_factor, settings)
-    files = [os.fspath(file) for file in extensions or ()]
+    names, objects = named_cases(cases, handle)
+    named_files, named_models = named_by(objects)
+    files = [*(os.fspath(file) for file in extensions or ()), *named_files]
     with handle.opened() as opened:
         experiment = sweep_experiment(
-            _cases(cases),
+            names,
             None,
             common,
             trials=trials,
@@ -122,11 +126,8 @@ def sweep(
             store=opened,
             axes=axes,
         )
-    access = ModelAccess(keys=dict(api_keys or {}))
-    if cache is not None:
-        access = replace(access, cache=Path(path_of("cache", cache)))
     chosen = [value for values in experiment.settings.values() for value in values.values() if isinstance(value, str)]
-    named = access.naming([model or DEFAULT_MODEL, *chosen])
+    named = _access(cache, api_keys).naming([model or DEFAULT_MODEL, *chosen, *named_models])
     _run(handle, experiment, named, Additions(files), workers, progress)
     return Experiment(handle, experiment.name, experiment)
 
@@ -138,6 +139,11 @@ asweep = awaitable(
     If the task is cancelled, the experiment is interrupted as by Ctrl-C; called again, it goes on.
     """,
 )
+
+
+def _access(cache: Path | str | None, api_keys: Mapping[str, str] | None) -> ModelAccess:
+    access = ModelAccess(keys=dict(api_keys or {}))
+    return access if cache is None else replace(access, cache=Path(path_of("cache", cache)))
 
 
 def _run(
@@ -216,13 +222,6 @@ def _as_typed(value: object) -> str:
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _cases(cases: object) -> list[str]:
-    given = [cases] if isinstance(cases, str | os.PathLike) else cases
-    if not isinstance(given, Iterable) or not (found := [path_of("cases", case) for case in given]):
-        raise refusal("cases", cases, "scenarios are expected: 'tidewell:all', or a list of several")
-    return found
 
 
 def _check_counts(**counts: object) -> None:

@@ -1,0 +1,139 @@
+"""The prompt that asks somebody in character, at a moment of a conversation in which nobody hears of it."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tertulia.prompts.templates import PromptTemplate, template
+from tertulia.prompts.words import word, words
+from tertulia.state.cognition import Assessment, Character
+from tertulia.state.meeting import Attendee
+from tertulia.state.records import Dialogue, Participant, Prompt, Turn, Unit, UnitKind
+
+_Part = tuple[str, UnitKind, str]
+
+#: The block that prompts about the same moment have in common, at their beginning.
+_CONVERSATION = "conversation"
+
+#: How strong a feeling is at most, in words.
+_STRONGEST = 10
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What somebody is, knows and has heard at a moment.
+
+    Attributes:
+        heard: The lines that they were there for, oldest first.
+        situation: What is known to everybody: place and description.
+        memories: The memories that they are reminded of.
+        earlier: Former dialogues.
+        character: Their traits and plan, in a meeting.
+        assessment: How they last saw things, in a meeting; `None` before the first round.
+    """
+
+    participant: Participant
+    heard: Sequence[Turn]
+    situation: Sequence[str]
+    memories: Sequence[str]
+    earlier: Sequence[Dialogue] = ()
+    character: Character | None = None
+    assessment: Assessment | None = None
+    language: str = "en"
+
+
+def ask_in_character(moment: Moment, question: str, options: Sequence[str], limits: tuple[int, int] | None) -> Prompt:
+    """Return the prompt that asks a question; the reply is a JSON object with the field `answer`.
+
+    The persona is told in full, and no unit may be removed.
+
+    Args:
+        options: The answers to choose from; none where the answer is free, or a number.
+        limits: The lowest and the highest number, where the answer is one.
+    """
+    texts = template("questions", moment.language)
+    name = moment.participant.persona.name
+    parts = [*_heard(moment, texts), *_person(moment, texts)]
+    parts.append(("task", "text", texts.fill("task", {"name": name})))
+    parts.append(("task", "text", texts.fill("question", {"text": question})))
+    if options:
+        parts.append(("task", "text", texts.fill("options", {"options": " | ".join(options)})))
+    if limits is not None:
+        parts.append(("task", "text", texts.fill("scale", {"low": limits[0], "high": limits[1]})))
+    form = json.dumps({"answer": texts.fill("value", {"name": name})}, ensure_ascii=False)
+    parts.append(("output_instruction", "text", texts.fill("form", {"form": form})))
+    units = (
+        Unit(id=f"{block}.{index}", block=block, kind=kind, text=text)
+        for index, (block, kind, text) in enumerate(parts)
+    )
+    return Prompt(units=tuple(units), speaker="", layout="single_message")
+
+
+def _heard(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
+    silence = template("group", moment.language).fill("current_dialogue.silence", {})
+    if moment.heard:
+        yield _CONVERSATION, "text", texts.fill("lead", {})
+    for turn in moment.heard:
+        spoken = {"name": turn.speaker, "text": turn.text}
+        yield _CONVERSATION, "item", silence if turn.speaker is None else texts.fill("line", spoken)
+
+
+def _person(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
+    """Yield who somebody is: what they were given to be, what they want, remember, feel and think."""
+    persona, person = moment.participant.persona, moment.participant
+    yield "self", "text", texts.fill("person", {"name": persona.name})
+    if persona.age is not None:
+        yield "self", "item", texts.fill("age", {"name": persona.name, "age": persona.age})
+    known = [persona.traits, persona.background, persona.lifestyle, persona.home, person.activity, *moment.situation]
+    yield from _items(texts, (text for text in known if text))
+    if person.secret is not None:
+        yield "self", "item", texts.fill("secret", {"name": persona.name, "text": person.secret})
+    if isinstance(person, Attendee):
+        yield from _attendee(moment, person, texts)
+    if moment.memories:
+        yield "self", "text", texts.fill("memories", {"name": persona.name})
+        yield from _items(texts, moment.memories)
+    if moment.earlier:
+        yield "self", "text", texts.fill("earlier", {"name": persona.name})
+    for dialogue in moment.earlier:
+        for utterance in dialogue.utterances:
+            yield "self", "item", texts.fill("line", {"name": utterance.speaker, "text": utterance.text})
+    if moment.assessment is not None:
+        yield from _mind(moment.assessment, persona.name, moment.language)
+
+
+def _attendee(moment: Moment, person: Attendee, texts: PromptTemplate) -> Iterator[_Part]:
+    group = template("group", moment.language)
+    poles = moment.character.big_five if moment.character is not None else person.big_five
+    if poles:
+        yield "self", "item", group.fill("basic_info.big_five", {"value": words(poles, moment.language)})
+    descriptions = moment.character.descriptions if moment.character is not None else person.descriptions
+    yield from _items(texts, [*descriptions, *([person.setting] if person.setting else [])])
+    if person.interests:
+        interests = {"value": words(person.interests, moment.language)}
+        yield "self", "item", group.fill("basic_info.interests", interests)
+    for other, how in person.relations:
+        yield "self", "item", group.fill("basic_info.relation", {"other": other, "value": how})
+    for goal in person.goals:
+        yield "self", "item", group.fill("goals.goal", {"value": goal.text})
+    plan = moment.character.plan if moment.character is not None else ()
+    done = moment.assessment.done if moment.assessment is not None else ()
+    for at, step in enumerate(plan):
+        is_done = at < len(done) and done[at]
+        yield "self", "item", group.fill("goals.done" if is_done else "goals.open", {"value": step.text})
+
+
+def _mind(assessment: Assessment, name: str, language: str) -> Iterator[_Part]:
+    group = template("group", language)
+    strength = round(_STRONGEST * assessment.emotion_strength)
+    feeling = {"speaker": name, "value": word(assessment.emotion, language), "strength": strength}
+    if assessment.situation:
+        yield "self", "item", group.fill("situation.seen", {"speaker": name, "value": assessment.situation})
+    yield "self", "item", group.fill("situation.feeling", feeling)
+    if assessment.thought:
+        yield "self", "item", group.fill("situation.thought", {"speaker": name, "value": assessment.thought})
+
+
+def _items(texts: PromptTemplate, known: Iterable[str]) -> Iterator[_Part]:
+    for text in known:
+        yield "self", "item", texts.fill("item", {"text": text})

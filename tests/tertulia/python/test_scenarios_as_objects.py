@@ -1,0 +1,133 @@
+"""Runs of scenarios that are objects: the same as of their files, stored whole, and trusted by who made them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.protocol_server import Served
+
+import tertulia as tt
+
+OPENING = "Listen to that bucket. Which repair do we want?"
+EXTENSION = """
+from pathlib import Path
+
+import tertulia as tt
+
+
+@tt.scorer
+def longest(units):
+    Path("executed").touch()
+    return [len(unit.text) for unit in units]
+
+
+NODES = (longest,)
+"""
+
+
+def a_meeting(**fields: Any) -> tt.Meeting:
+    people = tt.generate_people(5, seed=1)
+    opening = (people[0].name, OPENING)
+    return tt.Meeting("the roof", people, time="2026-05-14 18:00", description="One repair.", opening=opening, **fields)
+
+
+def a_case(**fields: Any) -> tt.Case:
+    return tt.Case("harbour cafe", tt.generate_people(2, seed=2), time="2026-05-14 18:00", **fields)
+
+
+@pytest.mark.parametrize("make", [a_case, a_meeting])
+def test_a_run_of_an_object_is_the_run_of_its_file(make: Any, cli: Cli) -> None:
+    scenario = make(parameters={"removal_factor": 0.5})
+    run = tt.run(scenario, rounds=4, rehearse=True)
+    assert run.scenario == f"object:{scenario.name}"
+    scenario.write("it.yaml")
+    of_file = tt.run("it.yaml", rounds=4, rehearse=True)
+    comparison = tt.diff(run, of_file)
+    assert [difference.path for difference in comparison.comparison.settings] == [("scenario",)]
+    assert comparison.first_divergence is None
+    assert any(turn.speaker for turn in run.turns)
+    assert tt.diff(tt.run(scenario, rounds=4, rehearse=True), of_file).is_same  # it is in that file now
+    assert cli("run", "it.yaml", "--rehearse", "--rounds", "4").code == 0
+    assert tt.diff(tt.open_store("tertulia.db").run(), of_file).is_same
+
+
+async def test_a_stream_takes_an_object_and_it_goes_on_and_is_forked_without_it() -> None:
+    whole = tt.run(a_meeting(), rounds=5, rehearse=True, store="whole.db")
+    events = tt.stream(a_meeting(), rounds=5, rehearse=True)
+    async for event in events:
+        if isinstance(event, tt.TurnFinished):
+            break
+    await events.aclose()  # type: ignore[attr-defined]
+    stopped = tt.open_store("tertulia.db").run()
+    assert stopped.status == "interrupted"
+    assert tt.resume(stopped).turns == whole.turns
+    fork = stopped.fork(at=3, removal_factor=0.9)
+    assert (fork.status, fork.parent) == ("finished", (stopped.id, 3))
+
+
+def test_a_sweep_over_objects_is_that_over_their_files_and_goes_on_from_the_command_line(cli: Cli) -> None:
+    options: dict[str, Any] = {"removal_factor": [0, 1], "trials": 2, "rounds": 2, "rehearse": True}
+    meeting = a_meeting()
+    meeting.write("roof.yaml")
+    experiment = tt.sweep([a_case(), meeting], **options)
+    kept, named = experiment.cases
+    assert (Path(kept).parent, named) == (Path("tertulia.db.cases"), "roof.yaml")
+    assert tt.Case.read(kept) == a_case()
+    assert tt.sweep([a_case(), meeting], **options).name == experiment.name
+    of_files = tt.sweep([kept, named], store="other.db", **options)
+    assert of_files.measure("dist2").frame().equals(experiment.measure("dist2").frame())
+    assert cli("lab", "resume", experiment.name).code == 0
+    assert tt.sweep(a_case(), **{**options, "trials": 1}).cases == (kept,)
+
+
+def test_two_objects_of_one_name_are_two_cases() -> None:
+    cases = [a_case(place=place) for place in ("the quay", "the mill")]
+    experiment = tt.sweep(cases, trials=1, rounds=2, rehearse=True)
+    assert len(set(experiment.cases)) == 2
+
+
+def test_ten_lines_make_a_meeting_of_five() -> None:
+    run = tt.run(a_meeting(), rounds=6, rehearse=True)
+    assert len(run.record.parameters) > 10
+    assert {turn.speaker for turn in run.turns} <= {*(person.name for person in tt.generate_people(5)), None}
+
+
+# --- trust ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_extension_of_one_s_own_object_is_one_s_own_and_that_of_a_file_the_file_s() -> None:
+    Path("longest.py").write_text(EXTENSION, encoding="utf-8")
+    mine = a_case(extensions=["longest.py"], nodes={"score": "longest"}, parameters={"removal_factor": 0.5})
+    mine.write("received.yaml")
+    received = tt.Case.read("received.yaml")
+    with pytest.raises(tt.TertuliaError, match="tertulia trust"):
+        tt.run(received, rounds=1, rehearse=True)
+    with pytest.raises(tt.TertuliaError, match="tertulia trust"):
+        tt.run(received.replace(place="elsewhere"), rounds=1, rehearse=True)
+    assert not Path("executed").exists()
+    assert tt.run(mine, rounds=2, rehearse=True).status == "finished"
+    assert Path("executed").exists()
+
+
+def test_a_server_that_one_s_own_person_has_is_one_s_own_and_that_of_a_file_the_file_s(served: Served) -> None:
+    server = served.model
+    people = [tt.Person(name="Ana", model=server), tt.Person(name="Bo")]
+    fields: dict[str, Any] = {"time": "2026-05-14 18:00", "description": "One repair."}
+    mine = tt.Meeting("mine", people, parameters={"removal_factor": 0}, **fields)
+    mine.write("received.yaml")
+    Path("people.csv").write_text(f"name,model\nAna,{server}\nBo,\n", encoding="utf-8")
+    received = tt.Meeting.read("received.yaml")
+    for untrusted in (
+        received,
+        received.replace(place="elsewhere"),
+        tt.Meeting("m", received.participants, **fields),
+        tt.Meeting("m", tt.people_from_csv("people.csv"), **fields),
+    ):
+        assert untrusted.named == frozenset()
+        with pytest.raises(tt.TertuliaError, match="is named by a file, and not by you"):
+            tt.run(untrusted, rounds=1, removal_factor=0, model="openai:other")
+    assert not served.requests
+    with pytest.raises(tt.ModelError, match="OPENAI_API_KEY"):  # the server is no matter any more
+        tt.run(mine, rounds=1, removal_factor=0, model="openai:other")
+    assert mine.named == frozenset({server})

@@ -1,0 +1,145 @@
+"""People as objects: what a person can be, people from a CSV file, and people who are made up."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tertulia.state.errors import NotFoundError, ScenarioError, SettingError, UsageError
+from tertulia.state.meeting import BIG_FIVE
+from tertulia.worlds.generated_people import generate_people
+from tertulia.worlds.people import Person, people_from_csv
+
+
+def a_csv(text: str, encoding: str = "utf-8") -> Path:
+    path = Path("people.csv")
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+# --- a person -------------------------------------------------------------------------------------------------------
+
+
+def test_a_person_is_the_same_in_a_dialogue_and_in_a_meeting_but_for_how_their_traits_are_told() -> None:
+    person = Person(name="Ines", age=41, traits=["open", "extroverted"], memories=["She lent a boat."])
+    assert person.in_meeting()["traits"] == ["open", "extroverted"]
+    assert person.in_dialogue()["traits"] == "open, extroverted"
+    in_words = Person(name="Ines", traits=" patient, dry ", character="brisk")
+    assert in_words.in_meeting()["character"] == "patient, dry, brisk"
+    assert in_words.in_dialogue()["traits"] == "brisk"
+    assert repr(Person(name="Bo", age=3)) == "Person(name='Bo', age=3)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, "Person: name: is missing"),
+        ({"name": ""}, "Person '': name:"),
+        ({"name": "A\nB"}, "a name stands on one line"),
+        ({"name": "Bo", "age": "old"}, "Person 'Bo': age:"),
+        ({"name": "Bo", "traits": ["opn"]}, "Person 'Bo': traits: unknown trait 'opn' (did you mean 'open'?)"),
+        ({"name": "Bo", "emotoin": "calm"}, "Person 'Bo': emotoin: is not a field here (did you mean 'emotion'?)"),
+        (
+            {"name": "Bo", "emotion": "woried"},
+            "Person 'Bo': emotion: unknown emotion 'woried' (did you mean 'worried'?)",
+        ),
+    ],
+)
+def test_a_person_who_can_t_be_one_is_refused_in_the_words_about_a_file(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        Person(**fields)
+    assert words in str(error.value)
+
+
+# --- a CSV file -----------------------------------------------------------------------------------------------------
+
+
+def test_people_are_read_from_a_csv_file_with_all_that_a_cell_can_hold() -> None:
+    file = a_csv(
+        "\ufeffName,age,Traits,memories,weights.goal,schedule.leaves,relations,Id\r\n"
+        'Ines,41,"open, extroverted","She lent a boat. | She, too, ran aground.",0.5,18:30,Joao: He owes her.,7\r\n'
+        "\r\n"
+        'Joao,,"patient, dry",,,,,8\r\n'
+    )
+    ines, joao = people_from_csv(file, columns={"Id": None})
+    assert (ines.name, ines.age, ines.traits, ines.weights.goal) == ("Ines", 41, ("open", "extroverted"), 0.5)
+    assert [memory.text for memory in ines.memories] == ["She lent a boat.", "She, too, ran aground."]
+    assert (ines.relations, str(ines.schedule.leaves)) == ({"Joao": "He owes her."}, "18:30:00")
+    assert joao == Person(name="Joao", traits="patient, dry")
+
+
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_other_programs_divide_cells_otherwise(between: str) -> None:
+    (person,) = people_from_csv(a_csv(f"name{between}background\nInes{between}mends nets, and more\n"))
+    assert person.background == "mends nets, and more"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "people.csv: is empty"),
+        ("name,age\n", "people.csv: has a header and no people"),
+        ("age\n41\n", "row 1: there is no column name"),
+        (
+            "name,agge\nIn,4\n",
+            "row 1: unknown field 'agge' (did you mean 'age'?); columns={'agge': None} leaves it out",
+        ),
+        ("name,name\nA,B\n", "row 1: name stands twice"),
+        ("name,age\nInes,41\nJoao,old\n", "people.csv: row 3: age: Input should be a valid integer"),
+        ("name,age\nInes,41\n,29\n", "people.csv: row 3: name: is missing"),
+        ("name,age\nInes,41\nINES,29\n", "people.csv: row 3: name: 'INES' is there already, as 'Ines'"),
+        ("name,age\nInes,41,9\n", "people.csv: row 2: has 3 cells, and the header 2"),
+        ('name,age\n"Ines\nof the harbour",1\n', "people.csv: row 2: name: a name stands on one line"),
+        ('name,age\nInes,41\n"Joao,29\n', "people.csv: row 3: not CSV: unexpected end of data"),
+        (
+            "name,emotion\nInes,woried\n",
+            "people.csv: row 2: emotion: unknown emotion 'woried' (did you mean 'worried'?)",
+        ),
+    ],
+)
+def test_a_row_that_is_no_person_is_named(text: str, words: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        people_from_csv(a_csv(text))
+    assert words in str(error.value)
+
+
+def test_a_file_that_can_t_be_read_is_told() -> None:
+    with pytest.raises(ScenarioError, match=r"people\.csv: row 3: not text in UTF-8; save the file as UTF-8"):
+        people_from_csv(a_csv("name\nAna\nJoão\n", "latin-1"))
+    with pytest.raises(NotFoundError, match=r"there is no CSV file 'none\.csv'"):
+        people_from_csv("none.csv")
+    with pytest.raises(ScenarioError, match="can't be read"):
+        people_from_csv(Path())
+    with pytest.raises(UsageError, match=r"columns=Nam: people\.csv has no such column \(did you mean 'Name'\?\)"):
+        people_from_csv(a_csv("Name\nAna\n"), columns={"Nam": "name"})
+
+
+# --- people who are made up -----------------------------------------------------------------------------------------
+
+
+def test_people_are_made_up_by_a_seed_and_a_population_can_grow() -> None:
+    people = generate_people(40, seed=3)
+    assert people == generate_people(40, seed=3)
+    assert people[:5] == generate_people(5, seed=3)
+    assert people[0] != generate_people(1, seed=4)[0]
+    assert len({person.name.split()[0] for person in people}) == 40
+    for person in people:
+        dimensions = [next(d for d, poles in BIG_FIVE.items() if pole in poles) for pole in person.traits]
+        assert len(set(dimensions)) == len(dimensions) == 3
+        assert person.age is not None
+        assert 18 <= person.age <= 84
+        assert len({memory.text for memory in person.memories}) == 3
+        assert all(memory.text.startswith(person.name) for memory in person.memories)
+
+
+def test_names_that_are_taken_are_left_out_and_there_are_only_so_many() -> None:
+    first, second = generate_people(2)
+    assert generate_people(1, without=[first.name.upper()]) == [second]
+    for count in (0, -1, True, 1.5, 10**9):
+        with pytest.raises(SettingError, match=r"a whole number from 1 to \d,\d{3} is expected"):
+            generate_people(count)  # type: ignore[arg-type]
