@@ -21,6 +21,7 @@ from tertulia.storage.faults import UnavailableError
 from tertulia.storage.merging.carrying import SourceError
 from tertulia.storage.merging.stores import merge
 from tertulia.storage.sqlite.locks import clear_locks, drive_lock
+from tertulia.storage.stop_requests import StopRequests
 from tertulia.storage.store import SqlStore
 
 #: Ending of a store's name that gives the name of its folder of shards.
@@ -43,13 +44,23 @@ def experiment_lock(store: SqlStore, experiment: str) -> Iterator[None]:
     Raises:
         StorageError: Another one has it; the message names its process.
     """
-    key = f"experiment{_digest(experiment)}"
+    key = experiment_key(experiment)
     with ExitStack() as held:
         try:
             held.enter_context(store.drive_lock(key))
         except StorageError as error:
             raise StorageError(str(error).replace(key, f"experiment {experiment!r}")) from None
         yield
+
+
+def experiment_key(experiment: str) -> str:
+    """Return the name under which an experiment is locked, and asked to stop."""
+    return f"experiment{_digest(experiment)}"
+
+
+def stop_requests(store: SqlStore, experiment: str) -> StopRequests:
+    """Return a look at who asks that an experiment stops, or one of its trials."""
+    return StopRequests(store, "experiment", experiment, experiment_key(experiment))
 
 
 def _digest(*names: str) -> str:
@@ -126,6 +137,11 @@ class ShardFolder:
         shard = Path(f"{self.shard(task)}{REFUSED}")
         return shard if shard.exists() else None
 
+    @property
+    def purse(self) -> Path:
+        """Where workers count what they spend of a budget."""
+        return self.path / "spent"
+
     def shards(self) -> list[Path]:
         """Return the shards that lie there."""
         if self.path.is_symlink() or not self.path.is_dir():
@@ -137,6 +153,7 @@ class ShardFolder:
         for shard in {lock.name.partition(".db.")[0] for lock in self.path.glob("*.db.*.lock")}:
             clear_locks(self.path / f"{shard}.db")
         with suppress(OSError):
+            self.purse.unlink(missing_ok=True)
             self.path.rmdir()
             self.path.parent.rmdir()
 
