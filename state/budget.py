@@ -92,7 +92,7 @@ class Budget:
     def reached(self, spent: Spent) -> str | None:
         """Return which limit is reached, as what stops a run (`its budget of …`); `None` if none is."""
         if self.max_tokens is not None and spent.tokens >= self.max_tokens:
-            return f"its budget of {self.max_tokens:,} tokens ({spent.tokens:,} read and written)"
+            return f"its budget of {_of(self.max_tokens, 'token')} ({spent.tokens:,} read and written)"
         if self.max_cost is not None and spent.cost >= self.max_cost:
             return f"its budget of {self.max_cost:g} for calls ({spent.cost:.4g} spent)"
         return None
@@ -100,11 +100,16 @@ class Budget:
     def out_of_calls(self, made: int, wanted: int) -> str:
         """Return which limit forbids the calls that would be next, as what stops a run."""
         together = f", and the next {wanted} are made together" if wanted > 1 else ""
-        return f"its budget of {self.max_calls:,} calls ({made:,} made{together})"
+        return f"its budget of {_of(self.max_calls or 0, 'call')} ({made:,} made{together})"
 
     def out_of_time(self, minutes: float) -> str:
         """Return the limit of time as what stops a run."""
-        return f"its budget of {self.max_minutes:g} minutes ({minutes:.3g} passed)"
+        return f"its budget of {_of(self.max_minutes or 0, 'minute')} ({minutes:.3g} passed)"
+
+
+def _of(limit: float, unit: str) -> str:
+    number = f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
+    return f"{number} {unit}{'' if limit == 1 else 's'}"
 
 
 _COUNTED = "a whole number from 1 is expected; leave it out for no limit"

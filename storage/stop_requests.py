@@ -5,6 +5,7 @@ An experiment has no row that says how it stands, as its trials may lie elsewher
 under the key of its lock, which the command that drives it deletes.
 """
 
+import hashlib
 from collections.abc import Hashable
 from contextlib import suppress
 
@@ -13,7 +14,8 @@ from tertulia.state.records import Record
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 
-_STEP = "stop_requested"
+#: The step under which an experiment holds a request; how that of a run or a simulation begins, as users read it.
+_STEP, _ASKED = "stop_requested", "asked to stop by "
 
 _RUNNING = "status = 'running' AND error IS NOT NULL"
 _BY_KIND = {
@@ -29,11 +31,21 @@ class _Request(Record):
     who: str
 
 
+def experiment_key(experiment: str) -> str:
+    """Return the name under which an experiment is locked, and asked to stop."""
+    return f"experiment{digest_of(experiment)}"
+
+
+def digest_of(*names: str) -> str:
+    """Return a short digest of names, which can be part of the name of a file."""
+    return hashlib.blake2b("\0".join(names).encode(), digest_size=6).hexdigest()
+
+
 def ask_run(store: SqlStore, run: str, who: str) -> bool:
     """Ask for the stop of a run; return whether it was still running."""
     with store.file.transaction():
         if is_running := store.run(run).status == "running":
-            store.set_status(run, "running", who)
+            store.set_status(run, "running", f"{_ASKED}{who}")
     return is_running
 
 
@@ -41,7 +53,7 @@ def ask_simulation(store: SqlStore, simulation: str, who: str) -> bool:
     """Ask for the stop of a simulation; return whether it was still running."""
     with store.file.transaction():
         if is_running := store.simulations.get(simulation).status == "running":
-            store.simulations.set_status(simulation, "running", who)
+            store.simulations.set_status(simulation, "running", f"{_ASKED}{who}")
     return is_running
 
 
@@ -78,7 +90,7 @@ class StopRequests:
         rows = self._store.file.rows(self._sql, *[self._name] * self._sql.count("?"))
         asked = _asks_for_experiment(self._store, self._key) if self._key is not None and not rows else None
         self._version = version
-        return str(rows[0]["who"]) if rows else asked
+        return str(rows[0]["who"]).removeprefix(_ASKED) if rows else asked
 
     def look_if_possible(self) -> str | None:
         """Look, where the store can be read at the moment: what is driven meets a fault that lasts."""

@@ -94,7 +94,7 @@ class Dispatcher:
                 self.store.file.reopen()  # it may have come in the middle of a transaction, or of a query
                 raise
             except StoppedError as error:
-                dispatch.reason = error.reason
+                dispatch.reason = str(error)
                 raise
             finally:
                 crew.dismiss()

@@ -101,11 +101,13 @@ class ActorPurse:
 
     def reserve(self, calls: int) -> int | None:
         """Reserve calls of what is left; if there are fewer, return how many were made or reserved before."""
-        return self._answer(self.actor.reserve.remote(calls))
+        before: int | None = self._answer(self.actor.reserve.remote(calls))
+        return before
 
     def settle(self, reserved: int, made: Spent) -> Spent:
         """Give a reservation back, add what was made of it, and return all that was spent so far."""
-        return self._answer(self.actor.settle.remote(reserved, made))
+        spent: Spent = self._answer(self.actor.settle.remote(reserved, made))
+        return spent
 
     def _answer(self, reference: Any) -> Any:
         import ray

@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tertulia.access.engines import ModelAccess, open_engines, reopen_engines
-from tertulia.access.model_names import names_of_models
+from tertulia.access.model_names import models_of_run, names_of_models
 from tertulia.driving.cohort import OpenedRun, drive_cohort
 from tertulia.driving.events import Emit
 from tertulia.driving.limits import Limits, Look
@@ -17,7 +17,7 @@ from tertulia.planning.starting import Additions, RunPlan, store_run
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Extension, RunRecord
+from tertulia.state.records import Extension
 from tertulia.storage.store import SqlStore
 
 
@@ -188,9 +188,3 @@ def models_of_tasks(store: SqlStore, tasks: Sequence[CohortTask], planned: Seque
         if not task.trials:
             names.update(name for run in task.runs for name in models_of_run(store.run(run)))
     return sorted(names)
-
-
-def models_of_run(run: RunRecord) -> list[str]:
-    """Return the names of all models that a run needs to resume."""
-    participants = (participant.model for participant in run.participant_models.values())
-    return [*names_of_models(run.model, None, Parameters.of_record(run.parameters)), *participants]

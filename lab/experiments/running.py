@@ -18,10 +18,10 @@ from tertulia.lab.experiments.cohorts import (
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.plan import plan_of
 from tertulia.lab.experiments.reached import CohortTask, Progress, progress_of
-from tertulia.lab.experiments.shards import ShardFolder, experiment_key, experiment_lock, gather, stop_requests
+from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather, stop_requests
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import StoppedError
-from tertulia.storage.stop_requests import forget_experiment
+from tertulia.storage.stop_requests import experiment_key, forget_experiment
 from tertulia.storage.store import SqlStore
 
 
@@ -84,7 +84,8 @@ def run_experiment(
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
         StorageError: Another command runs the experiment.
-        TertuliaError: A model can't be opened; or a `StoppedError`: the budget is spent, or somebody asked that it stops.
+        StoppedError: The budget is spent, or somebody asked that it stops; run again, it continues.
+        TertuliaError: A model can't be opened.
         KeyboardInterrupt: It was interrupted; run again, it continues.
     """
     store.check_writable()

@@ -4,7 +4,6 @@ They lie at a place that follows from store and experiment, so that whoever goes
 was killed has left.
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Collection, Iterator
@@ -21,7 +20,7 @@ from tertulia.storage.faults import UnavailableError
 from tertulia.storage.merging.carrying import SourceError
 from tertulia.storage.merging.stores import merge
 from tertulia.storage.sqlite.locks import clear_locks, drive_lock
-from tertulia.storage.stop_requests import StopRequests
+from tertulia.storage.stop_requests import StopRequests, digest_of, experiment_key
 from tertulia.storage.store import SqlStore
 
 #: Ending of a store's name that gives the name of its folder of shards.
@@ -53,18 +52,9 @@ def experiment_lock(store: SqlStore, experiment: str) -> Iterator[None]:
         yield
 
 
-def experiment_key(experiment: str) -> str:
-    """Return the name under which an experiment is locked, and asked to stop."""
-    return f"experiment{_digest(experiment)}"
-
-
 def stop_requests(store: SqlStore, experiment: str) -> StopRequests:
     """Return a look at who asks that an experiment stops, or one of its trials."""
     return StopRequests(store, "experiment", experiment, experiment_key(experiment))
-
-
-def _digest(*names: str) -> str:
-    return hashlib.blake2b("\0".join(names).encode(), digest_size=6).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -84,14 +74,14 @@ class ShardFolder:
         For a store that is no local file it is in the cache.
         """
         path = store.path
-        of_both = _digest(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
+        of_both = digest_of(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
         if chosen is not None and not is_address(chosen):
             return cls(Path(chosen) / of_both)
         address = None if chosen is None else f"{chosen.rstrip('/')}/{of_both}"
         if isinstance(path, ServerAddress):
             return cls(cache / "shards" / of_both, address)
         path = Path(path)
-        return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / _digest(experiment), address)
+        return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / digest_of(experiment), address)
 
     def fetch(self, name: str | None = None) -> None:
         """Move the shard of this name, or all shards, from the address into the folder.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tertulia.driving.events import Emit, RunEnded, RunStarted
 from tertulia.driving.interrupting import interruptible, run_or_abandon
 from tertulia.driving.limits import Limits
-from tertulia.state.errors import LeftError, ModelError, StorageError, StoppedError, TertuliaError, failure_text
+from tertulia.state.errors import LeftError, ModelError, StoppedError, StorageError, TertuliaError, failure_text
 from tertulia.state.records import RunStatus
 from tertulia.state.seat import Ask
 
@@ -85,7 +85,7 @@ def recorded_ending(
     def save_status_if_possible() -> None:
         with suppress(StorageError):
             store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
-            set_status(status, _text_of(problem))
+            set_status(status, None if problem is None else str(problem))
 
     try:
         set_status("running")
@@ -103,10 +103,3 @@ def recorded_ending(
         raise problem from error
     finally:
         report_end(status, problem)
-
-
-def _text_of(problem: TertuliaError | None) -> str | None:
-    """Return why a run ended, as it is stored."""
-    if problem is None:
-        return None
-    return problem.reason if isinstance(problem, StoppedError) else str(problem)
