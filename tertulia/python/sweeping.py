@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -121,17 +122,14 @@ def sweep(
     names, objects = named_cases(cases, handle)
     named_files, named_models = named_by(objects)
     files = [*(os.fspath(file) for file in extensions or ()), *named_files]
+    defined = partial(sweep_experiment, trials=trials, rounds=rounds, name=name, cohort_size=side_by_side)
     with handle.opened() as opened:
-        experiment = sweep_experiment(
+        experiment = defined(
             names,
             None,
             common,
-            trials=trials,
-            rounds=rounds,
             seed=None if seed is None else whole_number("seed", seed, SEED),
             model=REHEARSAL if rehearse else model,
-            name=name,
-            cohort_size=side_by_side,
             extensions=files,
             store=opened,
             axes=axes,
