@@ -48,7 +48,21 @@ MAKING: tuple[Command, ...] = (
 
 #: Reading commands that read no store; and `view`, whose documents are asked.
 NOT_ASKED = frozenset(
-    {"view", "score", "scenarios", "settings", "nodes list", "nodes check", "graph", "trust", "doctor", "lab check"}
+    {
+        *(
+            "view",
+            "score",
+            "scenarios",
+            "settings",
+            "nodes list",
+            "nodes check",
+            "graph",
+            "trust",
+            "doctor",
+            "lab check",
+        ),
+        "stop",
+    }
 )
 
 #: What those commands import, beside what a rehearsed conversation and the other reading commands do.

@@ -16,57 +16,64 @@ from tertulia.cli.terminal.seat import Seat
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from tertulia.driving.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
-from tertulia.state.errors import LeftError
+from tertulia.state.errors import LeftError, StoppedError
 from tertulia.state.records import Turn
 from tertulia.state.seat import Answer, Invitation
 from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
+    from tertulia.driving.limits import Limits
     from tertulia.state.context import Context
 
 
 @contextmanager
 def exit_when_interrupted() -> Iterator[None]:
-    """Exit with 130 if the code inside is interrupted, or the person in the seat leaves."""
+    """Exit with 130 if the code inside is interrupted or stopped, or the person in the seat leaves."""
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, LeftError):
+    except (KeyboardInterrupt, SystemExit, LeftError, StoppedError):
         raise typer.Exit(130) from None
 
 
 def drive_shown(
     store: SqlStore,
-    model: str,
+    models: Sequence[str],
     opened: Callable[[ModelAccess], "Context"],
     as_json: bool,
     thoughts: bool,
     with_code: Sequence[str] | None = None,
     in_page: bool = False,
+    limits: "Limits | None" = None,
 ) -> None:
     """Open the models of a run and drive it to its end; print each turn as it comes.
 
     Args:
+        models: The names of all its models.
         opened: Opens the models and returns the run's context.
         as_json: Whether only the ending is printed, as JSON.
         thoughts: Whether thoughts and the race are printed under each turn.
         with_code: Models whose own Python code may run.
         in_page: Whether those who have a seat are asked in the page, not here.
+        limits: What it may spend.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
+        SettingError: Money is limited, and a model has no price; likewise.
         TertuliaError: The run failed.
         typer.Exit: It was interrupted.
     """
     from tertulia.driving.driver import drive_run
     from tertulia.driving.page_seat import asking_in_page
 
-    with exit_when_interrupted(), status_line(f"loading {model}") as line:
+    if limits is not None:
+        limits.budget.check_prices(models)
+    with exit_when_interrupted(), status_line(f"loading {models[0]}") as line:
         with loading_for_good():
             context = opened(model_access(line, with_code=with_code))
         with line.pause():
             progress().print(f"run {context.run}")
         show = LiveRun(store, context, line, as_json, thoughts)
-        drive_run(store, context, show.event, asking_in_page(context) if in_page else show.ask)
+        drive_run(store, context, show.event, asking_in_page(context) if in_page else show.ask, limits)
 
 
 class LiveRun:
@@ -114,6 +121,8 @@ class LiveRun:
 
 def _print_end(store: SqlStore, end: RunEnded, as_json: bool) -> None:
     """Print the command that goes on if a run did not finish, and its ending if JSON is asked for."""
+    if isinstance(end.error, StoppedError):
+        progress().print(plain(str(end.error)))
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia {end.way_on}{store_hint(store)}"))
     if as_json:

@@ -17,7 +17,7 @@ from tertulia.state.text import clean
 
 #: The commands by panel of the help; each is in the module of its name.
 PANELS = {
-    "Converse": ("run", "resume", "fork", "simulate", "sweep"),
+    "Converse": ("run", "resume", "stop", "fork", "simulate", "sweep"),
     "Look": ("view", "runs", "show", "timeline", "replay", "days", "search"),
     "Compare": ("diff", "metrics"),
     "Measure": ("stats", "behaviour", "outcomes", "inventory", "ask", "score", "lab"),
@@ -38,7 +38,7 @@ Exit codes:
   2    usage: what was given can't be done
   3    not found
   4    `diff --exit-code` found a difference
-  130  interrupted; the line to resume with is printed
+  130  interrupted, stopped or out of budget; the line to resume with is printed
 
 Example: tertulia run tidewell --lambda 0.5 --rounds 6
 """

@@ -100,6 +100,14 @@ InPageOption = Annotated[
 ThoughtsOption = Annotated[
     bool, typer.Option("--thoughts", help="In a group: under every turn, what each agent thought, and the race.")
 ]
+PriceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price",
+        metavar="MODEL=READ,WRITTEN",
+        help="What a million tokens read, and written, cost of this model; may be repeated.",
+    ),
+]
 LabelOption = Annotated[str | None, typer.Option("--label", metavar="TEXT", help="What you call the run in `runs`.")]
 RunArgument = Annotated[
     str, typer.Argument(metavar="RUN", help="The id of a run, or @last.", autocompletion=complete_run)

@@ -1,7 +1,7 @@
 """`--diversity`: calibrate λ for a level of diversity, before a conversation is steered to it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 import typer
 
@@ -13,10 +13,13 @@ from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.driving.events import Event, RunEnded, TurnFinished
 from tertulia.planning.starting import Additions
-from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.errors import SettingError, StoppedError, UsageError
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import DiversityMetric, Setpoint
 from tertulia.storage.store import SqlStore
+
+if TYPE_CHECKING:
+    from tertulia.driving.limits import Limits
 
 _METRICS: tuple[DiversityMetric, ...] = get_args(DiversityMetric)
 
@@ -47,23 +50,24 @@ def read_metric(name: str) -> DiversityMetric:
 
 
 class WantedDiversity(NamedTuple):
-    """The level that is asked for, its metric, and the pilot's conversations at each λ."""
+    """The level that is asked for, its metric, the pilot's conversations at each λ, and what these may spend."""
 
     asked: str
     metric: str
     trials: int
+    limits: "Limits"
 
 
 def steered_fork(
     store: SqlStore,
     parent: RunRecord,
     chosen: Mapping[str, Any],
-    wanted: WantedDiversity,
+    wanted: WantedDiversity | None,
     model: str | None,
     additions: Additions,
     with_code: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the settings of a fork that is steered to a level (see `steered`).
+    """Return the settings of a fork that is steered to a level (see `steered`); none where that is not wanted.
 
     A parent that is steered by this metric has a calibration; else its scenario is calibrated.
 
@@ -72,6 +76,8 @@ def steered_fork(
     """
     from tertulia.lab.experiments.setpoint import pilot_settings, setpoint_of
 
+    if wanted is None:
+        return {}
     name = model or parent.model
     known = setpoint_of(parent, read_metric(wanted.metric), name)
     settings = pilot_settings(parent, chosen)
@@ -122,7 +128,12 @@ def steered(
         with exit_when_interrupted(), status_line("calibrating λ") as line:
             shown = PilotProgress(line, pilot.utterances)
             access = model_access(line, [model], with_code)
-            setpoint = calibrate(store, task, InProcessExecutor(store, access, additions), shown.event, embed)
+            executor = InProcessExecutor(store, access, additions, wanted.limits)
+            try:
+                setpoint = calibrate(store, task, executor, shown.event, embed)
+            except StoppedError as error:
+                progress().print(plain(f"{error}, while λ was calibrated; the same command goes on with that"))
+                raise
     for text in calibration_lines(setpoint):
         progress().print(plain(text, "dim"), highlight=False)
     return steering_settings(setpoint, level)
@@ -141,6 +152,6 @@ class PilotProgress:
             case TurnFinished():
                 self._spoken += 1
                 self._line.show(f"calibrating λ: utterance {self._spoken}{self._of}")
-            case RunEnded() if event.error is not None:
+            case RunEnded() if event.status == "failed":
                 with self._line.pause():
                     print_note(f"run {event.run} failed: {event.error}")

@@ -9,6 +9,7 @@ from tertulia.storage.store import SqlStore
 
 if TYPE_CHECKING:
     from tertulia.access.engines import ModelAccess
+    from tertulia.driving.limits import Limits
     from tertulia.lab.experiments.running import Executor
     from tertulia.planning.starting import Additions
 
@@ -58,19 +59,21 @@ class Where:
         workers: The most workers; `None`: as suits.
         shards: The folder or the address for shards; `None`: the folder beside the store.
         scorers: The number of Ray actors that hold the surrogate for each worker; `None`: the worker does.
+        limits: What all trials together may spend; `None`: as much as they need.
     """
 
     on: str = "local"
     workers: int | None = None
     shards: str | None = None
     scorers: int | None = None
+    limits: "Limits | None" = None
 
     def executor(self, store: SqlStore, access: "ModelAccess", additions: "Additions") -> "Executor":
         """Return the executor of trials; `UsageError` for an unknown place, or one without actors for the surrogate."""
         from tertulia.lab.executors.choosing import executor_of
 
         access = replace(access, scorers=self.scorers or 0)
-        return executor_of(self.on, store, access, additions, self.workers, self.shards)
+        return executor_of(self.on, store, access, additions, self.workers, self.shards, self.limits)
 
 
 HERE = Where()

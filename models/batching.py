@@ -18,6 +18,7 @@ from contextlib import contextmanager
 
 from tertulia.models.cohort import CohortBatches, WaitingCall, answer_at_once, answer_together
 from tertulia.models.journal import Journal, JournalledModel
+from tertulia.state.budget import Meter
 from tertulia.state.cognition import Call
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.questions import NextOption, Question
@@ -40,6 +41,10 @@ class BatchingBroker:
         self._journal, self._ancestors = Journal(run, store), ancestors
         self._batches: set[asyncio.Task[None]] = set()
         self.clear()
+
+    def use(self, meter: Meter) -> None:
+        """Make calls from now on as far as a meter admits them."""
+        self._journal.meter = meter
 
     def clear(self) -> None:
         """Reset seats and attempt counters, before a run is driven from the beginning of a turn."""

@@ -87,8 +87,9 @@ class CohortBatches:
 
 async def answer_at_once(waiting: WaitingCall) -> Call:
     """Return a call with its answer, made by itself and stored."""
-    call = await _answered(waiting)
-    waiting.journal.save([call])
+    async with waiting.journal.meter.admitted(1):
+        call = await _answered(waiting)
+        waiting.journal.save([call])
     return call
 
 
@@ -104,17 +105,18 @@ async def answer_together(batch: Sequence[WaitingCall], store: Store, apart_if_i
 
     If the batch fails, all of them fail with it; with `apart_if_it_fails` they are made one by one instead.
     """
-    try:
-        completed = await _answers(batch)
-    except Exception as error:
-        if not apart_if_it_fails:
+    async with batch[0].journal.meter.admitted(len(batch)):  # runs that are driven together have one meter
+        try:
+            completed = await _answers(batch)
+        except Exception as error:
+            if not apart_if_it_fails:
+                _fail(batch, error)
+                return
+            completed = [await _answer_or_failure(waiting) for waiting in batch]
+        except BaseException as error:
             _fail(batch, error)
-            return
-        completed = [await _answer_or_failure(waiting) for waiting in batch]
-    except BaseException as error:
-        _fail(batch, error)
-        raise
-    _store_and_hand_out(batch, completed, store)
+            raise
+        _store_and_hand_out(batch, completed, store)
 
 
 async def _answers(batch: Sequence[WaitingCall]) -> list[Call | Exception]:

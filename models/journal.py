@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from typing import Any, Protocol, cast
 
 from tertulia.prompts.placeholders import form_of, says_only_placeholders
+from tertulia.state.budget import UNMETERED, Meter
 from tertulia.state.cognition import Call, CallKind
 from tertulia.state.errors import ModelError, TertuliaError, failure_text
 from tertulia.state.language_model import (
@@ -45,6 +46,7 @@ class Journal:
     """
 
     shared_with: Sequence[str] = ()
+    meter: Meter = UNMETERED
 
     def __init__(self, run: str, store: Store) -> None:
         self._run, self._store = run, store
@@ -84,7 +86,7 @@ class Journal:
             known = self._store.call(run, round, agent, node, attempt)
             if known is not None and known.is_same_question(call):
                 if run != self._run:
-                    self.save([known])
+                    self._store.save_calls(self._run, [known])
                 return known
         return call
 
@@ -94,8 +96,9 @@ class Journal:
         return self._store.save_prompt(prompt.source)
 
     def save(self, calls: Sequence[Call]) -> None:
-        """Store completed calls in one transaction."""
+        """Store calls that were made in one transaction, and count them."""
         self._store.save_calls(self._run, calls)
+        self.meter.note(calls)
 
 
 def _scoring_parameters(options: ScoringOptions) -> dict[str, Any]:
@@ -271,13 +274,14 @@ class JournalledModel:
                     raise result
             return [list(result.replies) for result in results if isinstance(result, Call)]
         indices = [index for index, call in enumerate(calls) if not is_completed(call)]
-        started = time.perf_counter()
-        with model_failures(self._model):
-            replies = await self._model.generate_batch([requests[index] for index in indices]) if indices else []
-        share = (time.perf_counter() - started) / max(1, len(indices))
-        for index, rows in zip(indices, replies, strict=True):
-            calls[index] = with_replies(calls[index], requests[index], rows, share)
-        self._journal.save([calls[index] for index in indices])
+        async with self._journal.meter.admitted(len(indices)):
+            started = time.perf_counter()
+            with model_failures(self._model):
+                replies = await self._model.generate_batch([requests[index] for index in indices]) if indices else []
+            share = (time.perf_counter() - started) / max(1, len(indices))
+            for index, rows in zip(indices, replies, strict=True):
+                calls[index] = with_replies(calls[index], requests[index], rows, share)
+            self._journal.save([calls[index] for index in indices])
         return [list(call.replies) for call in calls]
 
     async def generate_scored(
@@ -298,12 +302,13 @@ class JournalledModel:
         parameters = {"responses": [list(response) for response in responses]} | _scoring_parameters(options)
         call = self._open("score", prompt, parameters)
         if not is_completed(call):
-            started = time.perf_counter()
-            with model_failures(self._model):
-                scores = await self._model.score(prompt, responses, options)
-            tokens = len(prompt.input_ids) + sum(map(len, responses))
-            call = _with_values(call, tuple(scores), tokens, time.perf_counter() - started)
-            self._journal.save([call])
+            async with self._journal.meter.admitted(1):
+                started = time.perf_counter()
+                with model_failures(self._model):
+                    scores = await self._model.score(prompt, responses, options)
+                tokens = len(prompt.input_ids) + sum(map(len, responses))
+                call = _with_values(call, tuple(scores), tokens, time.perf_counter() - started)
+                self._journal.save([call])
         return [scores for scores in call.values if isinstance(scores, dict)]
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from tertulia.state.album import Exchange, Population
+from tertulia.state.budget import Meter
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder
 from tertulia.state.meeting import Meeting, Start
@@ -22,6 +23,9 @@ class Broker(Protocol):
 
     def hand_over(self, agent: str, partner: str) -> None:
         """Give the seat of an agent to their partner, who makes the calls that follow."""
+
+    def use(self, meter: Meter) -> None:
+        """Make calls from now on as far as a meter admits them."""
 
     def clear(self) -> None:
         """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""

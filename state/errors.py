@@ -77,6 +77,26 @@ class HandedOverError(LeftError):
     """A person has left their seat for good; the turn under way begins again, and the model speaks for them."""
 
 
+class StoppedError(TertuliaError):
+    """A run, a simulation or an experiment was stopped as by an interrupt; what it has is kept, and it can be resumed.
+
+    Attributes:
+        reason: Who or what stopped it.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"stopped by {reason}")
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type["StoppedError"], tuple[str]]:
+        """Return how it is made again in another process."""
+        return type(self), (self.reason,)
+
+
+class BudgetError(StoppedError):
+    """A budget is spent: of calls, tokens, money or minutes."""
+
+
 class NodeError(TertuliaError):
     """A user's node failed, or did not keep what it declares."""
 

@@ -29,6 +29,7 @@ from tertulia.former_names import FormerNames
 
 if TYPE_CHECKING:
     from tertulia.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+    from tertulia.driving.stopping import Stopped
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
     from tertulia.python.api import aresume, arun, diff, resume, run, stream
@@ -39,12 +40,14 @@ if TYPE_CHECKING:
     from tertulia.python.sweeping import asweep, sweep
     from tertulia.state.cognition import Finding
     from tertulia.state.errors import (
+        BudgetError,
         ExtensionError,
         LeftError,
         ModelError,
         NodeError,
         NotFoundError,
         SettingError,
+        StoppedError,
         StorageError,
         TertuliaError,
         UsageError,
@@ -66,6 +69,7 @@ _PUBLIC = {
     "tertulia.python.stored_run": ("Run",),
     "tertulia.python.declaring": ("mechanism", "node", "scorer"),
     "tertulia.driving.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
+    "tertulia.driving.stopping": ("Stopped",),
     "tertulia.nodes.machinery.node": ("Node",),
     "tertulia.nodes.mechanisms.mechanism": ("Mechanism",),
     "tertulia.state.cognition": ("Finding",),
@@ -77,14 +81,15 @@ _PUBLIC = {
     "tertulia.worlds.questionnaire": ("Question",),
     "tertulia.worlds.scenario_objects": ("Case", "Meeting"),
     "tertulia.state.errors": (
-        *("ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "SettingError"),
-        *("StorageError", "TertuliaError", "UsageError"),
+        *("BudgetError", "ExtensionError", "LeftError", "ModelError", "NodeError", "NotFoundError", "SettingError"),
+        *("StoppedError", "StorageError", "TertuliaError", "UsageError"),
     ),
 }
 _MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [
     "Answer",
+    "BudgetError",
     "Case",
     "Event",
     "Experiment",
@@ -108,6 +113,8 @@ __all__ = [
     "RunStarted",
     "SettingError",
     "StepStarted",
+    "Stopped",
+    "StoppedError",
     "StorageError",
     "Store",
     "TertuliaError",

@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 
 from tertulia.cli import options, steering
+from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.driving import drive_shown
 from tertulia.cli.environment import additions
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_values import read_changes, read_seed, read_settings
+from tertulia.driving.limits import Limits
 
 AtOption = Annotated[int, typer.Option(metavar="N", help="Keep turns 1 to N-1, and go on from there.")]
 LambdaFromHereOption = Annotated[
@@ -41,6 +43,7 @@ MechanismsOption = Annotated[
 SayOption = Annotated[str | None, typer.Option(metavar="TEXT", help="Let the speaker of turn N say this, then go on.")]
 
 
+@with_budget
 def fork(
     run: options.RunArgument,
     at: AtOption,
@@ -58,6 +61,7 @@ def fork(
     forget: ForgetOption = None,
     mechanisms: MechanismsOption = None,
     say: SayOption = None,
+    limits: Limits = NO_LIMITS,
     label: options.LabelOption = None,
     seat: options.SeatOption = None,
     in_page: options.InPageOption = False,
@@ -77,19 +81,17 @@ def fork(
     from tertulia.planning.starting import begin
 
     chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, order=order)
-    changes = read_changes(person, remember, forget, mechanisms)
     with open_existing(store) as opened:
         parent = opened.run(run)
         seed, added = read_seed(chosen, parent.seed), additions(extension)
-        if diversity is not None:
-            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot)
-            chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
+        wanted = None if diversity is None else steering.WantedDiversity(diversity, diversity_metric, pilot, limits)
+        chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
         plan = plan_fork(
             opened,
             parent,
             at,
             chosen,
-            changes=changes,
+            changes=read_changes(person, remember, forget, mechanisms),
             model=model,
             seed=seed,
             say=say,
@@ -97,4 +99,5 @@ def fork(
             additions=added,
             label=label,
         )
-        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code, in_page)
+        begun, code = partial(begin, opened, plan), trust_remote_code
+        drive_shown(opened, plan.models, begun, as_json, thoughts, code, in_page, limits)

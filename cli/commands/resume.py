@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.driving import drive_shown
 from tertulia.cli.environment import additions
 from tertulia.cli.opening import open_existing
@@ -17,8 +18,10 @@ from tertulia.cli.options import (
     ThoughtsOption,
 )
 from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.driving.limits import Limits
 
 
+@with_budget
 def resume(
     run: RunArgument,
     model: ServersOption = None,
@@ -26,6 +29,7 @@ def resume(
     in_page: InPageOption = False,
     extension: ExtensionOption = None,
     trust_remote_code: CodeOption = None,
+    limits: Limits = NO_LIMITS,
     thoughts: ThoughtsOption = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -34,6 +38,7 @@ def resume(
 
     Example: tertulia resume @last
     """
+    from tertulia.access.model_names import models_of_run
     from tertulia.planning.seats import check_seat
     from tertulia.planning.starting import reopen
 
@@ -48,4 +53,4 @@ def resume(
                 print_json({"run": record.run, "status": record.status, "turns": record.turns})
             return
         reopened = partial(reopen, opened, record, seat=seat, additions=additions(extension), model=model)
-        drive_shown(opened, model or record.model, reopened, as_json, thoughts, trust_remote_code, in_page)
+        drive_shown(opened, models_of_run(record), reopened, as_json, thoughts, trust_remote_code, in_page, limits)

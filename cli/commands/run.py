@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from tertulia.cli import options, steering
+from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.driving import drive_shown
 from tertulia.cli.environment import additions, store_path
 from tertulia.cli.option_values import read_model, read_seed, read_settings
@@ -13,6 +14,7 @@ from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.costs import print_cost
+from tertulia.driving.limits import Limits
 from tertulia.measuring.costs import cost_document
 from tertulia.planning.starting import DEFAULT_SEED
 from tertulia.state.documents import SCHEMA_VERSION
@@ -65,6 +67,7 @@ DryRunOption = Annotated[
 ]
 
 
+@with_budget
 def run(
     scenario: ScenarioArgument,
     removal_factor: options.LambdaOption = None,
@@ -81,6 +84,7 @@ def run(
     precision: PrecisionOption = None,
     rehearse: options.RehearseOption = False,
     dry_run: DryRunOption = False,
+    limits: Limits = NO_LIMITS,
     label: options.LabelOption = None,
     seat: options.SeatOption = None,
     settings: options.SettingsOption = None,
@@ -96,17 +100,8 @@ def run(
     """
     from tertulia.planning.starting import begin, plan_run
 
-    chosen = read_settings(
-        settings,
-        seed=seed,
-        removal_factor=removal_factor,
-        max_turns=rounds,
-        max_minutes=minutes,
-        agents=agents,
-        setting=setting,
-        order=order,
-        precision=precision,
-    )
+    others = {"max_minutes": minutes, "agents": agents, "setting": setting, "order": order, "precision": precision}
+    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, **others)
     seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension, [scenario])
 
     def plan_with(chosen: dict[str, Any]) -> "RunPlan":
@@ -118,10 +113,12 @@ def run(
         return
     with SqlStore.open(store_path(store)) as opened:
         if diversity is not None:
-            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot)
+            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot, limits)
             chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)
             plan = plan_with(chosen)
-        drive_shown(opened, plan.model, partial(begin, opened, plan), as_json, thoughts, trust_remote_code)
+        drive_shown(
+            opened, plan.models, partial(begin, opened, plan), as_json, thoughts, trust_remote_code, limits=limits
+        )
 
 
 def _print_estimate(plan: "RunPlan", as_json: bool, has_pilot: bool) -> None:

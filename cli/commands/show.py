@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.opening import open_existing
-from tertulia.cli.options import JsonOption, RunArgument, StoreOption
+from tertulia.cli.options import JsonOption, PriceOption, RunArgument, StoreOption
 from tertulia.cli.terminal.lines import print_turn
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.views.album import print_diary, print_exchange_making, print_journey
@@ -15,7 +15,7 @@ from tertulia.cli.views.costs import print_cost
 from tertulia.cli.views.timeline import print_timeline
 from tertulia.cli.views.traces import print_visits
 from tertulia.cli.views.turn import print_making
-from tertulia.measuring.costs import Prices, calls_paid, cost_document, read_prices
+from tertulia.measuring.costs import calls_paid, cost_document, read_prices
 from tertulia.reading.documents import agent_in_run_document, conversation_document, opening_document, turn_document
 from tertulia.reading.exchanges import read_exchanges, read_journey
 from tertulia.reading.rounds import find_agent
@@ -24,6 +24,7 @@ from tertulia.reading.traces import read_visits, visits_document
 from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.reading.why import why_turn
 from tertulia.state.album import Population
+from tertulia.state.budget import Prices
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Meeting, Start
@@ -52,14 +53,6 @@ NodeOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The state before and after this node; `all` for every node.")
 ]
 CostOption = Annotated[bool, typer.Option("--cost", help="Calls of models, tokens and time, by agent and by step.")]
-PriceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--price",
-        metavar="MODEL=READ,WRITTEN",
-        help="With --cost: what a million tokens read, and written, cost of this model; may be repeated.",
-    ),
-]
 WhatIfOption = Annotated[
     float | None, typer.Option("--lambda", metavar="X", help="With --turn: what would be removed at this λ.")
 ]

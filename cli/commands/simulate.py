@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from tertulia.access.engines import Engines, ModelAccess
+from tertulia.access.model_names import names_of_models
 from tertulia.cli import options
+from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.driving import exit_when_interrupted, store_hint
 from tertulia.cli.environment import model_access, print_note, store_path
 from tertulia.cli.opening import loading_for_good, open_existing
@@ -17,10 +19,12 @@ from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.live import print_encounter, print_town
 from tertulia.driving.events import EncounterFinished, Event, Noted, SimulationEnded, SimulationStarted, StepStarted
+from tertulia.driving.limits import Limits
 from tertulia.planning.simulations import ENCOUNTERS_PER_DAY
 from tertulia.planning.starting import DEFAULT_SEED, links_of
 from tertulia.reading.documents import fields_of
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import StoppedError, UsageError
+from tertulia.state.parameters import Parameters
 from tertulia.state.town import Simulation
 from tertulia.storage.store import SqlStore
 
@@ -52,6 +56,7 @@ ResumeOption = Annotated[
 ]
 
 
+@with_budget
 def simulate(
     town: TownArgument = None,
     days: DaysOption = None,
@@ -63,6 +68,7 @@ def simulate(
     model: options.ModelOption = None,
     rehearse: options.RehearseOption = False,
     settings: options.SettingsOption = None,
+    limits: Limits = NO_LIMITS,
     trust_remote_code: options.CodeOption = None,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
@@ -86,7 +92,7 @@ def simulate(
         }
         if wrong := next((name for name, value in given.items() if value), None):
             raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
-        _resume(resume, days, trust_remote_code, store, as_json)
+        _resume(resume, days, trust_remote_code, store, as_json, limits)
         return
     if town is None:
         raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
@@ -101,11 +107,14 @@ def simulate(
     )
     for note in links_of(plan.town.town):
         print_note(note)
+    limits.budget.check_prices(names_of_models(plan.model, None, plan.parameters))
     with SqlStore.open(store_path(store)) as opened:
-        _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json)
+        _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json, limits)
 
 
-def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool) -> None:
+def _resume(
+    name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool, limits: Limits
+) -> None:
     """Go on with a simulation, also with a finished one if it gets more days."""
     from tertulia.driving.towns import summary
     from tertulia.planning.simulations import check_days, reopen_simulation
@@ -119,7 +128,9 @@ def _resume(name: str, days: int | None, with_code: Sequence[str] | None, store:
             progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
             _print_end(opened, summary(opened, simulation, "finished"), as_json)
             return
-        _drive(opened, simulation.model, partial(reopen_simulation, opened, simulation, days=days), with_code, as_json)
+        limits.budget.check_prices(names_of_models(simulation.model, None, Parameters.of_record(simulation.parameters)))
+        reopened = partial(reopen_simulation, opened, simulation, days=days)
+        _drive(opened, simulation.model, reopened, with_code, as_json, limits)
 
 
 def _drive(
@@ -128,6 +139,7 @@ def _drive(
     opened: Callable[[ModelAccess], tuple[Simulation, Engines]],
     with_code: Sequence[str] | None,
     as_json: bool,
+    limits: Limits,
 ) -> None:
     """Drive a simulation to its last day; print each encounter, and how to go on if it stops."""
     from tertulia.driving.towns import drive_simulation
@@ -151,11 +163,13 @@ def _drive(
                 case Noted():
                     line.write(lambda: print_note(event.text))
 
-        drive_simulation(store, simulation, engines, show)
+        drive_simulation(store, simulation, engines, show, limits)
 
 
 def _print_end(store: SqlStore, end: SimulationEnded, as_json: bool) -> None:
     """Print the command that goes on if a simulation did not finish, and its ending if JSON is asked for."""
+    if isinstance(end.error, StoppedError):
+        progress().print(plain(str(end.error)))
     if end.status != "finished":
         progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))
     if as_json:

@@ -8,11 +8,13 @@ import typer
 
 from tertulia.access.model_names import REHEARSAL
 from tertulia.cli import options
+from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
 from tertulia.cli.opening import open_existing
 from tertulia.cli.option_values import read_seed, read_settings
 from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.driving.limits import Limits
 
 ScenariosArgument = Annotated[
     list[str],
@@ -38,6 +40,7 @@ CohortOption = Annotated[
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only print what it would take; nothing is stored.")]
 
 
+@with_budget
 def sweep(
     scenarios: ScenariosArgument,
     lambdas: LambdasOption = None,
@@ -56,6 +59,7 @@ def sweep(
     workers: WorkersOption = None,
     shards: ShardsOption = None,
     scorers: ScorersOption = None,
+    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -91,7 +95,7 @@ def sweep(
             return
         way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
         named = [value for value in (model, *chosen.values()) if isinstance(value, str)]
-        where, code = Where(on, workers, shards, scorers), trust_remote_code
+        where, code = Where(on, workers, shards, scorers, limits), trust_remote_code
         ran = run_trials(
             opened, experiment, way_on, named=named, extensions=extension, with_code=code, where=where, as_json=as_json
         )

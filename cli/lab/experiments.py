@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tertulia.cli import options
+from tertulia.cli.budget import NO_LIMITS, with_budget
 from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.driving import store_hint
 from tertulia.cli.environment import store_path, user_trust
@@ -27,6 +28,7 @@ from tertulia.cli.terminal.output import data, print_json
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.driving.limits import Limits
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.text import shell_argument
 from tertulia.storage.store import SqlStore
@@ -45,6 +47,7 @@ def _print_schema(is_asked: bool) -> None:
         raise typer.Exit(0)
 
 
+@with_budget
 def run(
     file: FileArgument,
     extension: options.ExtensionOption = None,
@@ -58,6 +61,7 @@ def run(
     workers: WorkersOption = None,
     shards: ShardsOption = None,
     scorers: ScorersOption = None,
+    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -74,7 +78,7 @@ def run(
             print_estimate(opened, experiment, as_json, extension)
             return
         way_on = shlex.join(["tertulia", *sys.argv[1:]])
-        where = Where(on, workers, shards, scorers)
+        where = Where(on, workers, shards, scorers, limits)
         ran = run_trials(
             opened,
             experiment,
@@ -87,6 +91,7 @@ def run(
     print_trials(experiment, ran, as_json)
 
 
+@with_budget
 def resume(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its name (see `tertulia lab list`).")],
     extension: options.ExtensionOption = None,
@@ -95,6 +100,7 @@ def resume(
     workers: WorkersOption = None,
     shards: ShardsOption = None,
     scorers: ScorersOption = None,
+    limits: Limits = NO_LIMITS,
     store: options.StoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -108,7 +114,7 @@ def resume(
         known = experiment_of(opened.experiments.get(experiment))
         require_files_of(known, opened.path, user_trust())
         way_on = f"tertulia lab resume{store_hint(opened)} {shell_argument(experiment)}"
-        where = Where(on, workers, shards, scorers)
+        where = Where(on, workers, shards, scorers, limits)
         ran = run_trials(
             opened, known, way_on, extensions=extension, with_code=trust_remote_code, where=where, as_json=as_json
         )

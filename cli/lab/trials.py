@@ -15,6 +15,7 @@ from tertulia.cli.terminal.status_line import StatusLine, can_ask, status_line
 from tertulia.cli.where import HERE, Where
 from tertulia.driving.events import Event, Noted, RunEnded
 from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.state.errors import StoppedError
 from tertulia.state.text import shell_argument
 from tertulia.storage.store import SqlStore
 
@@ -73,8 +74,10 @@ def run_trials(
         executor = where.executor(store, model_access(line, named, with_code), added)
         try:
             after = run_experiment(store, experiment, executor, show, announce)
-        except (KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit, StoppedError) as error:
             with line.pause():
+                if isinstance(error, StoppedError):
+                    progress().print(plain(str(error)))
                 progress().print(plain(f"{counts.text}; to go on: {way_on}"))
                 if as_json:
                     _print_end(experiment, "interrupted", counts.finished, counts.new)

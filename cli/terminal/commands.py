@@ -20,7 +20,10 @@ from tertulia.state.errors import NotFoundError, SettingError, UsageError
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
 
 #: Remedies in messages that name Python arguments; nothing else is replaced, as a message may quote a user.
-_REMEDY = re.compile(r"\b(?:(store|remember|forget)=…|(model)='(smollm2)'|(extension)s=\['([^']*)'\])")
+_REMEDY = re.compile(
+    r"\b(?:(store|remember|forget)=…|(model)='(smollm2)'|(extension)s=\['([^']*)'\]"
+    r"|(price)s=\{'([^']*)': \(2\.5, 10\)\})"
+)
 
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
@@ -128,6 +131,7 @@ def with_options(message: str) -> str:
 
     def option(remedy: re.Match[str]) -> str:
         name, *value = (part for part in remedy.groups() if part is not None)
+        value = [f"{model}=2.5,10" for model in value] if name == "price" else value
         return " ".join([f"--{name}", *map(shlex.quote, value)])
 
     return _REMEDY.sub(option, message)

@@ -29,7 +29,7 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
         console.print(plain(f"{run.run} · {run.scenario} · {start.time:%Y-%m-%d %H:%M}{place}", "bold"))
     console.print(plain(" · ".join([run.status, *made_with(run)]), "dim"))
     if run.error:
-        console.print(plain(f"stopped by: {run.error}", "red"))
+        console.print(plain(f"stopped by: {run.error}" if run.status == "failed" else run.error, "red"))
     for note in grouped(start.withheld, start.names):
         console.print(plain(f"left out: {note}", "dim"))
     console.print()

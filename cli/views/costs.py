@@ -6,8 +6,9 @@ from rich.console import Console
 
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import Row, print_table
-from tertulia.measuring.costs import NO_PRICES, Prices, cost_table, price_of
+from tertulia.measuring.costs import cost_table, price_of
 from tertulia.metrics.cost import Cost
+from tertulia.state.budget import NO_PRICES, Prices
 from tertulia.state.cognition import Call
 from tertulia.state.text import in_words
 

@@ -1,6 +1,7 @@
 """From the options of a command to an executor."""
 
 from tertulia.access.engines import ModelAccess
+from tertulia.driving.limits import Limits
 from tertulia.files.shard_files import is_address, shown
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.experiments.running import Executor
@@ -18,6 +19,7 @@ def executor_of(
     additions: Additions = NOTHING_ADDED,
     workers: int | None = None,
     shards: str | None = None,
+    limits: Limits | None = None,
 ) -> Executor:
     """Return the executor of a place.
 
@@ -25,10 +27,12 @@ def executor_of(
         on: `local`, `ray` (a known cluster, or else this machine as one), or `ray:ADDRESS`.
         workers: The most workers; `None` for a suitable number.
         shards: The folder for shards, on Ray also an address; `None` for a folder beside the store.
+        limits: What all trials together may spend; without them nothing is limited.
 
     Raises:
         UsageError: There is no such place, shards can't lie there, or it has no actors for the surrogate.
     """
+    limits = limits or Limits()
     kind, _, address = on.partition(":")
     if access.scorers and kind != RAY:
         raise UsageError(f"--scorers {access.scorers}: they are actors of Ray; take --on ray too")
@@ -37,9 +41,9 @@ def executor_of(
             raise UsageError(
                 f"--shards {shown(shards)}: workers of this machine need a folder; an address is for --on ray"
             )
-        return LocalExecutor(store, access, additions, workers, shards)
+        return LocalExecutor(store, access, additions, workers, shards, limits)
     if kind == RAY and (address or on == RAY):
         from tertulia.lab.executors.ray_cluster import RayExecutor
 
-        return RayExecutor(store, access, additions, workers, address or None, shards)
+        return RayExecutor(store, access, additions, workers, address or None, shards, limits)
     raise UsageError(f"--on {on}: trials run on local, ray, or ray:ADDRESS such as ray:10.0.0.5:6379")

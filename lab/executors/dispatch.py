@@ -6,19 +6,22 @@ Where workers are, and how they are talked to, is up to a crew (`lab.executors.p
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit, Noted, RunEnded
 from tertulia.driving.interrupting import interruptible
+from tertulia.driving.limits import Limits
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Happened, Message, Ready, Setup, Unable
-from tertulia.lab.experiments.cohorts import PlannedCase, Planner, check_files, first_of_settings, require_models
+from tertulia.lab.executors.purses import FilePurse
+from tertulia.lab.experiments.cohorts import PlannedCase, Planner, check_files, first_of_settings, models_of_tasks
 from tertulia.lab.experiments.fork_points import parents_of
 from tertulia.lab.experiments.reached import CohortTask
-from tertulia.lab.experiments.shards import ShardFolder, gather, hand_over, take_in
+from tertulia.lab.experiments.shards import ShardFolder, gather, hand_over, stop_requests, take_in
 from tertulia.planning.starting import Additions
-from tertulia.state.errors import ModelError, NotFoundError, TertuliaError
+from tertulia.state.budget import Purse
+from tertulia.state.errors import ModelError, NotFoundError, StoppedError, TertuliaError
 from tertulia.storage.store import SqlStore
 
 #: After so many workers that died while they drove it, a cohort is given up: it may be what kills them.
@@ -39,7 +42,7 @@ class Crew(Protocol):
         """Let a worker drive a cohort; where it is gone already, its death is a message."""
 
     def messages(self) -> Iterator[tuple[int, Message]]:
-        """Wait until workers have something to say, and yield that; `Died` is the last of a worker.
+        """Wait for a moment whether workers have something to say, and yield that; `Died` is the last of a worker.
 
         Raises:
             TertuliaError: Nobody will say anything any more.
@@ -58,13 +61,17 @@ class Dispatcher:
     access: ModelAccess
     additions: Additions
     emit: Emit
+    limits: Limits = field(default_factory=Limits)
+    purse: Purse | None = None
 
     def drive(self, tasks: Sequence[CohortTask], crew: Crew, size: int) -> None:
         """Drive cohorts to their ends with so many workers, or fewer where there are fewer cohorts.
 
         Raises:
-            UsageError: A model can't do what a setting asks of it, or the file of a scenario has changed; nothing was
-                run.
+            UsageError: A model can't do what a setting asks of it, or has no price for the budget; or the file of a
+                scenario has changed; nothing was run.
+            TrustError: A file alone names a remote model.
+            StoppedError: The budget is spent, or somebody asked that it stops; what the workers had is in the store.
             TertuliaError: No worker can open the models; or a cohort can't be begun.
             KeyboardInterrupt: It was interrupted; what the workers had is in the store.
         """
@@ -72,20 +79,35 @@ class Dispatcher:
             return
         check_files(self.store, tasks, self.additions)
         settings = first_of_settings(self.store, tasks, self.additions)
-        require_models(self.store, tasks, settings, self.access)
-        setup = Setup(self.access.handed_over(), self.additions.handed_over(), tuple(settings))
+        names = models_of_tasks(self.store, tasks, settings)
+        self.access.require(names)  # workers can't ask the user
+        self.limits.budget.check_prices(names)
         self.folder.make()
+        budget = replace(self.limits.budget, max_minutes=None)
+        purse = self._purse()
+        setup = Setup(self.access.handed_over(), self.additions.handed_over(), tuple(settings), budget, purse)
+        dispatch = _Dispatch(self, crew, setup, tasks)
         with interruptible():
             try:
-                _Dispatch(self, crew, setup, tasks).run(size)
+                dispatch.run(size)
             except (KeyboardInterrupt, SystemExit):
                 self.store.file.reopen()  # it may have come in the middle of a transaction, or of a query
+                raise
+            except StoppedError as error:
+                dispatch.reason = str(error)
                 raise
             finally:
                 crew.dismiss()
                 gather(self.store, self.folder, self.emit)
-                for record in self.store.runs(status="running", experiment=tasks[0].experiment.name):
-                    self.store.set_status(record.run, "interrupted")  # its worker was killed
+                dispatch.note_interrupted()
+
+    def _purse(self) -> Purse | None:
+        """Return where workers count what they spend; `None` without a budget."""
+        if self.purse is not None or self.limits.budget.is_none:
+            return self.purse
+        purse = FilePurse(self.folder.purse, self.limits.budget.max_calls)
+        purse.begin()
+        return purse
 
 
 class _Dispatch:
@@ -100,6 +122,17 @@ class _Dispatch:
         self._unable: dict[int, TertuliaError] = {}
         self._untold: list[TertuliaError] = []  # until another worker can open the models
         self._can_open, self._died_loading = False, 0
+        self._experiment, self._limits = tasks[0].experiment.name, dispatcher.limits
+        self._look = stop_requests(dispatcher.store, self._experiment).look_if_possible
+        self._begun = set[str]()
+        self.reason: str | None = None  # why it was stopped
+
+    def note_interrupted(self) -> None:
+        """Store that trials were interrupted whose worker was stopped or killed, and why."""
+        for record in self._store.runs(experiment=self._experiment):
+            is_stopped = record.status == "interrupted" and record.error is None and record.run in self._begun
+            if record.status == "running" or (is_stopped and self.reason is not None):
+                self._store.set_status(record.run, "interrupted", self.reason)
 
     def run(self, size: int) -> None:
         for _ in range(min(size, len(self._left))):
@@ -108,6 +141,7 @@ class _Dispatch:
             self._hand_out()
             if not self._loading and not self._driving:
                 raise next(reversed(self._unable.values()), ModelError("no worker is left; run the command again"))
+            self._limits.check(self._look)
             for worker, message in self._crew.messages():
                 self._take(worker, message)
 
@@ -122,6 +156,7 @@ class _Dispatch:
             if needed and not shard.exists():
                 hand_over(self._store, needed, shard)
             self._driving[worker] = task
+            self._begun.update(task.runs)
             self._crew.give(worker, Assignment(task, self._plan(task), str(shard)))
         if self._left:
             self._plan(self._left[0])  # while the others work

@@ -3,13 +3,14 @@
 import os
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL, ROLES
 from tertulia.driving.events import Emit
+from tertulia.driving.limits import Limits
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.processes import ProcessCrew
 from tertulia.lab.experiments.experiment import Experiment
@@ -36,6 +37,7 @@ class LocalExecutor:
     Attributes:
         workers: The most processes; `None` for what suits machine, model and experiment.
         shards: The folder for shards; `None` for one beside the store.
+        limits: What all trials together may spend.
     """
 
     store: SqlStore
@@ -43,6 +45,7 @@ class LocalExecutor:
     additions: Additions = NOTHING_ADDED
     workers: int | None = None
     shards: str | None = None
+    limits: Limits = field(default_factory=Limits)
 
     def folder(self, experiment: str) -> ShardFolder:
         """Return where the shards of an experiment lie."""
@@ -59,9 +62,10 @@ class LocalExecutor:
         suitable = 1 if parents_of(experiment.cases) else suitable_workers(tasks)
         number = min(self.workers or suitable, cohorts_of(experiment))
         if number == 1 or self.store.path == MEMORY:
-            InProcessExecutor(self.store, self.access, self.additions).drive(tasks, emit)
+            InProcessExecutor(self.store, self.access, self.additions, self.limits).drive(tasks, emit)
             return
-        dispatcher = Dispatcher(self.store, self.folder(experiment.name), self.access, self.additions, emit)
+        folder = self.folder(experiment.name)
+        dispatcher = Dispatcher(self.store, folder, self.access, self.additions, emit, self.limits)
         dispatcher.drive(tasks, ProcessCrew(), number)
 
 

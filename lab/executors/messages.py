@@ -7,6 +7,7 @@ from tertulia.driving.events import Event
 from tertulia.lab.experiments.cohorts import PlannedCase
 from tertulia.lab.experiments.reached import CohortTask
 from tertulia.planning.starting import Additions
+from tertulia.state.budget import NO_BUDGET, Budget, Purse
 from tertulia.state.errors import TertuliaError
 
 
@@ -15,12 +16,14 @@ class Setup:
     """The first message to a worker; it holds the keys of remote models, which stay in memory.
 
     The settings are a trial of each, whose models are opened before anything is driven. Workers ask for no trust: what
-    the command knows is in `access`.
+    the command knows is in `access`. All workers spend of one budget, counted in the purse; the command has the clock.
     """
 
     access: ModelAccess = field(repr=False)
     additions: Additions
     settings: tuple[PlannedCase, ...] = field(repr=False)
+    budget: Budget = NO_BUDGET
+    purse: Purse | None = None
 
 
 @dataclass(frozen=True)

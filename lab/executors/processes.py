@@ -66,10 +66,9 @@ class ProcessCrew:
         self._send(connection, assignment)
 
     def messages(self) -> Iterator[tuple[int, Message]]:
-        """Wait until processes have something to say, and yield that."""
-        while not (ready := wait(list(self._workers), _LISTENING_S)):
-            pass  # an interrupt of this thread is raised between two waits, not within one
-        for connection in ready:
+        """Wait for a moment whether processes have something to say, and yield that."""
+        # An interrupt of this thread is raised between two waits, not within one.
+        for connection in wait(list(self._workers), _LISTENING_S):
             assert isinstance(connection, Connection)
             number, process = self._workers[connection]
             try:

@@ -11,13 +11,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
 from tertulia.driving.events import Emit, Noted
+from tertulia.driving.limits import Limits, OwnPurse
 from tertulia.lab.executors.cluster_worker import ClusterWorker, Installed
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.local import cohorts_of
@@ -27,6 +28,7 @@ from tertulia.lab.experiments.shards import ShardFolder
 from tertulia.models.ray_scoring import cause_of
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.planning.starting import NOTHING_ADDED, Additions
+from tertulia.state.budget import Spent
 from tertulia.state.errors import ModelError, TertuliaError, UsageError, extra_hint
 from tertulia.state.text import first_line
 from tertulia.storage.store import SqlStore
@@ -49,6 +51,7 @@ class RayExecutor:
         workers: The most workers; `None` for as many as the cluster has room for.
         address: Of the cluster, `HOST:PORT`; `None` for a known one, or else for this machine as one.
         shards: The folder for shards, or the address to which workers put them; `None` for a folder beside the store.
+        limits: What all trials together may spend.
     """
 
     store: SqlStore
@@ -57,6 +60,7 @@ class RayExecutor:
     workers: int | None = None
     address: str | None = None
     shards: str | None = None
+    limits: Limits = field(default_factory=Limits)
 
     def folder(self, experiment: str) -> ShardFolder:
         """Return where the shards of an experiment lie."""
@@ -78,8 +82,37 @@ class RayExecutor:
             room = gpus or max(1, int(resources.get("CPU", 0)) // (1 + self.access.scorers))
             folder = self.folder(experiment.name)
             crew = RayCrew(ray, {"num_cpus": 1, "num_gpus": 1 if gpus else 0}, folder)
-            dispatcher = Dispatcher(self.store, folder, self.access, self.additions, emit)
+            budget = self.limits.budget
+            purse = None if budget.is_none else ActorPurse.begin(ray, budget.max_calls)
+            dispatcher = Dispatcher(self.store, folder, self.access, self.additions, emit, self.limits, purse)
             dispatcher.drive(tasks, crew, min(self.workers or room, cohorts_of(experiment)))
+
+
+@dataclass(frozen=True)
+class ActorPurse:
+    """What the workers of a cluster spend of one budget, counted by an actor; implements `state.budget.Purse`."""
+
+    actor: Any
+
+    @classmethod
+    def begin(cls, ray: Any, max_calls: int | None) -> "ActorPurse":
+        """Start the actor with nothing spent; it ends with the command."""
+        return cls(ray.remote(OwnPurse).options(num_cpus=0).remote(max_calls))
+
+    def reserve(self, calls: int) -> int | None:
+        """Reserve calls of what is left; if there are fewer, return how many were made or reserved before."""
+        before: int | None = self._answer(self.actor.reserve.remote(calls))
+        return before
+
+    def settle(self, reserved: int, made: Spent) -> Spent:
+        """Give a reservation back, add what was made of it, and return all that was spent so far."""
+        spent: Spent = self._answer(self.actor.settle.remote(reserved, made))
+        return spent
+
+    def _answer(self, reference: Any) -> Any:
+        import ray
+
+        return ray.get(reference)
 
 
 @contextmanager

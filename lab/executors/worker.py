@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tertulia.driving.events import Emit, Event, StepStarted
+from tertulia.driving.limits import Limits
 from tertulia.lab.executors.messages import Assignment, Setup
 from tertulia.lab.experiments.cohorts import check_settings, drive_task
 from tertulia.lab.experiments.shards import worker_lock
@@ -27,11 +28,13 @@ class Worker:
         use_threads(THREADS)
         self._setup = replace(setup, access=setup.access.keeping_models())
         check_settings(setup.settings, self._setup.access)
+        self._limits = Limits(setup.budget, setup.purse)
 
     def drive(self, assignment: Assignment, emit: Emit) -> None:
         """Drive a cohort to its end, from what its shard holds already; steps are too many to be emitted.
 
         Raises:
+            StoppedError: The budget of all workers is spent.
             TertuliaError: It can't be begun.
             KeyboardInterrupt: It was interrupted; the turns so far are in the shard.
         """
@@ -42,4 +45,4 @@ class Worker:
 
         shard, setup = Path(assignment.shard), self._setup
         with worker_lock(shard), SqlStore.open(shard, create=True) as store:
-            drive_task(store, assignment.task, assignment.planned, setup.access, setup.additions, pass_on)
+            drive_task(store, assignment.task, assignment.planned, setup.access, setup.additions, pass_on, self._limits)

@@ -6,9 +6,10 @@ from itertools import groupby
 from pathlib import Path
 
 from tertulia.access.engines import ModelAccess, open_engines, reopen_engines
-from tertulia.access.model_names import names_of_models
+from tertulia.access.model_names import models_of_run, names_of_models
 from tertulia.driving.cohort import OpenedRun, drive_cohort
 from tertulia.driving.events import Emit
+from tertulia.driving.limits import Limits, Look
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import plan_case
 from tertulia.lab.experiments.reached import CohortTask
@@ -16,7 +17,7 @@ from tertulia.planning.starting import Additions, RunPlan, store_run
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Extension, RunRecord
+from tertulia.state.records import Extension
 from tertulia.storage.store import SqlStore
 
 
@@ -92,10 +93,13 @@ def drive_task(
     access: ModelAccess,
     additions: Additions,
     emit: Emit,
+    limits: Limits | None = None,
+    look: Look | None = None,
 ) -> None:
-    """Drive a cohort to its end, from what this store holds of it already.
+    """Drive a cohort to its end, from what this store holds of it already (see `driving.cohort.drive_cohort`).
 
     Raises:
+        StoppedError: The budget is spent, or somebody asked that it stops.
         TertuliaError: It can't be begun; nothing of it is stored.
         KeyboardInterrupt: It was interrupted; the turns so far are kept.
     """
@@ -104,7 +108,7 @@ def drive_task(
     else:
         records = [record for record in map(store.run, task.runs) if record.status != "finished"]
         opened = [(record, reopen_engines(record, access), additions.reload_registry(record)) for record in records]
-    drive_cohort(store, opened, emit)
+    drive_cohort(store, opened, emit, limits, look)
 
 
 def _is_begun(store: SqlStore, run: str) -> bool:
@@ -173,22 +177,14 @@ def check_settings(settings: Sequence[PlannedCase], access: ModelAccess) -> None
             raise UsageError(f"setting {planned.setting!r}: {error}") from None
 
 
-def require_models(
-    store: SqlStore, tasks: Sequence[CohortTask], planned: Sequence[PlannedCase], access: ModelAccess
-) -> None:
-    """Refuse remote models that the user has not named, before workers get them, which can't ask the user.
+def models_of_tasks(store: SqlStore, tasks: Sequence[CohortTask], planned: Sequence[PlannedCase]) -> list[str]:
+    """Return the names of all models that cohorts need.
 
-    Raises:
-        TrustError: A file alone names one.
+    Args:
+        planned: A trial of each setting.
     """
     names = {name for shared in planned for name in shared.models}
     for task in tasks:
         if not task.trials:
             names.update(name for run in task.runs for name in models_of_run(store.run(run)))
-    access.require(sorted(names))
-
-
-def models_of_run(run: RunRecord) -> list[str]:
-    """Return the names of all models that a run needs to resume."""
-    participants = (participant.model for participant in run.participant_models.values())
-    return [*names_of_models(run.model, None, Parameters.of_record(run.parameters)), *participants]
+    return sorted(names)

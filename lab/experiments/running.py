@@ -1,17 +1,27 @@
 """Running an experiment: the trials that are missing, cohort by cohort, wherever an executor drives them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit
-from tertulia.lab.experiments.cohorts import Planner, check_files, check_settings, drive_task, first_of_settings
+from tertulia.driving.limits import Limits
+from tertulia.lab.experiments.cohorts import (
+    Planner,
+    check_files,
+    check_settings,
+    drive_task,
+    first_of_settings,
+    models_of_tasks,
+)
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.plan import plan_of
 from tertulia.lab.experiments.reached import CohortTask, Progress, progress_of
-from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather
+from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather, stop_requests
 from tertulia.planning.starting import NOTHING_ADDED, Additions
+from tertulia.state.errors import StoppedError
+from tertulia.storage.stop_requests import experiment_key, forget_experiment
 from tertulia.storage.store import SqlStore
 
 
@@ -25,6 +35,7 @@ class Executor(Protocol):
         """Drive cohorts to their ends; afterwards all their runs are in the experiment's store.
 
         Raises:
+                StoppedError: The budget is spent, or somebody asked that it stops; likewise.
             KeyboardInterrupt: They were interrupted; the turns so far are kept.
         """
 
@@ -36,6 +47,7 @@ class InProcessExecutor:
     store: SqlStore
     access: ModelAccess
     additions: Additions = NOTHING_ADDED
+    limits: Limits = field(default_factory=Limits)
 
     def folder(self, experiment: str) -> ShardFolder:
         """Return the folder of the shards that other executors left."""
@@ -50,9 +62,12 @@ class InProcessExecutor:
         """
         access, planner = self.access.keeping_models(), Planner(self.store, self.additions)
         check_files(self.store, tasks, self.additions)
-        check_settings(first_of_settings(self.store, tasks, self.additions), access)
+        settings = first_of_settings(self.store, tasks, self.additions)
+        self.limits.budget.check_prices(models_of_tasks(self.store, tasks, settings))
+        check_settings(settings, access)
         for task in tasks:
-            drive_task(self.store, task, planner.planned(task), access, self.additions, emit)
+            look = stop_requests(self.store, task.experiment.name).look_if_possible
+            drive_task(self.store, task, planner.planned(task), access, self.additions, emit, self.limits, look)
 
 
 def run_experiment(
@@ -69,6 +84,7 @@ def run_experiment(
     Raises:
         UsageError: The store has another experiment of that name, or the file of a scenario has changed since.
         StorageError: Another command runs the experiment.
+        StoppedError: The budget is spent, or somebody asked that it stops; run again, it continues.
         TertuliaError: A model can't be opened.
         KeyboardInterrupt: It was interrupted; run again, it continues.
     """
@@ -83,5 +99,11 @@ def run_experiment(
         if not (stored.plan or before.runs):
             stored = stored.model_copy(update={"plan": plan_of(stored)})
         store.experiments.save(experiment.name, stored.model_dump(mode="json"))
-        executor.drive(before.tasks(), emit)
+        key = experiment_key(experiment.name)
+        forget_experiment(store, key)  # a request of before
+        try:
+            executor.drive(before.tasks(), emit)
+        except StoppedError:
+            forget_experiment(store, key)
+            raise
     return progress_of(store, experiment)

@@ -4,7 +4,6 @@ They lie at a place that follows from store and experiment, so that whoever goes
 was killed has left.
 """
 
-import hashlib
 import os
 import time
 from collections.abc import Collection, Iterator
@@ -21,6 +20,7 @@ from tertulia.storage.faults import UnavailableError
 from tertulia.storage.merging.carrying import SourceError
 from tertulia.storage.merging.stores import merge
 from tertulia.storage.sqlite.locks import clear_locks, drive_lock
+from tertulia.storage.stop_requests import StopRequests, digest_of, experiment_key
 from tertulia.storage.store import SqlStore
 
 #: Ending of a store's name that gives the name of its folder of shards.
@@ -43,7 +43,7 @@ def experiment_lock(store: SqlStore, experiment: str) -> Iterator[None]:
     Raises:
         StorageError: Another one has it; the message names its process.
     """
-    key = f"experiment{_digest(experiment)}"
+    key = experiment_key(experiment)
     with ExitStack() as held:
         try:
             held.enter_context(store.drive_lock(key))
@@ -52,8 +52,9 @@ def experiment_lock(store: SqlStore, experiment: str) -> Iterator[None]:
         yield
 
 
-def _digest(*names: str) -> str:
-    return hashlib.blake2b("\0".join(names).encode(), digest_size=6).hexdigest()
+def stop_requests(store: SqlStore, experiment: str) -> StopRequests:
+    """Return a look at who asks that an experiment stops, or one of its trials."""
+    return StopRequests(store, "experiment", experiment, experiment_key(experiment))
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,14 @@ class ShardFolder:
         For a store that is no local file it is in the cache.
         """
         path = store.path
-        of_both = _digest(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
+        of_both = digest_of(str(path) if isinstance(path, ServerAddress) else os.path.abspath(path), experiment)
         if chosen is not None and not is_address(chosen):
             return cls(Path(chosen) / of_both)
         address = None if chosen is None else f"{chosen.rstrip('/')}/{of_both}"
         if isinstance(path, ServerAddress):
             return cls(cache / "shards" / of_both, address)
         path = Path(path)
-        return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / _digest(experiment), address)
+        return cls(path.with_name(f"{path.name}{_FOLDER_ENDING}") / digest_of(experiment), address)
 
     def fetch(self, name: str | None = None) -> None:
         """Move the shard of this name, or all shards, from the address into the folder.
@@ -126,6 +127,11 @@ class ShardFolder:
         shard = Path(f"{self.shard(task)}{REFUSED}")
         return shard if shard.exists() else None
 
+    @property
+    def purse(self) -> Path:
+        """Where workers count what they spend of a budget."""
+        return self.path / "spent"
+
     def shards(self) -> list[Path]:
         """Return the shards that lie there."""
         if self.path.is_symlink() or not self.path.is_dir():
@@ -137,6 +143,7 @@ class ShardFolder:
         for shard in {lock.name.partition(".db.")[0] for lock in self.path.glob("*.db.*.lock")}:
             clear_locks(self.path / f"{shard}.db")
         with suppress(OSError):
+            self.purse.unlink(missing_ok=True)
             self.path.rmdir()
             self.path.parent.rmdir()
 

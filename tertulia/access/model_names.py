@@ -6,6 +6,7 @@ from tertulia.state.errors import SettingError
 from tertulia.state.language_model import ModelRole
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
 
 #: The stand-in without weights, and the embedder that comes with the installation.
 REHEARSAL, EMBEDDER = "rehearsal", "minilm"
@@ -23,6 +24,12 @@ def names_of_models(name: str, start: Start | None, parameters: Parameters) -> l
     """Return the names of all language models of a run."""
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     return [name, *participant_models_of(name, start).values(), *roles.values()]
+
+
+def models_of_run(run: RunRecord) -> list[str]:
+    """Return the names of all language models that a stored run needs to go on."""
+    participants = (participant.model for participant in run.participant_models.values())
+    return [*names_of_models(run.model, None, Parameters.of_record(run.parameters)), *participants]
 
 
 def participant_models_of(name: str, start: Start | None) -> dict[str, str]:

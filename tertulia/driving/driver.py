@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from tertulia.driving.events import Emit, RunEnded, RunStarted
 from tertulia.driving.interrupting import interruptible, run_or_abandon
-from tertulia.state.errors import LeftError, ModelError, StorageError, TertuliaError, failure_text
+from tertulia.driving.limits import Limits
+from tertulia.state.errors import LeftError, ModelError, StoppedError, StorageError, TertuliaError, failure_text
 from tertulia.state.records import RunStatus
 from tertulia.state.seat import Ask
 
@@ -17,41 +18,52 @@ if TYPE_CHECKING:
     from tertulia.storage.store import SqlStore
 
 
-def drive_run(store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None = None) -> None:
+def drive_run(
+    store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None = None, limits: Limits | None = None
+) -> None:
     """Drive a run to its end in this thread, in an event loop of its own.
 
     Args:
         context: From `tertulia.planning.starting.begin` or `reopen`.
         emit: Receives the events, `RunStarted` first and `RunEnded` last.
         ask: Asks the person in the seat, if the run has one.
+        limits: What it may spend; without them nothing is limited.
 
     Raises:
         StorageError: Another process drives the run; nothing of it is touched.
+        StoppedError: Its budget is spent, or somebody asked that it stops; it is interrupted.
         TertuliaError: The run failed.
         KeyboardInterrupt: It was interrupted.
         LeftError: The person who has the seat has left.
     """
-    run = context.run
+    run, limits = context.run, limits or Limits()
 
     def report_end(status: RunStatus, error: TertuliaError | None) -> None:
         emit(RunEnded(run, status, store.run(run).turns, error))
 
-    with store.drive_lock(run), interruptible(), recorded_ending(store, partial(store.set_status, run), report_end):
+    ending = recorded_ending(store, partial(store.set_status, run), report_end, limits.why)
+    with store.drive_lock(run), interruptible(), ending, limits.stopping():
         emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
-        run_or_abandon(_drive(context, store, emit, ask))
+        context.broker.use(limits)
+        run_or_abandon(_drive(context, store, emit, ask, limits))
 
 
-async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None) -> None:
+async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None, limits: Limits) -> None:
     from tertulia.driving.conversation import drive
     from tertulia.storage.checkpointing import checkpoints_of
+    from tertulia.storage.stop_requests import StopRequests
 
-    async with checkpoints_of(store) as checkpointer:
+    requests = StopRequests(store, "run", context.run)
+    async with checkpoints_of(store) as checkpointer, limits.watching(requests.look_if_possible):
         await drive(context, checkpointer, emit, ask)
 
 
 @contextmanager
 def recorded_ending(
-    store: "SqlStore", set_status: Callable[..., None], report_end: Callable[[RunStatus, TertuliaError | None], None]
+    store: "SqlStore",
+    set_status: Callable[..., None],
+    report_end: Callable[[RunStatus, TertuliaError | None], None],
+    why_stopped: Callable[[], StoppedError | None] = lambda: None,
 ) -> Iterator[None]:
     """Store the status of what runs inside: running, then how it ended, whatever stops it.
 
@@ -59,10 +71,12 @@ def recorded_ending(
         store: Reopened before an error is stored, which it may itself have caused.
         set_status: Stores a status, and the error of a failure.
         report_end: Receives the status and the error, once they are stored.
+        why_stopped: Returns what an interrupt comes from, if not from a signal.
 
     Raises:
         TertuliaError: It failed; foreign errors become a one-line `ModelError`.
         KeyboardInterrupt: It was interrupted.
+        StoppedError: A budget is spent, or somebody asked for a stop.
         LeftError: The person in the seat has left.
     """
     status: RunStatus = "failed"
@@ -78,9 +92,9 @@ def recorded_ending(
         yield
         set_status("finished")
         status = "finished"
-    except (KeyboardInterrupt, SystemExit, CancelledError, GeneratorExit, LeftError):
+    except (KeyboardInterrupt, SystemExit, CancelledError, GeneratorExit, LeftError, StoppedError):
         # What an interrupt leaves no time to tidy up is closed where it waits, which is a GeneratorExit.
-        status = "interrupted"
+        status, problem = "interrupted", why_stopped()
         save_status_if_possible()
         raise
     except Exception as error:

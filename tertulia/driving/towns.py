@@ -15,6 +15,7 @@ from tertulia.driving.events import (
     StepStarted,
 )
 from tertulia.driving.interrupting import interruptible, run_or_abandon
+from tertulia.driving.limits import Limits
 from tertulia.planning.simulations import run_of
 from tertulia.planning.starting import context_of
 from tertulia.state.errors import TertuliaError
@@ -30,18 +31,22 @@ if TYPE_CHECKING:
     from tertulia.storage.store import SqlStore
 
 
-def drive_simulation(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
+def drive_simulation(
+    store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit, limits: Limits | None = None
+) -> None:
     """Drive a simulation to its last day; whatever stops it, its turns and memories are kept.
 
     Args:
         emit: Receives the events, `SimulationStarted` first and `SimulationEnded` last.
+        limits: What its conversations may spend together; without them nothing is limited.
 
     Raises:
         StorageError: Another process drives the simulation; nothing of it is touched.
+        StoppedError: The budget is spent, or somebody asked that it stops; it is interrupted.
         TertuliaError: It failed.
         KeyboardInterrupt: It was interrupted.
     """
-    name = simulation.simulation
+    name, limits = simulation.simulation, limits or Limits()
 
     def set_status(status: RunStatus, error: str | None = None) -> None:
         store.simulations.set_status(name, status, error)
@@ -52,9 +57,10 @@ def drive_simulation(store: "SqlStore", simulation: Simulation, engines: Engines
     def report_end(status: RunStatus, error: TertuliaError | None) -> None:
         emit(summary(store, simulation, status, error))
 
-    with store.drive_lock(name), interruptible(), recorded_ending(store, set_status, report_end):
+    ending = recorded_ending(store, set_status, report_end, limits.why)
+    with store.drive_lock(name), interruptible(), ending, limits.stopping():
         emit(SimulationStarted(simulation))
-        run_or_abandon(_pass_days(store, simulation, engines, emit))
+        run_or_abandon(_pass_days(store, simulation, engines, emit, limits))
 
 
 def summary(
@@ -72,10 +78,11 @@ def summary(
     )
 
 
-async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit) -> None:
+async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines, emit: Emit, limits: Limits) -> None:
     from tertulia.driving.conversation import drive
     from tertulia.nodes.machinery.extensions import load_extensions
     from tertulia.storage.checkpointing import checkpoints_of
+    from tertulia.storage.stop_requests import StopRequests
 
     registry = load_extensions([])
     noted: set[str] = set()
@@ -91,7 +98,13 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
         if encounter is not None:
             emit(EncounterFinished(encounter, store.run(encounter.run).turns))
 
-    async with checkpoints_of(store) as checkpointer:
+    def context_within_limits(run: str) -> "Context":
+        context = context_of(store, store.run(run), engines, registry)
+        context.broker.use(limits)
+        return context
+
+    requests = StopRequests(store, "simulation", simulation.simulation)
+    async with checkpoints_of(store) as checkpointer, limits.watching(requests.look_if_possible):
 
         async def drive_conversation(context: "Context") -> None:
             if store.run(context.run).status == "finished":
@@ -109,7 +122,7 @@ async def _pass_days(store: "SqlStore", simulation: Simulation, engines: Engines
             simulations=store.simulations,
             embedder=engines.embedder,
             record_of=lambda run, seed: run_of(simulation, run, seed),
-            context_of=lambda run: context_of(store, store.run(run), engines, registry),
+            context_of=context_within_limits,
             drive_conversation=drive_conversation,
             diary=Diary(town, store.simulations.diary(simulation.simulation)),
         )

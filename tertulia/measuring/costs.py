@@ -3,19 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import inf, nan
-from types import MappingProxyType
 
 from tertulia.metrics.cost import Cost, cost_by, total
+from tertulia.state.budget import NO_PRICES, Prices
 from tertulia.state.cognition import Call
 from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.state.records import RunRecord
 from tertulia.state.store import Store
-
-#: By model, what a million tokens read, and a million written, cost.
-Prices = Mapping[str, tuple[float, float]]
-
-NO_PRICES: Prices = MappingProxyType({})
 
 
 def read_prices(given: Iterable[str] | None) -> Prices:

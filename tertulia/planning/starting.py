@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
-from tertulia.access.model_names import check_models
+from tertulia.access.model_names import check_models, names_of_models
 from tertulia.access.trust import KnownTrust, Trust, Trusted
 from tertulia.planning.other_items import check_named_by_file, with_other_items
 from tertulia.planning.prompt_language import texts_of
@@ -169,6 +169,11 @@ class RunPlan:
     named: frozenset[str] = frozenset()
     pictures: tuple[bytes, ...] = field(default=(), repr=False)
     trial: Trial | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """The names of all language models that it needs."""
+        return names_of_models(self.model, self.start, self.parameters)
 
 
 def plan_run(

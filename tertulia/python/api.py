@@ -12,7 +12,7 @@ from tertulia.access.model_names import REHEARSAL
 from tertulia.driving.events import Event
 from tertulia.driving.session import stream_of
 from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
-from tertulia.python.arguments import check_argument
+from tertulia.python.arguments import check_argument, limits_of
 from tertulia.python.calling import awaitable, with_named_arguments
 from tertulia.python.launching import RunLauncher
 from tertulia.python.store_handle import StoreHandle
@@ -48,6 +48,11 @@ def run(
     extensions: Sequence[Path | str] = (),
     seat: str | None = None,
     ask: Ask | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -81,21 +86,29 @@ def run(
         extensions: Files (.py) or entry points with nodes and mechanisms.
         seat: Whose words a person types.
         ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` where they leave.
+        max_calls: The budget of calls of models: none is made that would exceed it.
+        max_tokens: The budget of tokens read and written: it ends after the call that reaches it.
+        max_cost: The budget of money, likewise.
+        max_minutes: The budget of real time in minutes, likewise; `minutes` is simulated time.
+        prices: By model, what a million tokens read, and a million written, cost: `{"openai:NAME": (2.5, 10)}`.
         store: The store: a file, or the address of a database, `postgresql://USER@HOST/DATABASE`.
         cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
         api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
         progress: Whether a progress bar is shown, where there is a terminal or a notebook.
 
     Raises:
+        BudgetError: A budget is spent: the run is interrupted, and `resume` goes on, with a new budget or none.
+        StoppedError: Somebody stopped it (`Run.stop`, `tertulia stop`); likewise.
         TertuliaError: The run can't be made like that, or failed; the text is the line that the command prints.
         KeyboardInterrupt: It was interrupted.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
     options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
     options |= {"order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
-    return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
+    return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
 
 
 @with_named_arguments
@@ -118,6 +131,11 @@ async def stream(
     extensions: Sequence[Path | str] = (),
     seat: str | None = None,
     ask: Ask | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -133,11 +151,12 @@ async def stream(
     Args and Raises: As `run`.
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
     options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
     options |= {"order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
     plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
-    events = stream_of(launcher.drive(launcher.beginning(plan), ask))
+    events = stream_of(launcher.drive(launcher.beginning(plan, limits), ask, limits))
     try:
         async for event in events:
             launcher.store.check_open()
@@ -155,6 +174,11 @@ def resume(
     extensions: Sequence[Path | str] = (),
     accept_changed: bool = False,
     ask: Ask | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -165,6 +189,7 @@ def resume(
     Args:
         run: A run, its id, a unique beginning of it, or `@last`.
         nodes, mechanisms, extensions, accept_changed, ask, cache, api_keys, progress: As in `Run.resume`.
+        max_calls, max_tokens, max_cost, max_minutes, prices: A new budget, as in `run`.
         store: The store, where a run is named.
 
     Raises:
@@ -181,6 +206,11 @@ def resume(
         extensions=extensions,
         accept_changed=accept_changed,
         ask=ask,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        max_minutes=max_minutes,
+        prices=prices,
         cache=cache,
         api_keys=api_keys,
         progress=progress,

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
+from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from tertulia.state.errors import SettingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tertulia.driving.limits import Limits
 
 #: What a seed, a model, and the function that asks the person in a seat are, for messages.
 SEED = "a seed is an integer"
@@ -97,6 +100,31 @@ def _check_sequence(name: str, values: object, kind: type | tuple[type, ...], it
     for value in values:
         if not isinstance(value, kind):
             raise refusal(name, value, f"{item} is expected{remedy}")
+
+
+def limits_of(
+    max_calls: Any, max_tokens: Any, max_cost: Any, max_minutes: Any, prices: "Mapping[str, tuple[float, float]] | None"
+) -> "Limits":
+    """Return the limits that the arguments of a budget set, numbers of numpy's among them.
+
+    Raises:
+        SettingError: One is no limit, or a price is none.
+    """
+    from tertulia.driving.limits import Limits
+    from tertulia.state.budget import Budget
+
+    expected = "prices of a million tokens, read and written, are given by model: prices={'openai:NAME': (2.5, 10)}"
+    check_texts("prices", prices, expected)
+    for model, price in (prices or {}).items():
+        if not (isinstance(price, Sequence) and len(price) == 2 and all(_is_price(figure) for figure in price)):
+            raise refusal(f"prices[{model!r}]", price, expected)
+    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "max_minutes": max_minutes}
+    plain = {name: value.item() if hasattr(value, "item") else value for name, value in limits.items()}
+    return Limits(Budget(**plain, prices={model: (read, written) for model, (read, written) in (prices or {}).items()}))
+
+
+def _is_price(figure: object) -> bool:
+    return isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure < inf
 
 
 @contextmanager

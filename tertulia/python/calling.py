@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 _MEANT = {
     **dict.fromkeys(("lambda", "lambda_", "lam", "λ"), "removal_factor"),
     **dict.fromkeys(("max_turns", "max_rounds", "turns"), "rounds"),
-    "max_minutes": "minutes",
     "scenarios": "cases",
+    "price": "prices",
 }
 
 

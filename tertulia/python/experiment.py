@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from tertulia.driving.stopping import Stopped
+
 
 @dataclass(frozen=True)
 class TrialOf:
@@ -98,6 +100,18 @@ class Experiment:
         reached = self._progress()
         found = [(TrialOf(*place), reached.runs[place]) for place in self._places(reached)]
         return TrialRuns(self.store, [trial for trial, _ in found], [run for _, run in found])
+
+    @with_named_arguments
+    def stop(self, wait: float = 10.0) -> "Stopped":
+        """Ask whoever drives it, in another process, thread or machine, to stop, as Ctrl-C would (see `Run.stop`).
+
+        Args:
+            wait: For how many seconds to wait until it has stopped; 0: not at all.
+        """
+        from tertulia.driving.stopping import stop
+
+        with self.store.opened() as store:
+            return stop(store, [self.name], "experiment.stop()", wait)[0]
 
     @with_named_arguments
     def measure(self, *metrics: str, embedder: str | None = None, fluency_model: str | None = None) -> Measures:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.driver import drive_run
 from tertulia.driving.events import Emit, Noted, RunStarted
+from tertulia.driving.limits import Limits
 from tertulia.driving.session import Drive, events_of
 from tertulia.planning.starting import Additions, RunPlan, begin, plan_run, reopen
 from tertulia.python.arguments import (
@@ -132,29 +133,31 @@ class RunLauncher:
         objects: list[Node | Mechanism] = [*self.additions.nodes, *self.additions.mechanisms]
         check_objects(run.extensions, objects, self.additions.accept_changed)
 
-    def beginning(self, plan: RunPlan) -> Opening:
-        """Return a function that begins a run."""
+    def beginning(self, plan: RunPlan, limits: Limits | None = None) -> Opening:
+        """Return a function that begins a run; `SettingError` where money is limited, and a model has no price."""
+        if limits is not None:
+            limits.budget.check_prices(plan.models)
         return lambda store: begin(store, plan, self._access)
 
     def reopening(self, run: str) -> Opening:
         """Return a function that reopens a run."""
         return lambda store: reopen(store, store.run(run), self._access, additions=self.additions)
 
-    def drive(self, opening: Opening, ask: Ask | None) -> Drive:
+    def drive(self, opening: Opening, ask: Ask | None, limits: Limits | None = None) -> Drive:
         """Return a function that drives a run to its end, with a connection of its own."""
         check_argument("ask", ask, Callable, ASK)  # type: ignore[arg-type]
 
         def drive(emit: Emit) -> None:
             with self.store.opened() as store:
-                drive_run(store, opening(store), emit, ask)
+                drive_run(store, opening(store), emit, ask, limits)
 
         return drive
 
-    def drive_to_end(self, opening: Opening, ask: Ask | None, progress: bool) -> str:
+    def drive_to_end(self, opening: Opening, ask: Ask | None, progress: bool, limits: Limits) -> str:
         """Drive a run to its end with a progress bar, and return its id."""
         bar, run = ProgressBar(progress), None
         try:
-            with closing(events_of(self.drive(opening, ask))) as events:
+            with closing(events_of(self.drive(opening, ask, limits))) as events:
                 for event in events:
                     if isinstance(event, RunStarted):
                         run = event.run.run

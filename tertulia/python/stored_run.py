@@ -1,17 +1,15 @@
 """A stored run in Python: its records, read on demand, and what can be done with it."""
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tertulia.python.arguments import SEED, check_argument, check_changes, check_names, named_as_arguments, whole_number
-from tertulia.python.calling import awaitable, with_named_arguments
+from tertulia.python.arguments import check_argument, whole_number
+from tertulia.python.calling import with_named_arguments
 from tertulia.python.cell_page import CellPage
+from tertulia.python.driven_run import DrivenRun
 from tertulia.python.questioning import Questioned
-from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_turn import StoredTurn
 from tertulia.python.tables import Records
 from tertulia.reading.agreements import agreements_of
@@ -32,16 +30,13 @@ if TYPE_CHECKING:
 
     from tertulia.metrics.outcome_records import Outcomes
     from tertulia.metrics.participation import Participation
-    from tertulia.nodes.machinery.node import Node
-    from tertulia.nodes.mechanisms.mechanism import Mechanism
     from tertulia.reading.comparing import RunComparison
-    from tertulia.state.seat import Ask
 
 #: What a run's data frames can be of: docs/data.md has their columns.
 FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
 
 
-class Run(Questioned):
+class Run(DrivenRun, Questioned):
     """A run of a store.
 
     Everything is read from the store when it is asked for, so a run that goes on elsewhere shows how far it is.
@@ -50,16 +45,6 @@ class Run(Questioned):
         id: Its id.
         store: The store file that it lies in.
     """
-
-    def __init__(self, store: StoreHandle, id: str) -> None:
-        """Name a run of a store (`tertulia.open_store(...).run(id)` looks it up)."""
-        self.store, self.id = store, id
-
-    @property
-    def record(self) -> RunRecord:
-        """The run's record: what it was made with, and how it stands."""
-        with self.store.opened() as store:
-            return store.run(self.id)
 
     @property
     def status(self) -> RunStatus:
@@ -230,140 +215,6 @@ class Run(Questioned):
             UsageError: The height is no number of pixels.
         """
         return CellPage(self.store, self.id, height)
-
-    @with_named_arguments
-    def fork(
-        self,
-        at: int,
-        *,
-        removal_factor: float | None = None,
-        rounds: int | None = None,
-        order: str | None = None,
-        model: str | None = None,
-        seed: int | None = None,
-        say: str | None = None,
-        person: Mapping[str, str] | None = None,
-        remember: Mapping[str, str] | None = None,
-        forget: Mapping[str, str] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        label: str | None = None,
-        nodes: "Mapping[str, Node | str] | None" = None,
-        mechanisms: "Sequence[Mechanism]" = (),
-        extensions: Sequence[Path | str] = (),
-        accept_changed: bool = False,
-        seat: str | None = None,
-        ask: "Ask | None" = None,
-        cache: Path | str | None = None,
-        api_keys: Mapping[str, str] | None = None,
-        progress: bool = True,
-    ) -> "Run":
-        """Go on from a turn as a run of its own, with something changed or nothing, and return that run.
-
-        Args:
-            at: The first turn of its own: turns 1 to `at` − 1 are shared.
-            removal_factor: λ in [0, 1] from here on.
-            rounds: At most so many rounds in all.
-            order: Another speaking order.
-            model: Another model.
-            seed: Another seed.
-            say: What the speaker of turn `at` says instead.
-            person: Fields of people by `NAME.FIELD`, under their names in scenario files.
-            remember: Memories that people are given, by name.
-            forget: Ids of memories that are taken from people, by name.
-            settings: Parameters by name.
-            label: What you call the fork.
-            nodes: By place, a node or the name of one.
-            mechanisms: Mechanisms of your own.
-            extensions: Files (.py) or entry points with nodes and mechanisms.
-            accept_changed: Whether the source of what is handed over may have changed since this run.
-            seat: Whose words a person types.
-            ask: Asks that person (see `tertulia.run`).
-            cache: Where converted models are kept.
-            api_keys: Keys of remote models, by variable.
-            progress: Whether a progress bar is shown.
-
-        Raises:
-            TertuliaError: The fork can't be made like that, or failed.
-        """
-        from tertulia.planning.forking import StartChanges, plan_fork
-        from tertulia.python.launching import RunLauncher
-
-        changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
-        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
-        check_names(model, seat, label)
-        check_changes(say, person=person, remember=remember, forget=forget)
-        people, memories, forgotten = (tuple((by_name or {}).items()) for by_name in (person, remember, forget))
-        with self.store.opened() as store, named_as_arguments(changed):
-            plan = plan_fork(
-                store,
-                store.run(self.id),
-                whole_number("at", at, "a turn is an integer"),
-                launcher.settings(settings, changed),
-                changes=StartChanges(people, memories, forgotten),
-                model=model,
-                seed=None if seed is None else whole_number("seed", seed, SEED),
-                say=say,
-                seat=seat,
-                additions=launcher.additions,
-                label=label,
-            )
-        return Run(self.store, launcher.drive_to_end(launcher.beginning(plan), ask, progress))
-
-    afork = awaitable(
-        fork,
-        """Go on from a turn as a run of its own without blocking the event loop (see `fork`, `tertulia.arun`).
-
-        Args and Raises: As `fork`; CancelledError where it is cancelled: the fork is interrupted.
-        """,
-    )
-
-    @with_named_arguments
-    def resume(
-        self,
-        *,
-        nodes: "Mapping[str, Node | str] | None" = None,
-        mechanisms: "Sequence[Mechanism]" = (),
-        extensions: Sequence[Path | str] = (),
-        accept_changed: bool = False,
-        ask: "Ask | None" = None,
-        cache: Path | str | None = None,
-        api_keys: Mapping[str, str] | None = None,
-        progress: bool = True,
-    ) -> "Run":
-        """Go on where the run was stopped, to its end; a finished run is returned as it is, with a warning.
-
-        Args:
-            nodes: By place, the nodes that were handed over as Python objects.
-            mechanisms: The mechanisms that were handed over.
-            extensions: Files (.py) or entry points that may have changed.
-            accept_changed: Whether the source of what is handed over may have changed.
-            ask: Asks the person who has a seat.
-            cache: Where converted models are kept.
-            api_keys: Keys of remote models, by variable.
-            progress: Whether a progress bar is shown.
-
-        Raises:
-            TertuliaError: It can't go on like that, or failed.
-        """
-        from tertulia.python.launching import RunLauncher
-
-        record = self.record
-        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
-        launcher.check_resumed(record)
-        if record.status == "finished":
-            warnings.warn(f"run {record.run} is finished; to go on from a turn, fork it: run.fork(at=…)", stacklevel=3)
-            with self.store.opened() as store:
-                store.clear_locks()
-            return self
-        return Run(self.store, launcher.drive_to_end(launcher.reopening(self.id), ask, progress))
-
-    aresume = awaitable(
-        resume,
-        """Go on with it without blocking the event loop (see `resume`, `tertulia.arun`).
-
-        Args and Raises: As `resume`; CancelledError where it is cancelled.
-        """,
-    )
 
     @with_named_arguments
     def diff(self, other: "Run") -> "RunComparison":

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -12,6 +13,7 @@ from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
 from tertulia.access.named_files import remember_files
 from tertulia.driving.events import Emit, Noted
+from tertulia.driving.limits import Limits
 from tertulia.driving.session import events_of
 from tertulia.lab.executors.choosing import LOCAL, executor_of
 from tertulia.lab.experiments import experiment as definitions
@@ -26,6 +28,7 @@ from tertulia.python.arguments import (
     check_additions,
     check_argument,
     check_texts,
+    limits_of,
     path_of,
     refusal,
     whole_number,
@@ -36,7 +39,7 @@ from tertulia.python.kept_cases import Cases, named_by, named_cases
 from tertulia.python.progress_bar import TrialBar
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stores import Store
-from tertulia.state.errors import SettingError
+from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 
@@ -61,6 +64,11 @@ def sweep(
     side_by_side: int = 10,
     workers: int | None = None,
     extensions: Sequence[Path | str] = (),
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -93,9 +101,12 @@ def sweep(
         side_by_side: Conversations whose calls of models meet in batches.
         workers: At most so many processes, 1 for this one; by default as many as suit model and machine.
         extensions: Files (.py) or entry points with nodes and mechanisms that settings name.
+        max_calls, max_tokens, max_cost, max_minutes, prices: The budget of all trials and workers together (see `run`).
         store, cache, api_keys, progress: As in `run`.
 
     Raises:
+        BudgetError: A budget is spent: called again, it goes on, with a new budget or none.
+        StoppedError: Somebody stopped it (`Experiment.stop`, `tertulia stop`); likewise.
         TertuliaError: It can't be run like that; the text is the line that the command prints. A trial that fails is a
             warning, and does not stop the others.
         KeyboardInterrupt: It was interrupted; called again, it goes on.
@@ -104,31 +115,27 @@ def sweep(
     handle.check_open()
     check_argument("model", model, str, MODEL)
     check_argument("name", name, str, "an experiment is named by a text")
-    check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
     check_additions({}, (), extensions or ())
     _check_counts(trials=trials, rounds=rounds, side_by_side=side_by_side, workers=workers)
     axes, common = _axes_and_settings(removal_factor, settings)
+    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
     names, objects = named_cases(cases, handle)
     named_files, named_models = named_by(objects)
     files = [*(os.fspath(file) for file in extensions or ()), *named_files]
+    defined = partial(sweep_experiment, trials=trials, rounds=rounds, name=name, cohort_size=side_by_side)
     with handle.opened() as opened:
-        experiment = sweep_experiment(
+        experiment = defined(
             names,
             None,
             common,
-            trials=trials,
-            rounds=rounds,
             seed=None if seed is None else whole_number("seed", seed, SEED),
             model=REHEARSAL if rehearse else model,
-            name=name,
-            cohort_size=side_by_side,
             extensions=files,
             store=opened,
             axes=axes,
         )
-    chosen = [value for values in experiment.settings.values() for value in values.values() if isinstance(value, str)]
-    named = _access(cache, api_keys).naming([model or DEFAULT_MODEL, *chosen, *named_models])
-    _run(handle, experiment, named, Additions(files), workers, progress)
+    access = _access(experiment, [model or DEFAULT_MODEL, *named_models], cache, api_keys)
+    _run(handle, experiment, access, Additions(files), workers, progress, limits)
     return Experiment(handle, experiment.name, experiment)
 
 
@@ -141,9 +148,19 @@ asweep = awaitable(
 )
 
 
-def _access(cache: Path | str | None, api_keys: Mapping[str, str] | None) -> ModelAccess:
-    access = ModelAccess(keys=dict(api_keys or {}))
-    return access if cache is None else replace(access, cache=Path(path_of("cache", cache)))
+def _access(
+    experiment: definitions.Experiment,
+    models: Iterable[str],
+    cache: Path | str | None,
+    keys: Mapping[str, str] | None,
+) -> ModelAccess:
+    """Return the access to the models that the program names, in settings too."""
+    check_texts("api_keys", keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
+    access = ModelAccess(keys=dict(keys or {}))
+    if cache is not None:
+        access = replace(access, cache=Path(path_of("cache", cache)))
+    chosen = [value for values in experiment.settings.values() for value in values.values() if isinstance(value, str)]
+    return access.naming([*models, *chosen])
 
 
 def _run(
@@ -153,6 +170,7 @@ def _run(
     additions: Additions,
     workers: int | None,
     progress: bool,
+    limits: Limits,
 ) -> None:
     """Run the missing trials in a thread of their own, with a progress bar."""
     with handle.opened() as opened:
@@ -162,15 +180,19 @@ def _run(
 
     def drive(emit: Emit) -> None:
         with handle.opened() as store:
-            executor = executor_of(LOCAL, store, access, additions, workers)
+            executor = executor_of(LOCAL, store, access, additions, workers, limits=limits)
             run_experiment(store, experiment, executor, emit, counts.begin)
 
-    with TrialBar(progress, experiment.name, counts) as bar, closing(events_of(drive)) as events:
-        for event in events:
-            if isinstance(event, Noted):
-                warnings.warn(event.text, stacklevel=4)
-            counts.note(event)
-            bar.show(event)
+    try:
+        with TrialBar(progress, experiment.name, counts) as bar, closing(events_of(drive)) as events:
+            for event in events:
+                if isinstance(event, Noted):
+                    warnings.warn(event.text, stacklevel=4)
+                counts.note(event)
+                bar.show(event)
+    except StoppedError as stopped:
+        stopped.add_note(f"experiment {experiment.name} is kept ({counts.text}); the same call goes on")
+        raise
     if counts.failed:
         run, error = next(iter(counts.failed.items()))
         failed = f"{len(counts.failed)} of {counts.total} trials failed, the first of them run {run}: {error}"

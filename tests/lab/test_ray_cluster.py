@@ -16,13 +16,15 @@ from support.stored import a_case, a_run
 
 from tertulia.access.engines import ModelAccess
 from tertulia.driving.events import Emit, Event, Noted, TurnFinished, ignore
+from tertulia.driving.limits import Limits
 from tertulia.files.shard_files import put_shard
 from tertulia.lab.executors.cluster_worker import Installed, saved_messages
 from tertulia.lab.executors.ray_cluster import RayExecutor, refusal
 from tertulia.lab.experiments.reached import Progress
 from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.shards import ShardFolder
-from tertulia.state.errors import ModelError
+from tertulia.state.budget import Budget
+from tertulia.state.errors import BudgetError, ModelError
 from tertulia.storage.store import SqlStore
 
 #: Of each node: few objects, and no work but one worker.
@@ -171,3 +173,13 @@ def test_another_version_of_ray_is_named() -> None:
     message = refusal("10.0.0.5:6379", error, "2.60.0")
     assert "\n" not in message
     assert all(word in message for word in ("10.0.0.5:6379", "Ray: 2.9.0", "Ray 2.60.0", "install the same"))
+
+
+def test_workers_of_all_nodes_spend_of_one_budget(store: SqlStore, address: str, expected: Spoken) -> None:
+    executor = RayExecutor(store, ModelAccess(), address=address, limits=Limits(Budget(max_calls=15)))
+    with pytest.raises(BudgetError, match=r"^stopped by its budget of 15 calls"):
+        run_experiment(store, a_grid(cohort_size=1), executor, ignore)
+    assert 0 < sum(len(store.calls(found.run)) for found in store.runs()) <= 15
+    assert {found.status for found in store.runs()} <= {"interrupted", "finished"}
+    assert run(store, address).missing == 0
+    assert conversations(store) == expected
