@@ -71,8 +71,8 @@ def open_model(
 
     Args:
         name: `smollm2` (embedded, with its voice), `smollm2:plain` (without), `rehearsal` (a stand-in without
-            weights), a folder, a hub id `owner/name`, any of these with adapters (`BASE+FOLDER`, `BASE+NAME`), or
-            that of a remote model (see `served.chat.open_chat_model`).
+            weights; `rehearsal:1` says what it said until November 2026), a folder, a hub id `owner/name`, any of these
+            with adapters (`BASE+FOLDER`, `BASE+NAME`), or that of a remote model (see `served.chat.open_chat_model`).
         cache: Where converted models, and adapters by name, are kept.
         precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
@@ -89,10 +89,10 @@ def open_model(
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision!r}{nearest_hint(precision, PRECISIONS)}")
     report = report or ignore_activity
-    if name == REHEARSAL:
-        from tertulia.models.rehearsal import RehearsalModel
+    if name == REHEARSAL or name.startswith(f"{REHEARSAL}:"):
+        from tertulia.models.rehearsal import open_rehearsal
 
-        return RehearsalModel()
+        return open_rehearsal(name)
     if chat_names.is_chat_name(name):
         with uncollected():
             from tertulia.models.served.chat import open_chat_model
