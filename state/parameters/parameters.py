@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from tertulia.state.errors import SettingError, UsageError, nearest_hint
+from tertulia.state.errors import SettingError, UsageError, nearest_hint, value_problem
 from tertulia.state.languages import DEFAULT, name_of
 from tertulia.state.parameters.album import AlbumParameters
 from tertulia.state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
@@ -323,5 +323,5 @@ def _setting_error(error: ValidationError) -> SettingError:
         if other["loc"][:1] == place[:1] and "expected" in other.get("ctx", {})
     ]
     name = ".".join(map(str, place[:1] if expected else place)) or "parameters"
-    message = f"{problem['msg'].removeprefix('Value error, ')}{''.join(f', or {value}' for value in expected)}"
+    message = f"{value_problem(problem)}{''.join(f', or {value}' for value in expected)}"
     return SettingError(name, problem["input"], f": {message}")

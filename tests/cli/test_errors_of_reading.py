@@ -10,8 +10,9 @@ from support.commands import Cli
 from support.stored import a_case, a_run, write_turns
 from typer import Context
 
-from tertulia.cli.terminal.commands import as_typed, example_of, with_options
+from tertulia.cli.terminal.commands import as_typed, with_options
 from tertulia.cli.terminal.completion import command_to_complete, complete_run, complete_scenario, complete_setting
+from tertulia.cli.terminal.remedies import example_of
 from tertulia.state.errors import SettingError
 from tertulia.storage.store import SqlStore
 
