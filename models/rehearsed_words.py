@@ -280,9 +280,8 @@ _CURRENT_WORDS = Words(
         "What would a model make of {b}?", "Please go on with {b}.", "I would gladly hear you rehearse {b}.",
     ),
     comments=(
-        "Nothing here goes against {a}.", "This would be a thought about {a}, if anybody had it.",
-        "It stays close to {a}.", "There is much about {a} here, and little about {b}.",
-        "Something about {a} would stand here.",
+        "Nothing here goes against {a}.", "It stays close to {a}.", "Something about {a} would stand here.",
+        "First {a}, and then {b}.", "This is about {a} alone.",
     ),
     named="the {}",
     topic=_phrase,
