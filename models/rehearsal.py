@@ -24,6 +24,7 @@ from tertulia.state.language_model import (
 )
 from tertulia.state.parameters import SHORT
 from tertulia.state.parameters.model import ModelWeights
+from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import BLOCK_INITIALS, Reply
 
 #: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
@@ -185,6 +186,8 @@ class RehearsalModel:
                 f"{generator.random():.2f}" if is_number else "".join(generator.choices(_LETTERS, k=field.max_tokens))
             )
         words = self._words
+        if not words.repeats:  # what is drawn after a text hangs on no text, and so not on what λ removes
+            generator = keyed_generator(generator.getrandbits(96), node="rehearsal")
         topics = {"a": self._topic(prompt, generator), "b": self._topic(prompt, generator)}
         if field.kind == "text":
             return self._shortened(generator.choice(words.comments_about(**topics)).format(**topics), field)

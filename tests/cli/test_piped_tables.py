@@ -18,7 +18,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in 
 
 #: Commands that read, and the keys of their JSON whose texts are cells of what they print.
 READING = {
-    ("runs",): ("run", "status", "scenario", "model", "label"),
+    ("runs",): ("status", "scenario", "model", "label"),
     ("show", "MEETING"): ("text", "speaker"),
     ("show", "MEETING", "--turn", "2"): ("text",),
     ("timeline", "MEETING"): ("thought", "text"),

@@ -384,6 +384,15 @@ def test_other_languages_are_quoted_not_bent_into_phrases(model: RehearsalModel)
     assert all("the word “Wörter" in text for text in said)
 
 
+async def test_what_is_drawn_after_a_text_hangs_on_no_text(model: RehearsalModel) -> None:
+    """A conversation ends where it ends, whatever λ removed from its prompts."""
+    prompts = (_prompt(), _prompt(more=" beside the old stone bridge"))
+    full, other = [await model.generate(_request(SPEECH + RATING, 200, prompt)) for prompt in prompts]
+    assert [reply.fields["Ana Sol"] for reply in full] != [reply.fields["Ana Sol"] for reply in other]
+    for name in ("over?", "rating"):
+        assert [reply.fields[name] for reply in full] == [reply.fields[name] for reply in other]
+
+
 async def test_former_words_are_kept_for_runs_of_before() -> None:
     """The same requests, with the words until November 2026: a fixture of that program."""
     former = open_rehearsal("rehearsal:1")
