@@ -386,7 +386,7 @@ def test_other_languages_are_quoted_not_bent_into_phrases(model: RehearsalModel)
 
 async def test_what_is_drawn_after_a_text_hangs_on_no_text(model: RehearsalModel) -> None:
     """A conversation ends where it ends, whatever λ removed from its prompts."""
-    prompts = (_prompt(), _prompt(more=" beside the old stone bridge"))
+    prompts = (_prompt(), _prompt(more=" by the mill"))
     full, other = [await model.generate(_request(SPEECH + RATING, 200, prompt)) for prompt in prompts]
     assert [reply.fields["Ana Sol"] for reply in full] != [reply.fields["Ana Sol"] for reply in other]
     for name in ("over?", "rating"):
