@@ -92,8 +92,8 @@ def _try(arguments: Sequence[str], typed: str, meant: str) -> str:
 
 def _option_meant(option: str, command: Any) -> str | None:
     """Return the option, or `--set NAME=`, that is most like one that a command does not have."""
-    options = [name for parameter in command.params for name in parameter.opts if name.startswith("--")]
-    if (other := _OPTIONS.get(option)) in options:
+    options: list[str] = [n for parameter in command.params for n in parameter.opts if n.startswith("--")]
+    if (other := _OPTIONS.get(option)) is not None and other in options:
         return other
     bare = option.lstrip("-")
     if beginning := [name for name in options if len(bare) > 1 and name.startswith(f"--{bare}")]:
