@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
-from tertulia.cli.terminal.commands import Group, add_module, usage_hint, with_options
+from tertulia.cli.terminal.commands import Group, add_module, with_options
 from tertulia.cli.terminal.completion import command_to_complete
+from tertulia.cli.terminal.remedies import explained
 from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError, UsageError
 from tertulia.state.text import clean
 
@@ -94,7 +94,7 @@ def main() -> None:
             raise UsageError("--store is given twice; a command works on one store")
         code = build_app(command_to_complete() or arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
     except typer.TyperException as error:
-        code = _print_error(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
+        code = _print_error(explained(error, arguments), 2)
     except TertuliaError as error:
         code = _print_error(with_options(str(error)), exit_code(error))
         for problem in error.further if isinstance(error, ScenarioError) else ():
@@ -113,12 +113,6 @@ def main() -> None:
 def _print_error(problem: str, code: int) -> int:
     print(f"error: {clean(problem)}", file=sys.stderr)
     return code
-
-
-def _given(error: typer.TyperException) -> str:
-    """Return the value that is not acceptable, which Typer's message leaves out."""
-    cause = error.__cause__
-    return f", not {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""
 
 
 def exit_code(error: TertuliaError) -> int:

@@ -54,6 +54,12 @@ Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
 REHEARSAL = "rehearsal"
 
+#: How names of hosted models begin, and who has them.
+_HOSTED = {
+    **dict.fromkeys(("gpt", "chatgpt", "o1", "o3", "o4"), "openai"),
+    **{"claude": "anthropic", "gemini": "google_genai", "mistral": "mistralai", "grok": "xai", "deepseek": "deepseek"},
+}
+
 
 def open_model(
     name: str,
@@ -71,8 +77,8 @@ def open_model(
 
     Args:
         name: `smollm2` (embedded, with its voice), `smollm2:plain` (without), `rehearsal` (a stand-in without
-            weights), a folder, a hub id `owner/name`, any of these with adapters (`BASE+FOLDER`, `BASE+NAME`), or
-            that of a remote model (see `served.chat.open_chat_model`).
+            weights; `rehearsal:1` says what it said until November 2026), a folder, a hub id `owner/name`, any of these
+            with adapters (`BASE+FOLDER`, `BASE+NAME`), or that of a remote model (see `served.chat.open_chat_model`).
         cache: Where converted models, and adapters by name, are kept.
         precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
@@ -89,10 +95,10 @@ def open_model(
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision!r}{nearest_hint(precision, PRECISIONS)}")
     report = report or ignore_activity
-    if name == REHEARSAL:
-        from tertulia.models.rehearsal import RehearsalModel
+    if name == REHEARSAL or name.startswith(f"{REHEARSAL}:"):
+        from tertulia.models.rehearsal import open_rehearsal
 
-        return RehearsalModel()
+        return open_rehearsal(name)
     if chat_names.is_chat_name(name):
         with uncollected():
             from tertulia.models.served.chat import open_chat_model
@@ -103,11 +109,15 @@ def open_model(
         with quiet_libraries():
             source, traits = str(embedded.folder(cache, report)), embedded.traits_of(name)
             return _open_causal(recorded_as or name, source, precision, traits, report, adapters=adapters)
-    _require_source(
-        base, nearest_hint(base, (embedded.ID, REHEARSAL)), "a folder, a hub id such as owner/name, or openai:NAME"
-    )
+    _require_source(base, _meant(base), "a folder, a hub id such as owner/name, or openai:NAME")
     with quiet_libraries():
         return _open_causal(name, base, precision, None, report, may_download, with_code, adapters)
+
+
+def _meant(name: str) -> str:
+    """Return a hint at the model that an unknown name was to be: a shipped one, or one of a provider."""
+    of = next((provider for beginning, provider in _HOSTED.items() if name.casefold().startswith(beginning)), None)
+    return nearest_hint(name, (f"{of}:{name}",) if of else (embedded.ID, REHEARSAL))
 
 
 def with_adapters(name: str, cache: Path) -> tuple[str, Adapters | None]:

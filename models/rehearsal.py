@@ -12,7 +12,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tertulia.state.errors import ModelError
+from tertulia.models.rehearsed_words import CURRENT, WORDS, Texts
+from tertulia.state.errors import ModelError, NotFoundError
 from tertulia.state.language_model import (
     GenerationRequest,
     ModelTraits,
@@ -22,6 +23,8 @@ from tertulia.state.language_model import (
     ScoringOptions,
 )
 from tertulia.state.parameters import SHORT
+from tertulia.state.parameters.model import ModelWeights
+from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import BLOCK_INITIALS, Reply
 
 #: Pieces of at most six UTF-8 bytes, no character cut: about as many as a real model has tokens.
@@ -43,46 +46,8 @@ _SENTENCE_BREAK = re.compile(r"(?<=[.!?]) ")
 #: What a caption begins with where it is not one word of a sentence.
 _ARTICLE = re.compile(r"^(?:an?|the) ")
 _WORD = re.compile(r"[^\W_]+")
-#: Words to talk about: long ones, but for the commonest and most verbs.
-_TOPIC = re.compile(
-    r"\b(?!(?:against|almost|already|always|another|anyone|around|because|become|before|bottom|closer|during|either|"
-    r"enough|everyone|forget|itself|minutes|nobody|nothing|others|people|perhaps|rather|remembers?|seconds|should|"
-    r"silence|someone|something|things|though|thinks|thought|through|together|towards|whatever|whenever|whether|"
-    r"within|without)\b)[^\W\d_]{6,14}\b(?<!ed)(?<!ing)(?<!ly)"
-)
 #: Blocks about people and events, in prompts for utterances and for thoughts.
 _ABOUT_PEOPLE = {*BLOCK_INITIALS.values(), "self", "moment"}
-_TOPICS = ("weather", "market", "evening", "neighbours", "harbour", "garden", "music", "supper", "morning", "journey")
-
-_OPENINGS = (
-    "Good point.", "Hm, let me think.", "That is fair.", "You may be right.", "Oh, I see.", "Well, well.", "Yes.",
-    "Not so fast.", "I had wondered.", "Funny you say so.", "True enough.", "Ah, now I follow.", "I am not sure.",
-)  # fmt: skip
-_REMARKS = (
-    "I keep coming back to the {a} whenever I have a quiet hour.",
-    "People talk of the {a} and then they forget all about the {b}.",
-    "My week was mostly about the {a}, if I am honest.",
-    "Somebody told me about the {a}, and I have thought of it since.",
-    "For me the {a} has always been closer than the {b}.",
-    "It began with the {a}, and then the {b} came on top of it.",
-    "I would rather hear your side of the {a} than tell mine.",
-    "There is more to the {a} than most people here would guess.",
-    "The {a} was on my mind all the way over here.",
-    "I never got to the bottom of what happened with the {a}.",
-    "If you ask me, the {a} can wait until we have settled the {b}.",
-    "I made a note about the {a}, so that it would not slip away.",
-    "Nobody warned me that the {a} would take up this much time.",
-)
-_ENDINGS = (
-    "What would you do about the {b}?", "Does the {b} matter to you?", "How did you come to the {b}?",
-    "Have you told anyone about the {b}?", "Would you show me the {b} some time?", "Who else knows about the {b}?",
-    "And the {b}, is that still so?", "Do you see it the same way?", "Shall we talk about the {b} next?",
-    "When did you last look into the {b}?", "Tell me more when you can.", "I would like to hear more about the {b}.",
-)  # fmt: skip
-_COMMENTS = (
-    "Nothing said here goes against the {a}.", "The {a} and the {b} do not sit well together.",
-    "It stays close to the {a}.", "The {a} is taken up, the {b} is not.", "Much hangs on the {a} at the moment.",
-)  # fmt: skip
 
 
 class RehearsalTokenizer:
@@ -119,8 +84,9 @@ def _piece(token: int) -> bytes:
 class RehearsalModel:
     """Implements `state.language_model.LanguageModel`; every draw comes from the generators of the request."""
 
-    def __init__(self, id: str = "rehearsal") -> None:
-        self.id = id
+    def __init__(self, id: str = "rehearsal", version: str = CURRENT) -> None:
+        """Make the stand-in; `version` is of its words (see `rehearsed_words`)."""
+        self.id, self.weights, self._words = id, ModelWeights(base=version), WORDS[version]
         # Likelihoods are even in [-4, -1], the probability of one of two options in [0, 1]: contrasts pass 3 - √6 as
         # often as ratings their θ, and conversations end equally often, whichever way these are decided.
         self.traits = ModelTraits(
@@ -219,15 +185,19 @@ class RehearsalModel:
             return (
                 f"{generator.random():.2f}" if is_number else "".join(generator.choices(_LETTERS, k=field.max_tokens))
             )
+        words = self._words
+        if not words.repeats:  # what is drawn after a text hangs on no text, and so not on what λ removes
+            generator = keyed_generator(generator.getrandbits(96), node="rehearsal")
         topics = {"a": self._topic(prompt, generator), "b": self._topic(prompt, generator)}
         if field.kind == "text":
-            return self._shortened(generator.choice(_COMMENTS).format(**topics), field)
-        opening = generator.choice(_OPENINGS) if generator.random() < 0.5 else ""
-        ending = generator.choice(_ENDINGS) if generator.random() < 0.6 else ""
-        return self._shortened(f"{opening} {generator.choice(_REMARKS)} {ending}".strip().format(**topics), field)
+            return self._shortened(generator.choice(words.comments_about(**topics)).format(**topics), field)
+        opening = generator.choice(words.openings) if generator.random() < 0.5 else ""
+        ending = generator.choice(words.endings) if generator.random() < 0.6 else ""
+        remark = generator.choice(words.remarks_about(**topics))
+        return self._shortened(f"{opening} {remark} {ending}".strip().format(**topics), field)
 
     def _topic(self, prompt: RenderedPrompt, generator: random.Random) -> str:
-        """Draw a word from four consecutive units about people and events; in every other draw, from the last four.
+        """Draw what is talked of from units about people and events (see `rehearsed_words`).
 
         Where there is an album, in every other draw the caption of one of its pictures: half of all plans name one.
         """
@@ -235,16 +205,16 @@ class RehearsalModel:
         texts = [unit.text.removesuffix(":") for unit in album if unit.kind == "item"]
         captions = [_ARTICLE.sub("", text.partition(": ")[0]) for text in texts]
         if captions and generator.random() < 0.5:
-            return generator.choice(captions)
+            return self._words.named.format(generator.choice(captions))
         units = [unit for unit, block in prompt.unit_blocks.items() if block in _ABOUT_PEOPLE] or list(
             prompt.unit_blocks
         )
-        start = max(0, len(units) - 4)
-        start = start if generator.random() < 0.5 else generator.randint(0, start)
-        spans = [prompt.token_spans[unit] for unit in units[start : start + 4]]
-        text = " ".join(self.tokenizer.decode(prompt.input_ids[first:past_last]) for first, past_last in spans)
-        found: list[str] = _TOPIC.findall(text)
-        return generator.choice([word for word in found if word.islower()] or _TOPICS)
+
+        def read(place: int) -> str:
+            first, past_last = prompt.token_spans[units[place]]
+            return self.tokenizer.decode(prompt.input_ids[first:past_last])
+
+        return self._words.topic(Texts(len(units), read), generator)
 
     def _shortened(self, text: str, field: ReplyField) -> str:
         """Return a text within the limit: up to its last whole sentence, or trailing off if it has none."""
@@ -253,6 +223,19 @@ class RehearsalModel:
             sentences.pop()
         short = tokens if len(tokens) <= field.max_tokens else (*tokens[: field.max_tokens - 1], *_encode("…"))
         return self.tokenizer.decode(short)
+
+
+def open_rehearsal(name: str) -> RehearsalModel:
+    """Return the stand-in, with the words of a version where one is named: `rehearsal`, `rehearsal:1`.
+
+    Raises:
+        NotFoundError: There is no such version.
+    """
+    version = CURRENT if name == "rehearsal" else name
+    if version not in WORDS:
+        known = ", ".join(WORDS)
+        raise NotFoundError(f"the rehearsal has no version {name!r} (known: {known}); `rehearsal` is the newest")
+    return RehearsalModel(version=version)
 
 
 class RehearsalEmbedder:

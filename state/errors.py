@@ -5,8 +5,10 @@ class to an exit code. Anything else is a bug and keeps its traceback.
 """
 
 import difflib
+import re
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tertulia.state.text import one_line
 
@@ -101,6 +103,43 @@ class NodeError(TertuliaError):
     """A user's node failed, or did not keep what it declares."""
 
 
+#: A number with a decimal comma.
+_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
+#: What a value must be, by pydantic's type of error.
+_KINDS = {
+    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
+    "string_type": "must be text",
+}
+
+
+def value_problem(details: Mapping[str, Any]) -> str:
+    """Return what pydantic finds wrong with a value in plain words, and what was probably meant."""
+    given = details.get("input")
+    problem = _KINDS.get(details["type"])
+    if problem is None:
+        problem = details["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    elif meant := meant_number(given):
+        return f"{problem} (did you mean {meant}?)"
+    if details["type"] == "literal_error":
+        known = re.findall(r"'([^']*)'", details["ctx"]["expected"])
+        return f"{problem}{nearest_hint(str(given), known, otherwise='')}"
+    return problem
+
+
+def meant_number(given: object) -> str | None:
+    """Return a number with a point where one was given with a comma."""
+    return given.replace(",", ".") if isinstance(given, str) and _COMMA.fullmatch(given.strip()) else None
+
+
+def nearest_of(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
+    """Return the name that is spelt most like `name`, or `None` where none is."""
+    names = list(names)
+    close = difflib.get_close_matches(name.casefold(), [n.casefold() for n in names], n=1, cutoff=cutoff)
+    return next(n for n in names if n.casefold() == close[0]) if close else None
+
+
 def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) -> str:
     """Return ` (did you mean 'x'?)` for the name that is spelt most like `name`; where none is, all the names.
 
@@ -108,9 +147,8 @@ def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) 
         otherwise: What is returned instead of names that are too many to be read in a line.
     """
     names = list(names)
-    if close := difflib.get_close_matches(name.casefold(), [n.casefold() for n in names], n=1, cutoff=0.5):
-        original = next(n for n in names if n.casefold() == close[0])
-        return f" (did you mean {original!r}?)"
+    if (nearest := nearest_of(name, names)) is not None:
+        return f" (did you mean {nearest!r}?)"
     if otherwise is not None:
         return otherwise
     return f" (known: {', '.join(names)})" if names else ""

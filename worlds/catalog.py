@@ -299,10 +299,10 @@ def _open(
         raise ScenarioError(f"{scenario!r}: a {kind} is a single case; write {town}")
     if os.path.isdir(scenario):
         raise NotFoundError(f"unknown scenario {scenario!r}; for a Generative Agents run write ga:{scenario}")
-    raise NotFoundError(
-        f"unknown scenario {scenario!r}{nearest_hint(name, SHIPPED)}; "
-        "give a shipped name, a YAML file, or ga:FOLDER:CASE"
-    )
+    if re.fullmatch(r"[0-9.,]+", scenario):
+        raise NotFoundError(f"unknown scenario {scenario!r}; several values of λ have commas between them: 0,0.5,1")
+    known = f" (known: {', '.join(SHIPPED)}); give a shipped name, a YAML file, or ga:FOLDER:CASE"
+    raise NotFoundError(f"unknown scenario {scenario!r}{nearest_hint(name, SHIPPED, otherwise=known)}")
 
 
 def _file_of(scenario: str) -> Path | None:

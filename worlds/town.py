@@ -79,7 +79,8 @@ def _folder_of(name: str) -> Path:
         return TOWNS[name]
     if name.startswith("ga:") and name != "ga:":
         return Path(name.removeprefix("ga:")).expanduser()
-    raise NotFoundError(f"unknown town {name!r}{nearest_hint(name, TOWNS)}; give a shipped town, or ga:FOLDER")
+    hint = nearest_hint(name, TOWNS, otherwise=f" (known: {', '.join(TOWNS)}); give a shipped town, or ga:FOLDER")
+    raise NotFoundError(f"unknown town {name!r}{hint}")
 
 
 def _midnight(moment: datetime) -> datetime:

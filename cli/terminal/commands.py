@@ -19,13 +19,16 @@ from tertulia.state.errors import NotFoundError, SettingError, UsageError
 #: The options of parameters with other names.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
 
+#: What commands call the values of an option that takes several.
+_SEVERAL = {"removal_factor": ("lambdas",)}
+
+#: Remedies in messages that name parameters.
+_SET = re.compile(r"(?<![-\w])(set|or|use|give) ([a-z_.]+)=([\w.-]+)")
 #: Remedies in messages that name Python arguments; nothing else is replaced, as a message may quote a user.
 _REMEDY = re.compile(
     r"\b(?:(store|remember|forget)=…|(model)='(smollm2)'|(extension)s=\['([^']*)'\]"
     r"|(price)s=\{'([^']*)': \(2\.5, 10\)\})"
 )
-
-_EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
 
 class Command(TyperCommand):
@@ -68,7 +71,7 @@ def _errors_explained(ctx: typer.Context) -> Iterator[None]:
         end_quietly()
     except UsageError as error:
         if ctx.invoked_subcommand is None:
-            explain(error, ctx.command.help, ctx.params)
+            explain(error, ctx.params)
         raise
     except NotFoundError:
         if ctx.invoked_subcommand is None and (hint := former_store_hint(ctx.params.get("store"))):
@@ -96,34 +99,58 @@ def end_quietly() -> None:
     raise typer.Exit(0)
 
 
-def explain(error: UsageError, help: str | None, given: Mapping[str, Any]) -> None:
-    """Change the message of an error: name the option as it was typed, and add the example of the command.
+def explain(error: UsageError, given: Mapping[str, Any]) -> None:
+    """Change the message of an error: name options as they were typed, and parameters as they can be typed.
 
     Args:
-        help: The help of the command.
         given: The values of the command's parameters, by name.
     """
     message = as_typed(error, given) if isinstance(error, SettingError) else str(error)
-    example = example_of(help)
-    if example is not None and type(error) in (UsageError, SettingError):
-        message = f"{message}; for example: {example}"
-    error.args = (message,)
+    error.args = (_as_options(message, given) if type(error) in (UsageError, SettingError) else message,)
+
+
+def _as_options(message: str, given: Mapping[str, Any]) -> str:
+    """Return a message whose remedies, such as `set judge=off`, are options of the command."""
+
+    from tertulia.state.parameters import ALIASES, SETTABLE
+
+    def option(remedy: re.Match[str]) -> str:
+        verb, name, value = remedy.groups()
+        typed = option_of(ALIASES.get(name, name), given)
+        if typed is None and "settings" in given and (name in SETTABLE or name.startswith("nodes.")):
+            return f"{'give' if verb == 'set' else verb} --set {name}={value}"
+        return remedy[0] if typed is None else f"{'give' if verb == 'set' else verb} {typed} {value}"
+
+    return _SET.sub(option, message)
 
 
 def as_typed(error: SettingError, given: Mapping[str, Any]) -> str:
     """Return the message with the option that set the value, if one did: `--lambda 1.5: …`, `--set lambda=1.5: …`."""
     from tertulia.state.parameters import ALIASES
 
-    option = OPTIONS.get(error.setting, f"--{error.setting.replace('_', '-')}")
-    names = {error.setting, option.removeprefix("--").replace("-", "_")}
-    typed = next((given[name] for name in names if given.get(name) is not None), None)
-    if typed is not None:
+    setting = ALIASES.get(error.setting, error.setting)
+    option = option_of(setting, given)
+    typed = next((given[name] for name in _names_of(setting) if given.get(name) is not None), None)
+    if option is not None and typed is not None:
         return f"{option} {f'{typed:g}' if isinstance(typed, float) else shlex.quote(str(typed))}{error.problem}"
-    for setting in reversed(given.get("settings") or ()):
-        key = setting.partition("=")[0].strip()
-        if ALIASES.get(key, key) == error.setting:
-            return f"--set {shlex.quote(setting)}{error.problem}"
+    for assigned in reversed(given.get("settings") or ()):
+        key = assigned.partition("=")[0].strip()
+        if ALIASES.get(key, key) == setting:
+            return f"--set {shlex.quote(assigned)}{error.problem}"
+    if option is not None and setting in OPTIONS:
+        return f"{option} {error.value} (not given here){error.problem}"
     return str(error)
+
+
+def option_of(setting: str, given: Mapping[str, Any]) -> str | None:
+    """Return the option of a command that sets a parameter, or `None` where it has none."""
+    option = OPTIONS.get(setting, f"--{setting.replace('_', '-')}")
+    return option if any(name in given for name in _names_of(setting)) else None
+
+
+def _names_of(setting: str) -> tuple[str, ...]:
+    """Return what a command may call the value of a parameter."""
+    return setting, OPTIONS.get(setting, setting).removeprefix("--").replace("-", "_"), *_SEVERAL.get(setting, ())
 
 
 def with_options(message: str) -> str:
@@ -135,16 +162,3 @@ def with_options(message: str) -> str:
         return " ".join([f"--{name}", *map(shlex.quote, value)])
 
     return _REMEDY.sub(option, message)
-
-
-def example_of(help: str | None) -> str | None:
-    """Return the example in the help of a command."""
-    match = _EXAMPLE.search(help or "")
-    return match.group(1).strip() if match else None
-
-
-def usage_hint(error: typer.TyperException) -> str:
-    """Return the example of the command, or a pointer to the help, for an error of parsing."""
-    context = getattr(error, "ctx", None)
-    example = example_of(context.command.help) if context is not None else None
-    return f" (for example: {example})" if example else " (see `tertulia --help`)"

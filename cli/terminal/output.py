@@ -3,15 +3,18 @@
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from tertulia.state.text import clean
 
-#: The width of tables without a terminal.
-_PIPED_WIDTH = 120
+#: The width of what is no table where there is no terminal: nothing is ever cut.
+_PIPED_WIDTH = 100_000
 
 
 class DataConsole(Console):
@@ -22,10 +25,40 @@ class DataConsole(Console):
         raise
 
 
+class PipedConsole(DataConsole):
+    """A console of a pipe: a table is a line for each row, with tabs between whole cells, and nothing is padded."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print tables, also indented ones, as lines; all else as it is."""
+        for what in objects:
+            inner = what.renderable if isinstance(what, Padding) else what
+            if isinstance(inner, Table):
+                for row in _rows(inner):
+                    self.file.write("\t".join(row).rstrip() + "\n")  # rich would make spaces of tabs
+                return
+            if isinstance(what, Padding) and isinstance(inner, Text):
+                super().print(Text.assemble(" " * what.left, inner), **options)
+                return
+        super().print(*objects, **options)
+
+
 def data() -> Console:
-    """Return the console for data; in a pipe it never breaks lines, and tables are 120 columns wide."""
+    """Return the console for data; in a pipe it breaks, cuts and pads nothing (`PipedConsole`)."""
     console = DataConsole(highlight=False)
-    return console if console.is_terminal else DataConsole(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
+    return console if console.is_terminal else PipedConsole(highlight=False, soft_wrap=True, width=_PIPED_WIDTH)
+
+
+def _rows(table: Table) -> Iterator[list[str]]:
+    """Yield the texts of a table's cells, row by row, its headings first if it has any."""
+    if table.show_header and any(column.header for column in table.columns):
+        yield [_cell(column.header) for column in table.columns]
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        yield [_cell(cell) for cell in row]
+
+
+def _cell(cell: Any) -> str:
+    text = cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+    return " ".join(text.split("\n"))
 
 
 def progress() -> Console:

@@ -130,7 +130,7 @@ def _utterance(
 def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
     """Print differences as a table or, if that is too wide, with the two values under their path."""
     rows = [
-        (plain(".".join(contract_path(difference))), _value(difference.a), _value(difference.b))
+        (plain(".".join(contract_path(difference))), *(_value(of, console) for of in (difference.a, difference.b)))
         for difference in differences
     ]
     if rows and not has_room(console, rows):
@@ -148,15 +148,16 @@ def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
     console.print(table)
 
 
-def _value(value: Any) -> Text:
-    """Return a value shortened, on one line."""
+def _value(value: Any, console: Console) -> Text:
+    """Return a value on one line, shortened on a terminal."""
     if value is None:
         return Text("–")
     if isinstance(value, float):
         return Text(f"{value:.9g}")
     is_text = isinstance(value, str)
     shown = plain(value if is_text else json.dumps(value, ensure_ascii=False))
-    shown.truncate(_SHOWN if is_text else _SHOWN_OF_VALUES, overflow="ellipsis")
+    if console.is_terminal:
+        shown.truncate(_SHOWN if is_text else _SHOWN_OF_VALUES, overflow="ellipsis")
     return shown
 
 

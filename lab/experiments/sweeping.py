@@ -60,7 +60,7 @@ def sweep_experiment(
     seed, model = DEFAULT_SEED if seed is None else seed, model or DEFAULT_MODEL
     common: Setting = dict(settings)
     if lambdas is not None:
-        axes = {_LAMBDA: [read_lambda(text) for text in lambdas.split(",")], **axes}
+        axes = {_LAMBDA: read_lambdas(lambdas), **axes}
     named = _settings_of(axes, common)
     if name is None:
         others = sorted(axes.keys() - {_LAMBDA})
@@ -96,16 +96,27 @@ def _symbol(parameter: str) -> str:
     return _SYMBOL if parameter == _LAMBDA else parameter
 
 
-def read_lambda(text: str) -> float:
-    """Return a value of λ as a user wrote it.
+def read_lambdas(text: str) -> list[float]:
+    """Return values of λ as a user wrote them, with commas between them.
 
     Raises:
-        SettingError: It is no number from 0 to 1.
+        SettingError: One is no number from 0 to 1; the message says what was probably meant.
     """
+    values = [_number(part) for part in text.split(",")]
+    if all(value is not None and 0 <= value <= 1 for value in values):
+        return [value for value in values if value is not None]
+    problem = ": λ is a number from 0 to 1, and several have commas between them"
+    parts = [part.replace(",", ".") for part in re.split(r"[;\s]+", text.strip("[](); "))]
+    if len(parts) == 1 and re.fullmatch(r"[01],[0-9]+", text.strip()):
+        raise SettingError("lambda", text, f"{problem}; did you mean {parts[0]}, or several, as in 0,0.5,1?")
+    meant = [number for part in parts if (number := _number(part)) is not None and 0 <= number <= 1]
+    if len(meant) == len(parts):
+        raise SettingError("lambda", text, f"{problem}; did you mean {','.join(parts)}?")
+    raise SettingError("lambda", text, f"{problem}, as in 0,0.5,1")
+
+
+def _number(text: str) -> float | None:
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise SettingError("lambda", text.strip(), ": λ is a number from 0 to 1; write --lambda 0,0.5,1")
-    return value
+        return None

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from tertulia.state.errors import SettingError, UsageError, nearest_hint
+from tertulia.state.errors import SettingError, UsageError, nearest_hint, value_problem
 from tertulia.state.languages import DEFAULT, name_of
 from tertulia.state.parameters.album import AlbumParameters
 from tertulia.state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
@@ -88,6 +88,9 @@ BEFORE: Mapping[str, Any] = {
     "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
 }
 
+#: What the stand-in said in runs whose record names no version of it.
+_FORMER_REHEARSAL = {"rehearsal": {"base": "rehearsal:1"}}
+
 #: Languages that got prompts of their own when `redraws` came: in them, older runs have English ones.
 _TRANSLATED_WITH_REDRAWS = frozenset(("de", "es", "fr"))
 
@@ -134,6 +137,7 @@ class Parameters(
     def of_record(cls, recorded: Mapping[str, Any]) -> "Parameters":
         """Return the parameters of a run that goes on; what came after its record is as it was then (`BEFORE`)."""
         then = {**BEFORE, **recorded}
+        then["weights"] = _FORMER_REHEARSAL | then["weights"]
         if "redraws" not in recorded and then.get("language") in _TRANSLATED_WITH_REDRAWS:
             then["language"] = DEFAULT
         return cls.model_validate(then)
@@ -319,5 +323,5 @@ def _setting_error(error: ValidationError) -> SettingError:
         if other["loc"][:1] == place[:1] and "expected" in other.get("ctx", {})
     ]
     name = ".".join(map(str, place[:1] if expected else place)) or "parameters"
-    message = f"{problem['msg'].removeprefix('Value error, ')}{''.join(f', or {value}' for value in expected)}"
+    message = f"{value_problem(problem)}{''.join(f', or {value}' for value in expected)}"
     return SettingError(name, problem["input"], f": {message}")

@@ -17,7 +17,7 @@ from tertulia.state.records import Extension, RunRecord, RunStatus, Trial
 from tertulia.state.store import Dependents, RunStore
 from tertulia.storage.contract import Database
 from tertulia.storage.faults import damaged, record_faults
-from tertulia.storage.ids import LISTED, listed, resolve_id
+from tertulia.storage.ids import LATEST, LISTED, listed, resolve_id
 from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.parts.contents import Contents
 from tertulia.storage.removal import delete_runs, delete_unused, pointed_from
@@ -327,7 +327,7 @@ class Runs(Contents, RunStore):
 
     def _no_such_run(self, run: str, run_ids: list[str]) -> NotFoundError:
         if run_ids:
-            return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, run_ids[:LISTED])}")
+            return NotFoundError(f"no run {run!r} in {self.path}{nearest_hint(run, [LATEST, *run_ids[:LISTED]])}")
         state = "does not exist yet" if self.file.path == MEMORY != self.path else "holds no runs yet"
         return NotFoundError(
             f"no run {run!r}: the store {self.path} {state}; begin with `tertulia run`, or give store=…"

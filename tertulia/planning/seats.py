@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable
 
-from tertulia.state.errors import NotFoundError, SettingError, UsageError
+from tertulia.state.errors import NotFoundError, SettingError, UsageError, nearest_hint
 from tertulia.state.meeting import Attendee, Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
@@ -40,7 +40,7 @@ def _found(given: str, start: Start) -> str:
         if len(found) == 1:
             return found[0]
     who = "several take part who are" if by_first_name else "nobody takes part who is"
-    raise NotFoundError(f"{who} called {given!r}, for the seat; there are {', '.join(start.names)}")
+    raise NotFoundError(f"{who} called {given!r}, for the seat{nearest_hint(given, start.names)}")
 
 
 def seated(start: Start, seat: str | None) -> list[str]:

@@ -193,7 +193,7 @@ def test_another_model_chooses_what_suits_it(cli: Cli, monkeypatch: pytest.Monke
     other = RehearsalModel("other")
     other.traits = replace(other.traits, layout="chat_turns", no_repeat_ngram=4)
     monkeypatch.setattr(
-        "tertulia.models.loading.open_model", lambda name, **_: other if name == "other" else RehearsalModel(name)
+        "tertulia.models.loading.open_model", lambda name, **_: other if name == "other" else RehearsalModel()
     )
     document = cli("show", forked(cli, parent, "--at", "3", "--model", "other"), "--json").json
     chosen = document["parameters"]

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tertulia.models.local.grammar import _VALUES
-from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer, open_rehearsal
+from tertulia.models.rehearsed_words import CURRENT, WORDS, phrases_of
 from tertulia.prompts.render import render
-from tertulia.state.errors import ModelError
+from tertulia.state.errors import ModelError, NotFoundError
 from tertulia.state.language_model import (
     RATING_THRESHOLD,
     GenerationRequest,
@@ -323,3 +324,82 @@ async def test_a_hundred_turns_take_no_time(model: RehearsalModel) -> None:
             await model.generate(_request(fields, rows, render(prompt, model.tokenizer)))
         RehearsalEmbedder().embed([unit.text for unit in prompt.units])
     assert time.process_time() - began < 3, "about half a second on a slow core"
+
+
+# --- what it says ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("- the mill wheel is broken", ["the mill wheel"]),
+        ("- a letter came from her sister.", ["the letter", "the sister"]),
+        ("Ana found blue handprints on the piano lid and asked", ["the piano lid"]),
+        ("Bo fears that the board votes to move the market", ["the market"]),
+        ("The Wren cools. The bank gives Bo a loan.", ["the loan"]),
+        ("He told her nobody would come; the first is the best, the old are the few.", []),
+        ("my quick and quiet sister says that an Old Slip cap is red", ["the Old Slip cap"]),
+        ("Das Licht am Hafen ist aus.", []),
+        ("They sit on the upper deck…", []),
+        ("", []),
+    ],
+)
+def test_phrases_name_something(text: str, phrases: list[str]) -> None:
+    assert list(phrases_of(text)) == phrases
+
+
+def test_phrases_of_the_stock_are_not_taken_up_again() -> None:
+    for sentence in WORDS[CURRENT].remarks + WORDS[CURRENT].endings:
+        assert set(phrases_of(sentence.format(a="the mill wheel", b="the orchard"))) <= {
+            "the mill wheel",
+            "the orchard",
+        }
+
+
+def test_speech_is_whole_sentences_about_phrases_of_the_prompt(model: RehearsalModel) -> None:
+    named = re.compile(r"the (?:mill wheel|harbour|letter|sister|smugglers|barrels|orchard)\b")
+    texts = [str(reply.fields["Ana Sol"]) for reply in _replies(model, SPEECH, 300)]
+    assert all(re.fullmatch(r"(?:[A-Z][^.?!]*[.?] ?)+", text) for text in texts)
+    about = [text for text in texts if named.search(text)]
+    assert len(about) > 150
+    remarks = "|".join(
+        re.escape(r).replace(r"\{a\}", "the .+").replace(r"\{b\}", "the .+") for r in WORDS[CURRENT].remarks
+    )
+    assert all(re.search(remarks, text) for text in texts), "every line says that nobody means it"
+
+
+def test_a_sentence_names_no_thing_twice() -> None:
+    words = WORDS[CURRENT]
+    assert all("{b}" not in sentence for sentence in words.remarks_about("the mill", "the mill"))
+    assert len(words.remarks_about("the mill", "the orchard")) == len(words.remarks)
+
+
+def test_other_languages_are_quoted_not_bent_into_phrases(model: RehearsalModel) -> None:
+    text = " ".join(f"Wörter{'abcdefghijklmnopqrstuvwxyz'[i]} am Hafen" for i in range(26))
+    prompt = render(
+        Prompt(units=(Unit(id="m", block="memory", kind="item", text=text),), speaker="Ana", layout="single_message"),
+        RehearsalTokenizer(),
+    )
+    said = [str(reply.fields["Ana Sol"]) for reply in asyncio.run(model.generate(_request(SPEECH, 20, prompt)))]
+    assert all("the word “Wörter" in text for text in said)
+
+
+async def test_what_is_drawn_after_a_text_hangs_on_no_text(model: RehearsalModel) -> None:
+    """A conversation ends where it ends, whatever λ removed from its prompts."""
+    prompts = (_prompt(), _prompt(more=" by the mill"))
+    full, other = [await model.generate(_request(SPEECH + RATING, 200, prompt)) for prompt in prompts]
+    assert [reply.fields["Ana Sol"] for reply in full] != [reply.fields["Ana Sol"] for reply in other]
+    for name in ("over?", "rating"):
+        assert [reply.fields[name] for reply in full] == [reply.fields[name] for reply in other]
+
+
+async def test_former_words_are_kept_for_runs_of_before() -> None:
+    """The same requests, with the words until November 2026: a fixture of that program."""
+    former = open_rehearsal("rehearsal:1")
+    assert former.id == "rehearsal"
+    reply, other, _ = await former.generate(_request(SPEECH + RATING, 3))
+    assert reply.fields["Ana Sol"] == "That is fair. There is more to the barrels than most people here would guess."
+    assert reply.fields["comment"] == "Nothing said here goes against the sister."
+    assert other.fields["Ana Sol"].endswith("quiet hour. Would you show me the smugglers some time?")
+    with pytest.raises(NotFoundError, match=r"no version 'rehearsal:9' \(known: rehearsal:1, rehearsal:2\)"):
+        open_rehearsal("rehearsal:9")

@@ -75,7 +75,7 @@ def test_blocks_are_written_by_name_or_letter_and_stored_as_letters(
         ("block_lengths", "memry=10", "'memry=10' is no length of a block"),
         ("block_lengths", "memory=1,m=2", "block letter 'm' stands twice"),
         ("removal_factor", 1.5, "less than or equal to 1"),
-        ("max_turns", "many", "valid integer"),
+        ("max_turns", "many", "whole number"),
         ("revision", "redo", "'rollback', 'rewrite', 'combined' or 'off'"),
     ],
 )
@@ -113,7 +113,7 @@ def test_an_unknown_parameter_is_named_and_the_message_stays_short(name: str, me
 
 def test_what_is_no_text_is_left_to_the_types() -> None:
     assert letters_of(3) == 3
-    with pytest.raises(SettingError, match="removed_blocks=3: Input should be a valid string"):
+    with pytest.raises(SettingError, match="removed_blocks=3: must be text"):
         Parameters().with_settings({"removed_blocks": 3})
 
 

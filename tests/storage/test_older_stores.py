@@ -76,7 +76,7 @@ def test_what_was_killed_goes_on_to_what_is_run_now_and_merges_with_itself(
         ("--rounds", "8", "--seed", "9", "--lambda", "0.7", "--set", "memory_order=time", "--set", "redraws=0"),
     )
     assert cli("resume", run, "--json").json["status"] == "finished"
-    anew = cli("run", "tidewell", "--rehearse", *settings, "--json").json["run"]
+    anew = cli("run", "tidewell", "--model", "rehearsal:1", *settings, "--json").json["run"]  # in its words
     document = cli("diff", run, anew, "--json").json
     other = {difference["path"][1] for difference in document["settings"]}  # none of them is of a dialogue of two
     known = {"choices", "goal_floor", "address_pull", "patience_rounds", "yield_s", "perception_threshold", "case_seed"}

@@ -1,0 +1,291 @@
+"""What the rehearsal says: sentences of a stock about phrases of the prompt, and how those are found.
+
+A rehearsed line says that nobody means it. The stocks have versions, as a stored run goes on in the words in which it
+began (`rehearsal:1`, until November 2026).
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+#: The words of runs whose record names none, and those of new runs.
+FORMER, CURRENT = "rehearsal:1", "rehearsal:2"
+
+#: Texts whose words are looked through together in `rehearsal:1`, and the last ones that are taken up now.
+_WINDOW, _RECENT = 4, 2
+#: The most words of a phrase after its article.
+_LONGEST = 3
+
+_DETERMINER = re.compile(r"\b(?:the|an?|my|your|his|her|its|our|their) (?=\w)", re.IGNORECASE)
+_TOKEN = re.compile(r" ?([^\W\d_]+(?:['’-][^\W\d_]+)*)|(.)", re.DOTALL)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Words before which a phrase surely ends, and others that begin something else.
+_SURE_END = _words("of is was are were has had have will would can cannot could may might must should who whom whose")
+_AFTER_A_PHRASE = _SURE_END | _words(
+    """in on at for from with by and or but under over between behind before after into onto about around against
+    through without near beside across along inside outside beneath above below past than as did does do be that which
+    where when while because so if until since not it itself himself herself themselves myself yourself
+    aloud twice once afterwards instead tonight today tomorrow yesterday out off away ahead ago up down back here there
+    fast busy open full gone bare closed upright again free alone empty further underneath tidy abroad else
+    came went fell rose stood sat lay ran left kept told said saw knew thought found gave took made got grew began
+    spoke broke brought bought sold held met paid put rang read sent set shut slept wrote wore won hung let lit led
+    drew drove ate felt flew forgot heard hit hurt laid lent lost meant rode sang sank shook shone spent stole struck
+    swam swept taught tore threw understood woke sit stand lie remembers knows thinks wants hates likes"""
+)
+#: Words without which a phrase names nothing: it is left out.
+_NO_NOUN = _words(
+    """a an the own same other others another first second third last next former latter one ones two three four five
+    six seven eight nine ten eleven twelve hundred few many most more less least rest way ways thing things lot
+    bit kind sort very only best better worse worst such half everybody nobody somebody anybody everyone
+    everything nothing something whoever great deal while time times day days moment minute minutes end all both
+    each every any some no yes this these those he she they we you i me him them us to just too rather quite
+    really never always seldom still also even top bottom middle out size number sentence sentences word words
+    line lines question conversation meeting utterance speaker object reply rehearsal true false following answer
+    setting monday tuesday wednesday thursday friday saturday sunday"""
+)
+#: Words with which a phrase does not end.
+_NO_END = _words("whole new old good right little big large small young early late long short quick quiet upper lower")
+#: How the last of two words must not end unless the phrase surely does: it may be a verb, as the third of three may.
+_MAY_BE_A_VERB = re.compile(r"(?:ed|ing|[^s]s)$")
+
+#: A long word, where no phrase is found: in a language other than English.
+_LONG_WORD = re.compile(r"[^\W\d_]{6,18}")
+
+#: What is talked of where a prompt has nothing, in `rehearsal:1`.
+_FORMER_ANYTHING = (
+    *("weather", "market", "evening", "neighbours", "harbour", "garden", "music", "supper", "morning", "journey"),
+)
+#: What is talked of where a prompt has less than this to talk of: so lines are about as varied whatever λ removes.
+_ANYTHING = tuple(
+    f"the {word}"
+    for word in (
+        *("weather", "market", "evening", "neighbours", "harbour", "garden", "music", "supper", "morning", "journey"),
+        *("bridge", "letter", "kettle", "winter", "lamp", "river", "newspaper", "window", "train", "orchard", "recipe"),
+        *("umbrella", "song", "mountain"),
+    )
+)
+
+#: Words to talk about in `rehearsal:1`: long ones, but for the commonest and most verbs.
+_FORMER_TOPIC = re.compile(
+    r"\b(?!(?:against|almost|already|always|another|anyone|around|because|become|before|bottom|closer|during|either|"
+    r"enough|everyone|forget|itself|minutes|nobody|nothing|others|people|perhaps|rather|remembers?|seconds|should|"
+    r"silence|someone|something|things|though|thinks|thought|through|together|towards|whatever|whenever|whether|"
+    r"within|without)\b)[^\W\d_]{6,14}\b(?<!ed)(?<!ing)(?<!ly)"
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """A version of what the rehearsal says: pieces of sentences, and what they are about.
+
+    Attributes:
+        openings: Of an utterance, in every other.
+        remarks: Of every utterance; `{a}` and `{b}` are what it is about.
+        endings: Of an utterance, in three of five.
+        comments: Thoughts, reasons and whatever else is no speech.
+        named: How a caption of a picture is named.
+        topic: Draws what is talked of from the texts of a prompt.
+        repeats: Whether a sentence about two things may have the same twice.
+    """
+
+    openings: tuple[str, ...]
+    remarks: tuple[str, ...]
+    endings: tuple[str, ...]
+    comments: tuple[str, ...]
+    named: str
+    topic: Callable[["Texts", random.Random], str]
+    repeats: bool = False
+
+    def remarks_about(self, a: str, b: str) -> list[str]:
+        """Return the remarks that can be made about `a` and `b`."""
+        return self._suited(self.remarks, a, b)
+
+    def comments_about(self, a: str, b: str) -> list[str]:
+        """Return the comments that can be made about `a` and `b`."""
+        return self._suited(self.comments, a, b)
+
+    def _suited(self, sentences: Sequence[str], a: str, b: str) -> list[str]:
+        return [sentence for sentence in sentences if a != b or self.repeats or "{b}" not in sentence]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a prompt that are about people and events, in order; each is decoded where it is read."""
+
+    count: int
+    read: Callable[[int], str]
+
+
+def _former_topic(texts: Texts, generator: random.Random) -> str:
+    """Draw a word from four consecutive texts; in every other draw, from the last four."""
+    start = max(0, texts.count - _WINDOW)
+    start = start if generator.random() < 0.5 else generator.randint(0, start)
+    text = " ".join(texts.read(place) for place in range(start, min(texts.count, start + _WINDOW)))
+    found: list[str] = _FORMER_TOPIC.findall(text)
+    return generator.choice([word for word in found if word.islower()] or _FORMER_ANYTHING)
+
+
+def _phrase(texts: Texts, generator: random.Random) -> str:
+    """Draw a phrase of the last texts, in every other draw, else of any, or of the stock where these have few."""
+    if generator.random() < 0.5:
+        recent = range(max(0, texts.count - _RECENT), texts.count)
+        if phrases := [phrase for place in recent for phrase in phrases_of(texts.read(place))]:
+            return generator.choice(phrases)
+    known = _known(tuple(map(texts.read, range(texts.count))))
+    place = generator.randrange(max(len(known), len(_ANYTHING)))
+    return known[place] if place < len(known) else _ANYTHING[place]
+
+
+@lru_cache(maxsize=64)
+def _known(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return all phrases of these texts, each once; where there are none, as they are not English, long words."""
+    words = dict.fromkeys(f"the word “{word}”" for text in texts for word in _LONG_WORD.findall(text))
+    phrases = dict.fromkeys(phrase for text in texts for phrase in phrases_of(text))
+    return tuple(phrases) or (tuple(words) if len(words) >= len(_ANYTHING) else ())
+
+
+@lru_cache(maxsize=8192)
+def phrases_of(text: str) -> tuple[str, ...]:
+    """Return the phrases of an English text that name something, each with `the`: *the east steps*.
+
+    A phrase is an article or the like and up to three words, before a sign or a word that can belong to none. It is
+    rather missed than wrong. Phrases of the stock itself are left out.
+    """
+    return tuple(phrase for phrase in _found(text) if phrase not in _of_the_stock())
+
+
+def _found(text: str) -> Iterator[str]:
+    for match in _DETERMINER.finditer(text):
+        words: list[str] = []
+        following = ""
+        for token in _TOKEN.finditer(text, match.end()):
+            word, sign = token.groups()
+            if sign is not None or word.lower() in _AFTER_A_PHRASE:
+                following = sign or word.lower()
+                break
+            words.append(word)
+        if _names_something(words, following):
+            yield f"the {' '.join(words)}"
+
+
+def _names_something(words: Sequence[str], following: str) -> bool:
+    """Return whether words after an article are a phrase, before a sign, a word or the end of the text."""
+    if (
+        not 0 < len(words) <= _LONGEST
+        or following == "…"
+        or following.isdigit()
+        or any(word.lower() in _NO_NOUN for word in words)
+    ):
+        return False
+    last = words[-1]
+    if len(last) < 3 or last.lower() in _NO_END or last.endswith(("'s", "’s", "ly")):
+        return False
+    if any(first[0].islower() and then[0].isupper() for first, then in pairwise(words)):
+        return False
+    if following in _SURE_END or len(words) == 1:
+        return True
+    return len(words) < _LONGEST and not _MAY_BE_A_VERB.search(last)
+
+
+@lru_cache(maxsize=1)
+def _of_the_stock() -> frozenset[str]:
+    """Return the phrases of the stock's own sentences."""
+    words = WORDS[CURRENT]
+    sentences = (*words.openings, *words.remarks, *words.endings, *words.comments)
+    return frozenset(phrase for sentence in sentences for phrase in _found(sentence.format(a="it", b="it")))
+
+
+_OPENINGS = (
+    "Good point.", "Hm, let me think.", "That is fair.", "You may be right.", "Oh, I see.", "Well, well.", "Yes.",
+    "Not so fast.", "I had wondered.", "Funny you say so.", "True enough.", "Ah, now I follow.", "I am not sure.",
+)  # fmt: skip
+
+_FORMER_WORDS = Words(
+    openings=_OPENINGS,
+    remarks=(
+        "I keep coming back to the {a} whenever I have a quiet hour.",
+        "People talk of the {a} and then they forget all about the {b}.",
+        "My week was mostly about the {a}, if I am honest.",
+        "Somebody told me about the {a}, and I have thought of it since.",
+        "For me the {a} has always been closer than the {b}.",
+        "It began with the {a}, and then the {b} came on top of it.",
+        "I would rather hear your side of the {a} than tell mine.",
+        "There is more to the {a} than most people here would guess.",
+        "The {a} was on my mind all the way over here.",
+        "I never got to the bottom of what happened with the {a}.",
+        "If you ask me, the {a} can wait until we have settled the {b}.",
+        "I made a note about the {a}, so that it would not slip away.",
+        "Nobody warned me that the {a} would take up this much time.",
+    ),
+    endings=(
+        "What would you do about the {b}?", "Does the {b} matter to you?", "How did you come to the {b}?",
+        "Have you told anyone about the {b}?", "Would you show me the {b} some time?", "Who else knows about the {b}?",
+        "And the {b}, is that still so?", "Do you see it the same way?", "Shall we talk about the {b} next?",
+        "When did you last look into the {b}?", "Tell me more when you can.",
+        "I would like to hear more about the {b}.",
+    ),
+    comments=(
+        "Nothing said here goes against the {a}.", "The {a} and the {b} do not sit well together.",
+        "It stays close to the {a}.", "The {a} is taken up, the {b} is not.", "Much hangs on the {a} at the moment.",
+    ),
+    named="{}",
+    topic=_former_topic,
+    repeats=True,
+)  # fmt: skip
+
+_CURRENT_WORDS = Words(
+    openings=_OPENINGS,
+    remarks=(
+        "I only rehearse, so I mention {a} without meaning it.",
+        "Here I would say what I think of {a}, if I could think.",
+        "A real speaker would have an opinion on {a} by now.",
+        "I stand in for somebody who could tell you about {a}.",
+        "Imagine that I had something clever to say about {a}.",
+        "There is an empty page in my script where {a} should be.",
+        "I was handed {a} and {b}, and I know nothing about either.",
+        "Let this sentence count as a remark about {a}.",
+        "Somebody with a mind would explain {a} to you now.",
+        "I can name {a}, but I can't mean anything by it.",
+        "For the sake of practice, I am all in favour of {a}.",
+        "My notes mention {a}, and so I mention it all to you.",
+        "Take these words as a stand-in for my view of {a}.",
+        "First I name {a}, then I name {b}, and then I stop.",
+        "A model would tell you what {a} and {b} have in common.",
+        "Between {a} and {b} I would choose, if I were able to choose.",
+        "Any other sentence would do here, as long as it names {a}.",
+        "The draw fell on {a}, and so I speak of that.",
+        "There would be more to say about {a} if anybody were speaking.",
+        "I was asked to bring up {a}, which I have now done.",
+        "With a straight face I turn from {a} to {b}.",
+        "What I feel about {a} was left out of this rehearsal.",
+        "Nobody wrote me a reply, so I point at {a} instead.",
+        "Let me pretend that I remember {a} and care about {b}.",
+        "My cue was {a}, and I am glad that I did not miss it.",
+        "I say this for practice, and it is about {a}.",
+        "Please imagine a long story here, with {a} in the middle.",
+        "I am the understudy, and all I have learnt is {a}.",
+    ),
+    endings=(
+        "What would you do about {b}?", "How would you put it, with {b} in mind?", "What do your notes say about {b}?",
+        "Have you told anyone about {b}?", "Do you have a line about {b}?", "Who else knows about {b}?",
+        "And what has {b} to do with it?", "Do you see it the same way?", "Shall we rehearse {b} next?",
+        "What would a model make of {b}?", "Please go on with {b}.", "I would gladly hear you rehearse {b}.",
+    ),
+    comments=(
+        "Nothing here goes against {a}.", "It stays close to {a}.", "Something about {a} would stand here.",
+        "First {a}, and then {b}.", "This is about {a} alone.",
+    ),
+    named="the {}",
+    topic=_phrase,
+)  # fmt: skip
+
+#: What the rehearsal says, by version.
+WORDS = {FORMER: _FORMER_WORDS, CURRENT: _CURRENT_WORDS}
