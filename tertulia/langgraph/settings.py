@@ -9,6 +9,7 @@ from tertulia.langgraph.host import Host
 from tertulia.planning.starting import DEFAULT_MODEL as DEFAULT_MODEL
 from tertulia.planning.starting import DEFAULT_SEED as DEFAULT_SEED
 from tertulia.planning.starting import Additions
+from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import store_address
 from tertulia.storage.sqlite.opening import MEMORY
@@ -41,3 +42,10 @@ def host_of(
     address = store if store == MEMORY else store_address(store)
     where = os.path.abspath(address) if isinstance(address, Path) else store  # the current folder may change
     return Host(model, given, seed, where, Additions(nodes=objects), dict(api_keys or {}), cache)
+
+
+def rounds_of(rounds: Any) -> int:
+    """Return a number of rounds; `SettingError` for anything but a whole number from 1."""
+    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
+        raise SettingError("rounds", rounds, ": a whole number from 1 is expected")
+    return rounds
