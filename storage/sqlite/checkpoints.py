@@ -22,6 +22,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Interrupt, Send
 from typing_extensions import override
@@ -196,6 +197,17 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
             cursor.execute("DELETE FROM writes WHERE thread_id = ?", (thread,))
 
 
+class GraphCheckpoints(Checkpoints):
+    """A LangGraph checkpointer for any graph, sync or async, in any thread: its states may hold messages."""
+
+    def __init__(self, connection: sqlite3.Connection, path: StoreAddress | str) -> None:
+        super().__init__(connection, path, MessageSerializer(path))
+
+    @override
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
+        return BaseCheckpointSaver.with_allowlist(self, extra_allowlist)
+
+
 _OF_CHECKPOINT = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
 
 
@@ -230,6 +242,22 @@ _CRC_BYTES = 4
 #: The msgpack extensions in which LangGraph writes a type with its positional arguments, and with named ones.
 _POSITIONAL, _NAMED = 1, 2
 _SEND, _INTERRUPT = ("langgraph.types", "Send"), ("langgraph.types", "Interrupt")
+
+
+class MessageSerializer(JsonPlusSerializer):
+    """LangGraph's serializer in its strict mode: plain data, messages, and what else LangGraph knows to be safe."""
+
+    def __init__(self, path: StoreAddress | str) -> None:
+        """Note the file that messages name."""
+        super().__init__(allowed_msgpack_modules=None)
+        self._path = path
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Return the object of bytes; `StorageError` if they can't be read."""
+        try:
+            return super().loads_typed(data)
+        except (ValueError, TypeError, KeyError, RecursionError, NotImplementedError) as error:
+            raise _damaged(self._path, first_line(error)[:200]) from error
 
 
 class PlainSerializer(SerializerProtocol):

@@ -19,8 +19,11 @@ TIME = datetime(2026, 5, 6, 15)
 #: What a run is called whose conversation takes place in somebody's graph.
 SCENARIO = "langgraph"
 
-#: The fields that an album has, beside the properties of its owner.
+#: The field of somebody's pictures, beside what is told of them.
 _ALBUM = "album"
+
+#: The property by which everybody knows what they have come together for.
+_TOPIC = "wants to talk about"
 
 
 def read_people(people: Iterable[Any]) -> tuple[dict[str, Any], ...]:
@@ -160,6 +163,7 @@ def population_of(people: Sequence[Mapping[str, Any]], topic: str | None, place:
         owned = [_picture(entry, fields["name"]) for entry in album]
         pictures.update((picture.id, picture) for picture in owned)
         told = {name: value for name, value in fields.items() if name not in ("name", _ALBUM) and value}
+        told |= {_TOPIC: topic} if topic else {}
         properties = tuple((name.replace("_", " "), _in_words(value)) for name, value in told.items())
         villager = Villager(
             persona=Persona(name=fields["name"]),

@@ -8,7 +8,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
-from tertulia.langgraph.errors import ParentStateError, PeopleError
+from tertulia.langgraph.errors import ParentStateError
 from tertulia.langgraph.host import Host, next_turn
 from tertulia.langgraph.messages import last_place, lines_of, message_of, messages_of, text_field
 from tertulia.langgraph.people import check_people, read_people, start_of
@@ -162,4 +162,3 @@ class _Speaking:
         return {"run": run, "utterance": said, "messages": [*messages_of(state), message_of(said)]}
 
 
-__all__ = ["PeopleError", "utterance"]
