@@ -94,18 +94,20 @@ class Host:
     def context(self, run: str) -> Context:
         """Return the context of a run; `StorageError` if the store does not have it."""
         if run not in self._contexts:
-            store = self.open_store()
-            try:
-                record = store.run(run)
-            except NotFoundError as error:
-                raise StorageError(
-                    f"the store {self.store} has no run {run}, which this step goes on with; give the store that the "
-                    "graph had before (store=…): what lies in memory is gone with its process"
-                ) from error
+            store, record = self.open_store(), self._record(run)
             plan = self._plan(store.start(run), None)
             engines = open_engines(self.model, plan.start, plan.parameters, self._access(plan))
             self._keep(context_of(store, record, engines, self.registry))
         return self._contexts[run]
+
+    def _record(self, run: str) -> RunRecord:
+        try:
+            return self.open_store().run(run)
+        except NotFoundError as error:
+            raise StorageError(
+                f"the store {self.store} has no run {run}, which this step goes on with; give the store that the graph "
+                "had before (store=…): what lies in memory is gone with its process"
+            ) from error
 
     def _keep(self, context: Context) -> None:
         while len(self._contexts) >= _CONTEXTS:
@@ -201,8 +203,7 @@ class Host:
 
         A step runs again in a turn that is over after time travel: what the run has of it stays as it was.
         """
-        store = self.open_store()
-        record = store.run(run)
+        store, record = self.open_store(), self._record(run)
         if record.turns < turn:
             return run
         fork = record.model_copy(
