@@ -159,7 +159,10 @@ class _Reader:
 
     def _writes(self) -> Iterator[Any]:
         """Yield what tasks wrote beside checkpoints."""
-        rows = self._rows(f"SELECT * FROM writes WHERE channel <> '{CHANNEL}' ORDER BY thread_id, checkpoint_ns, checkpoint_id, task_id, idx")
+        rows = self._rows(
+            f"""SELECT * FROM writes WHERE channel <> '{CHANNEL}'
+            ORDER BY thread_id, checkpoint_ns, checkpoint_id, task_id, idx"""
+        )
         values = []
         for row in rows:
             value = self._serializer.loads_typed((row["type"], row["value"]))

@@ -27,17 +27,21 @@ from tertulia.state.records import Prompt, Unit
 from tertulia.state.scored_layers import layers_to_score
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
     from tertulia.state.parameters import Reducer, Walk
 
 #: A local model by name, one that transformers has opened with its tokenizer, or one of `open_model`.
-Model: TypeAlias = "str | tuple[PreTrainedModel, PreTrainedTokenizerBase] | LanguageModel"
+Model: TypeAlias = str | tuple[Any, Any] | LanguageModel
 
 #: Units: texts that differ, texts by id, or units of a run.
 Units: TypeAlias = Sequence[str] | Mapping[str, str] | Sequence[Unit]
 
-_ROLES: Mapping[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "human": "user", "ai": "assistant"}
+_ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "human": "user",
+    "ai": "assistant",
+}
 
 
 class Pruned(NamedTuple):

@@ -219,8 +219,8 @@ def _place(config: RunnableConfig) -> tuple[str, str, str]:
 
 def _damaged(path: StoreAddress | str, cause: str) -> StorageError:
     return StorageError(
-        f"a checkpoint in {path} is damaged, or holds what Tertulia never writes ({cause}); nothing in it was executed, "
-        "and the run can't go on from it: go back to a backup of the file"
+        f"a checkpoint in {path} is damaged, or holds what Tertulia never writes ({cause}); nothing in it was "
+        "executed, and the run can't go on from it: go back to a backup of the file"
     )
 
 

@@ -203,7 +203,13 @@ def _pass_days(name: str, store_path: StoreAddress, access: ModelAccess) -> list
         if simulation.status != "finished":
             drive_simulation(store, simulation, engines, lambda event: None)
         return [
-            {"day": met.day, "time": str(met.time), "people": list(met.pair), "run": met.run, "turns": _lines(store, met)}
+            {
+                "day": met.day,
+                "time": str(met.time),
+                "people": list(met.pair),
+                "run": met.run,
+                "turns": _lines(store, met),
+            }
             for met in store.simulations.encounters(name)
         ]
 

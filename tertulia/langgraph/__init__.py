@@ -12,8 +12,8 @@
     builder.add_edge("speak", END)
     builder.compile().invoke({"messages": [("user", "What about the boat?")]})["messages"][-1].content
 
-`utterance` says one line, `group_chat` holds rounds of a meeting, and `exchange` shows a picture and talks of it. All run
-synchronously and asynchronously, with their parent's checkpointer or with `checkpointer`.
+`utterance` says one line, `group_chat` holds rounds of a meeting, and `exchange` shows a picture and talks of it. All
+run synchronously and asynchronously, with their parent's checkpointer or with `checkpointer`.
 """
 
 from tertulia.langgraph.errors import ParentStateError, PeopleError, UntestedVersionWarning

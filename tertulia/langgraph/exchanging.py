@@ -13,7 +13,13 @@ from tertulia.langgraph.host import Host, next_turn
 from tertulia.langgraph.messages import last_place, message_of, messages_of, text_field
 from tertulia.langgraph.people import population_of, read_people
 from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
-from tertulia.langgraph.states import ExchangeInput, ExchangeOutput, HostedExchangeState, HostedUtteranceState, Utterance
+from tertulia.langgraph.states import (
+    ExchangeInput,
+    ExchangeOutput,
+    HostedExchangeState,
+    HostedUtteranceState,
+    Utterance,
+)
 from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words
 from tertulia.langgraph.versions import warn_if_untested
 from tertulia.nodes.album.belongings import belongings_at

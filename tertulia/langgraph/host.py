@@ -1,8 +1,8 @@
 """The conversation behind a hosted graph: its run in the store, and the context in which its steps run.
 
-Everything here but the checks of `Host.__init__` runs in the thread of `tertulia/langgraph/room.py`. A conversation is a
-run. It goes on where the parent's messages are those of the run; where they branch off, as after time travel, a fork of
-it begins, which has the turns before in common.
+Everything here but the checks of `Host.__init__` runs in the thread of `tertulia/langgraph/room.py`. A conversation is
+a run. It goes on where the parent's messages are those of the run; where they branch off, as after time travel, a fork
+of it begins, which has the turns before in common.
 """
 
 from collections.abc import Mapping, Sequence
@@ -156,9 +156,7 @@ class Host:
         context.broker.clear()
         return context
 
-    def _continued(
-        self, start: Start, lines: Sequence[Line], before: tuple[str, int] | None
-    ) -> tuple[Context, int]:
+    def _continued(self, start: Start, lines: Sequence[Line], before: tuple[str, int] | None) -> tuple[Context, int]:
         """Return the context of a run whose lines are the first of these, and how many it has."""
         if (known := self._known(start, before)) is None:
             return self._begin(start), 0
@@ -228,5 +226,7 @@ def next_turn(context: Context) -> tuple[int, float]:
         return 1, 0.0
     (turn,) = context.store.turns(context.run, last, last)
     parameters = context.parameters
-    length_s = parameters.silence_s if turn.speaker is None else speaking_time_s(turn.text, parameters.speaking_rate_wpm)
+    length_s = (
+        parameters.silence_s if turn.speaker is None else speaking_time_s(turn.text, parameters.speaking_rate_wpm)
+    )
     return last + 1, turn.sim_time_s + length_s

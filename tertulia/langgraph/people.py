@@ -33,7 +33,9 @@ def read_people(people: Iterable[Any]) -> tuple[dict[str, Any], ...]:
         PeopleError: Nobody is given, one has no name, or two have the same.
     """
     if isinstance(people, str | Mapping) or not isinstance(people, Iterable):
-        raise PeopleError(f"people={people!r:.60}: takes a list of people, such as [{{'name': 'Ana', 'traits': 'dry'}}]")
+        raise PeopleError(
+            f"people={people!r:.60}: takes a list of people, such as [{{'name': 'Ana', 'traits': 'dry'}}]"
+        )
     found = tuple(_fields(person) for person in people)
     if not found:
         raise PeopleError("people=[]: nobody is given; give at least one, such as {'name': 'Ana'}")
@@ -140,7 +142,9 @@ def _attendee(given: Mapping[str, Any]) -> Attendee:
         hint = nearest_hint(at, MeetingPerson.model_fields) if first["type"] == "extra_forbidden" else ""
         words = "unknown field" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
         raise PeopleError(f"{fields['name']}: {at}={first['input']!r:.60}: {words}{hint}") from None
-    return Attendee(persona=person.persona(person.traits_text), memories=person.remembered(TIME), **person.record_fields())
+    return Attendee(
+        persona=person.persona(person.traits_text), memories=person.remembered(TIME), **person.record_fields()
+    )
 
 
 # --- albums ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The graphs for one's own graph as LangGraph's server runs them: an utterance, and an exchange, as nodes of a graph."""
+"""The graphs for a graph of one's own as LangGraph's server runs them: an utterance, and an exchange."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -160,5 +160,3 @@ class _Speaking:
         record, said = recorded_utterance(state, context)
         context.record(RecordedTurn(record))
         return {"run": run, "utterance": said, "messages": [*messages_of(state), message_of(said)]}
-
-

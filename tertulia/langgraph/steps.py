@@ -1,4 +1,4 @@
-"""The steps of Tertulia's graphs as a graph of somebody else's runs them: sync and async, in the room of the process."""
+"""The steps of Tertulia's graphs as somebody else's graph runs them: sync and async, in the room of the process."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
@@ -168,4 +168,3 @@ def _put_words(context: Context, state: State, words: str) -> dict[str, Any]:
     candidate = Candidate(attempt=attempt, text=words, reply=reply, origin="by_hand")
     context.store.save_candidate(context.run, turn, candidate, part)
     return {"chosen": attempt, "ended": False}
-

@@ -19,9 +19,7 @@ async def prepare_all(context: Context) -> None:
     """Prepare those who have not been prepared in this run."""
     state: Any = first_state(context.meeting)
     names = [
-        name
-        for name in context.meeting.names
-        if context.store.step(context.run, 0, name, "prepare", Character) is None
+        name for name in context.meeting.names if context.store.step(context.run, 0, name, "prepare", Character) is None
     ]
     if names:
         context.broker.clear()

@@ -1,14 +1,25 @@
 """Warn, once, where LangGraph has another version than those that were tested."""
 
+import operator
+import re
 import warnings
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
-
-from packaging.requirements import Requirement
 
 from tertulia.langgraph.errors import UntestedVersionWarning
 
 _PACKAGE = "langgraph"
+
+_Release = tuple[int, ...]
+_COMPARISONS: Mapping[str, Callable[[_Release, _Release], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 
 
 @cache
@@ -33,8 +44,26 @@ def untested(installed: str, declared: tuple[str, ...]) -> str | None:
     Args:
         declared: The requirements of the distribution, as its metadata has them.
     """
-    for requirement in map(Requirement, declared):
-        if requirement.name == _PACKAGE and requirement.marker is None:
-            is_tested = requirement.specifier.contains(installed, prereleases=True)
-            return None if is_tested else str(requirement.specifier)
+    for requirement in declared:
+        if (found := re.fullmatch(rf"{_PACKAGE}\s*\(?([^;()]*)\)?\s*", requirement)) is not None:
+            bounds = [bound.strip() for bound in found[1].split(",") if bound.strip()]
+            return None if all(_keeps(installed, bound) for bound in bounds) else ",".join(bounds)
     return None
+
+
+def _keeps(installed: str, bound: str) -> bool:
+    """Return whether a version keeps to a bound such as `>=1.1`; one that can't be read is none."""
+    if (found := re.fullmatch(r"(==|!=|>=|<=|>|<)\s*([0-9.]+)(\.\*)?", bound)) is None:
+        return True
+    has, asked = _release(installed), _release(found[2])
+    if found[3]:
+        has = has[: len(asked)]
+    return _COMPARISONS[found[1]](has, asked)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, without zeros at their end, which mean nothing."""
+    numbers = [int(number) for number in re.findall(r"\d+", re.split(r"[^0-9.]", version)[0])]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)

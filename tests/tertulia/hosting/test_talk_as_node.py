@@ -135,7 +135,11 @@ def test_exchanges_are_remembered_and_branch(tmp_path: Path) -> None:
         (lambda: tertulia.langgraph.group_chat(PEOPLE, order="loudest"), UsageError, r"^order=loudest"),
         (lambda: tertulia.langgraph.exchange(ALBUMS[:1]), PeopleError, r"^an exchange takes two people"),
         (lambda: tertulia.langgraph.exchange(PEOPLE), PeopleError, r"^Ana has no album; give album=\['a red boat'"),
-        (lambda: tertulia.langgraph.exchange([*ALBUMS, {"name": "Di", "album": [3]}]), PeopleError, r"^Di: album: 3 is"),
+        (
+            lambda: tertulia.langgraph.exchange([*ALBUMS, {"name": "Di", "album": [3]}]),
+            PeopleError,
+            r"^Di: album: 3 is",
+        ),
     ],
 )
 def test_what_can_not_be_is_told_when_the_graph_is_made(made: Any, error: type, says: str) -> None:
@@ -157,9 +161,12 @@ def test_who_can_not_meet_is_told(tmp_path: Path, given: Any, says: str) -> None
 
 
 def test_another_version_of_langgraph_is_a_warning_and_no_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    declared = ("langgraph>=1.1,<1.3", "langgraph-checkpoint==4.3.2", "langgraph==9; extra == 'lab'")
+    declared = ("langgraph-checkpoint==4.3.2", "langgraph==9; extra == 'lab'", "langgraph<1.3,>=1.1")
     assert versions.untested("1.2.22", declared) is None
-    assert versions.untested("1.3.0", declared) == "<1.3,>=1.1"
+    assert versions.untested("1.1", declared) is None
+    assert versions.untested("1.3.0", declared) == versions.untested("1.0.9", declared) == "<1.3,>=1.1"
+    assert versions.untested("1.3.0rc1", ("langgraph==1.3.0",)) is None
+    assert versions.untested("1.3.1", ("langgraph==1.3.*",)) is None
     assert versions.untested("1.3.0", ()) is None
     monkeypatch.setattr(versions, "version", lambda name: "99.1")
     versions.warn_if_untested.cache_clear()

@@ -280,7 +280,9 @@ class Data:
 @pytest.mark.parametrize("state", [MessagesState, Plain, Model, Data], ids=lambda state: state.__name__)
 def test_a_parent_may_have_any_kind_of_state(tmp_path: Path, state: Any) -> None:
     graph = speaking(tmp_path, state=state)
-    given = {"messages": [{"role": "user", "content": "Hello?"}] if state in (Plain, Data) else [HumanMessage("Hello?")]}
+    given = {
+        "messages": [{"role": "user", "content": "Hello?"}] if state in (Plain, Data) else [HumanMessage("Hello?")]
+    }
     messages = graph.invoke(given, thread())["messages"]
     assert [message.name for message in messages] == [None, "Ana"]
 
