@@ -10,7 +10,7 @@ import sqlite3
 import zlib
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import ormsgpack
 from langchain_core.runnables import RunnableConfig
@@ -205,7 +205,7 @@ class GraphCheckpoints(Checkpoints):
 
     @override
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
-        return BaseCheckpointSaver.with_allowlist(self, extra_allowlist)
+        return cast(Self, BaseCheckpointSaver.with_allowlist(self, extra_allowlist))
 
 
 _OF_CHECKPOINT = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"

@@ -79,9 +79,7 @@ def message_of(utterance: Utterance) -> AIMessage:
         content=utterance["text"],
         name=utterance["speaker"],
         id=f"tertulia-{utterance['turn']}-{hashlib.blake2b(key.encode(), digest_size=6).hexdigest()}",
-        response_metadata={
-            KEY: {name: utterance[name] for name in ("run", "turn", "removal_factor", "removed_share")}  # type: ignore[literal-required]
-        },
+        response_metadata={KEY: {name: utterance[name] for name in ("run", "turn", "removal_factor", "removed_share")}},
     )
 
 

@@ -141,9 +141,17 @@ class GroupChatOutput(TypedDict, total=False):
     finished: bool
 
 
-class GroupChatState(GroupState, UtteranceState, RunState, total=False):
-    """The state of `group_chat` while it runs; `until` is the last round of this invocation."""
+class GroupChatState(GroupState, RunState, total=False):
+    """The state of `group_chat` while it runs; `until` is the last round of this invocation.
 
+    `attempt`, `set_aside`, `inconsistency`, `conflict` and `rewritable` are those of an utterance.
+    """
+
+    attempt: int
+    set_aside: list[int]
+    inconsistency: list[float]
+    conflict: bool
+    rewritable: bool
     messages: Messages
     topic: str
     utterances: list[Utterance]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.langgraph.steps import runtime_of
@@ -35,7 +35,8 @@ async def think_together(
     context.broker.clear()
     context.broker.seat(state["round"], names)
     graph = build_cognition_graph(nodes)
-    outcomes = await _together(graph.ainvoke(cognition_of(_group(state), name), context=context) for name in names)
+    group = cast(GroupState, state)
+    outcomes = await _together(graph.ainvoke(cognition_of(group, name), context=context) for name in names)
     merged: dict[str, Any] = {"minds": {}, "bids": {}}
     for outcome in outcomes:
         for key, of_agents in merged.items():
@@ -45,20 +46,15 @@ async def think_together(
 
 def first_mind(context: Context, name: str, turn: int) -> Mind:
     """Return what somebody brings into a turn that no state carries: how they felt last, and how often they spoke."""
-    start: Any = context.start
-    group: Any = first_state(start)
+    group: Any = first_state(context.meeting)
     spoken = [line.turn for line in context.store.turns(context.run, 1, turn - 1) if line.speaker == name]
-    mind: Mind = {**group["minds"][name], "spoken": len(spoken), "spoke": spoken[-1] if spoken else 0}
+    mind: Mind = group["minds"][name]
+    mind |= {"spoken": len(spoken), "spoke": spoken[-1] if spoken else 0}
     felt = context.store.steps(context.run, "assess", Assessment, agent=name)
     if felt:
         last = felt[max(felt)]
         mind |= {"emotion": last.emotion, "emotion_strength": last.emotion_strength}
     return mind
-
-
-def _group(state: State) -> GroupState:
-    minds = state["minds"]
-    return {**state, "minds": minds}  # type: ignore[typeddict-item, return-value]
 
 
 async def _together(coroutines: Any) -> list[Any]:
