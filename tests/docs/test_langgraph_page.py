@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.tiny import tiny_language_model
 
 import tertulia.attention
-from support.tiny import tiny_language_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "langgraph.md"
 
