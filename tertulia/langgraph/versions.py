@@ -45,7 +45,7 @@ def untested(installed: str, declared: tuple[str, ...]) -> str | None:
         declared: The requirements of the distribution, as its metadata has them.
     """
     for requirement in declared:
-        if (found := re.fullmatch(rf"{_PACKAGE}\s*\(?([^;()]*)\)?\s*", requirement)) is not None:
+        if (found := re.fullmatch(rf"{_PACKAGE}(?![\w.-])\s*\(?([^;()]*)\)?\s*", requirement)) is not None:
             bounds = [bound.strip() for bound in found[1].split(",") if bound.strip()]
             return None if all(_keeps(installed, bound) for bound in bounds) else ",".join(bounds)
     return None
