@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import NodeFunction
     from tertulia.nodes.machinery.registry import Registry
 
-#: What meetings and album chats have where nothing else is set; a graph of one's own has limits of its own.
+#: What meetings and album chats have where nothing else is set; the clock of a graph of one's own is nobody's limit.
 _BASE: Mapping[RunKind, Mapping[str, Any]] = {
     "dialogue": {},
-    "group_chat": {**GROUP_CHAT, "max_minutes": None, "max_turns": 10_000},
-    "album_chat": {**ALBUM_CHAT, "max_turns": 10_000},
+    "group_chat": {**GROUP_CHAT, "max_minutes": None},
+    "album_chat": ALBUM_CHAT,
 }
 
 #: So many contexts are kept at hand; others are opened again when they are needed.
