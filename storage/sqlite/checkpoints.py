@@ -207,6 +207,43 @@ class GraphCheckpoints(Checkpoints):
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
         return cast(Self, BaseCheckpointSaver.with_allowlist(self, extra_allowlist))
 
+    @override
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints of a thread to another, with what tasks wrote, and their checksums."""
+        columns = {
+            "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
+            "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
+        }
+        with self.cursor() as cursor:
+            for table, names in columns.items():
+                cursor.execute(
+                    f"INSERT OR REPLACE INTO {table} (thread_id, {names}) SELECT ?, {names} FROM {table} "
+                    "WHERE thread_id = ?",
+                    (str(target_thread_id), str(source_thread_id)),
+                )
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints of a thread to another."""
+        self.copy_thread(source_thread_id, target_thread_id)
+
+    @override
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints that LangGraph made in these runs of its, with what tasks wrote beside them.
+
+        A thread that goes on must not have a `DeltaChannel`, whose values lie in earlier checkpoints.
+        """
+        of_runs = """SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints
+        WHERE json_extract(CAST(metadata AS TEXT), '$.run_id') = ?"""
+        with self.cursor() as cursor:
+            for run in run_ids:
+                for table in ("writes", "checkpoints"):
+                    where = f"(thread_id, checkpoint_ns, checkpoint_id) IN ({of_runs})"
+                    cursor.execute(f"DELETE FROM {table} WHERE {where}", (str(run),))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints that LangGraph made in these runs of its."""
+        self.delete_for_runs(run_ids)
+
 
 _OF_CHECKPOINT = "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
 

@@ -22,6 +22,9 @@ from tertulia.storage.sqlite.checkpoints import open_checkpoints
 
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
+#: What every checkpointer must do.
+BASE = {"put", "put_writes", "get_tuple", "list", "delete_thread"}
+
 
 @checkpointer_test(name="the store's own")
 async def own_saver() -> AsyncIterator[BaseCheckpointSaver[Any]]:
@@ -41,6 +44,8 @@ async def test_the_conformance_suite_is_green(registered: Any) -> None:
     failures = {name: result.failures for name, result in report.results.items() if result.failures}
     assert not failures
     assert report.passed_all()
+    optional = {"copy_thread", "delete_for_runs"} if registered is graph_saver else set()
+    assert {name for name, result in report.results.items() if result.passed} == BASE | optional
 
 
 def test_plain_langgraph_reads_the_checkpoints_of_a_run(tmp_path: Path) -> None:
