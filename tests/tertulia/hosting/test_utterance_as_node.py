@@ -343,22 +343,12 @@ def test_a_model_that_is_none_is_told_when_it_is_opened(tmp_path: Path) -> None:
         speaking(tmp_path, model="nowhere").invoke(HELLO, thread())
 
 
-@dataclass
-class PersonLike:
-    """As `tertulia.Person`: an object that gives its fields as a scenario file has them."""
-
-    name: str
-
-    def in_meeting(self) -> dict[str, Any]:
-        return {"name": self.name, "character": "dry", "memories": ["It rained."]}
-
-
 def test_people_may_be_objects_and_nodes_may_be_chosen(tmp_path: Path) -> None:
     @tt.scorer
     def by_length(units: Any) -> list[float]:
         return [float(len(unit.text)) for unit in units]
 
-    people = [PersonLike("Ana"), PersonLike("Bo")]
+    people = [tt.Person(name=name, traits="dry", memories=["It rained."]) for name in ("Ana", "Bo")]
     said = speaking(tmp_path, people=people, nodes={"score": by_length}).invoke(HELLO, thread())["utterance"]
     assert any("It rained." in unit["text"] for unit in said["units"])
     assert said["scores"] == {unit["id"]: float(len(unit["text"])) for unit in said["units"]}
