@@ -22,6 +22,7 @@ from typing import Any
 
 from tertulia.storage.schema import CHECKSUM, TABLES
 from tertulia.storage.sqlite.checkpoints import PlainSerializer
+from tertulia.storage.sqlite.checksums import CHANNEL
 
 Row = dict[str, Any]
 
@@ -158,7 +159,10 @@ class _Reader:
 
     def _writes(self) -> Iterator[Any]:
         """Yield what tasks wrote beside checkpoints."""
-        rows = self._rows("SELECT * FROM writes ORDER BY thread_id, checkpoint_ns, checkpoint_id, task_id, idx")
+        rows = self._rows(
+            f"""SELECT * FROM writes WHERE channel <> '{CHANNEL}'
+            ORDER BY thread_id, checkpoint_ns, checkpoint_id, task_id, idx"""
+        )
         values = []
         for row in rows:
             value = self._serializer.loads_typed((row["type"], row["value"]))

@@ -4,9 +4,9 @@ Between generating and judging, `sense` draws a candidate again that makes none 
 so, a prompt is varied before it is scored, and an utterance is rewritten instead of rolled back (docs/experiments.md).
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -38,6 +38,24 @@ _REVISION_PATHS: dict[Hashable, str] = {
     "combined": "choose_revision",
 }
 
+#: The steps with which an utterance begins and ends.
+FIRST_STEP, LAST_STEP = "begin_utterance", "decide_ending"
+
+#: The steps of every utterance but the first two, by place, in the order of the drawing.
+_STEPS: Mapping[str, NodeFunction] = {
+    "score": score_attention,
+    "prune": prune,
+    "generate": generate,
+    "sense": sense,
+    "judge": judge,
+    "roll_back": roll_back,
+    "select_candidate": select_candidate,
+    "decide_ending": decide_ending,
+    "vary_prompt": vary_prompt,
+    "choose_revision": choose_revision,
+    "rewrite": rewrite,
+}
+
 UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, UtteranceOutput]
 
 
@@ -54,50 +72,55 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_
 
 @lru_cache(maxsize=32)  # building takes as long as a turn, and a graph without a checkpointer is nobody's
 def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> UtteranceGraph:
-    nodes = dict(chosen)
     graph = StateGraph(
         UtteranceState,
         context_schema=Context,
         input_schema=PromptedInput if has_prompt else UtteranceInput,
         output_schema=UtteranceOutput,
     )
-    graph.add_node("begin_utterance", begin_utterance)
-    if not has_prompt:
-        graph.add_node("retrieve_memory", nodes.get("retrieve_memory", retrieve_memory))
-    graph.add_node("score", nodes.get("score", score_attention))
-    graph.add_node("prune", nodes.get("prune", prune))
-    graph.add_node("generate", nodes.get("generate", generate))
-    graph.add_node("sense", nodes.get("sense", sense))
-    graph.add_node("judge", nodes.get("judge", judge))
-    graph.add_node("roll_back", nodes.get("roll_back", roll_back))
-    graph.add_node("select_candidate", nodes.get("select_candidate", select_candidate))
-    graph.add_node("decide_ending", nodes.get("decide_ending", decide_ending))
-    graph.add_node("vary_prompt", nodes.get("vary_prompt", vary_prompt))
-    graph.add_node("choose_revision", nodes.get("choose_revision", choose_revision))
-    graph.add_node("rewrite", nodes.get("rewrite", rewrite))
+    add_utterance(graph, dict(chosen), has_prompt)
+    graph.add_edge(START, FIRST_STEP)
+    graph.add_edge(LAST_STEP, END)
+    return graph.compile()
 
-    graph.add_edge(START, "begin_utterance")
+
+def add_utterance(
+    graph: StateGraph[Any, Any, Any, Any],
+    nodes: Mapping[str, NodeFunction],
+    has_prompt: bool = False,
+    as_node: Callable[[NodeFunction], Any] = lambda node: node,
+    as_router: Callable[[Callable[..., Any]], Any] = answered_in_loop,
+) -> None:
+    """Add the steps of an utterance to a graph, from `FIRST_STEP` to `LAST_STEP`, which the graph connects itself.
+
+    Args:
+        nodes: By place, the nodes that stand there instead of the shipped ones.
+        has_prompt: As of `build_utterance_graph`.
+        as_node, as_router: What the graph runs for a node, and for a question about the state.
+    """
+    graph.add_node(FIRST_STEP, as_node(begin_utterance))
     if not has_prompt:
-        graph.add_edge("begin_utterance", "retrieve_memory")
+        graph.add_node("retrieve_memory", as_node(nodes.get("retrieve_memory", retrieve_memory)))
+    for place, shipped in _STEPS.items():
+        graph.add_node(place, as_node(nodes.get(place, shipped)))
+
+    if not has_prompt:
+        graph.add_edge(FIRST_STEP, "retrieve_memory")
     # The main line: each step, and what follows it.
-    prompted = "begin_utterance" if has_prompt else "retrieve_memory"
-    graph.add_conditional_edges(prompted, answered_in_loop(what_to_do_with_prompt), _PROMPT_PATHS)
+    prompted = FIRST_STEP if has_prompt else "retrieve_memory"
+    graph.add_conditional_edges(prompted, as_router(what_to_do_with_prompt), _PROMPT_PATHS)
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")
     graph.add_edge("generate", "sense")
-    graph.add_conditional_edges("sense", answered_in_loop(should_judge), {True: "judge", False: "select_candidate"})
-    graph.add_conditional_edges("judge", answered_in_loop(how_to_revise), _REVISION_PATHS)
+    graph.add_conditional_edges("sense", as_router(should_judge), {True: "judge", False: "select_candidate"})
+    graph.add_conditional_edges("judge", as_router(how_to_revise), _REVISION_PATHS)
     graph.add_edge("roll_back", "sense")
     # The variants: another prompt before the scores, another revision after the judge.
-    graph.add_conditional_edges("vary_prompt", answered_in_loop(should_score), {True: "score", False: "generate"})
-    graph.add_conditional_edges(
-        "choose_revision", answered_in_loop(should_rewrite), {True: "rewrite", False: "roll_back"}
-    )
+    graph.add_conditional_edges("vary_prompt", as_router(should_score), {True: "score", False: "generate"})
+    graph.add_conditional_edges("choose_revision", as_router(should_rewrite), {True: "rewrite", False: "roll_back"})
     graph.add_edge("rewrite", "judge")
 
-    graph.add_edge("select_candidate", "decide_ending")
-    graph.add_edge("decide_ending", END)
-    return graph.compile()
+    graph.add_edge("select_candidate", LAST_STEP)
 
 
 def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Literal["score", "vary", "neither"]:

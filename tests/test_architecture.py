@@ -28,6 +28,7 @@ ROOMS = (
     "tertulia/planning",
     "tertulia/catalog",
     "tertulia/driving",
+    "tertulia/langgraph",
     "tertulia/files",
     "lab",
     "viewer",

@@ -16,7 +16,7 @@ from tertulia.state.records import Turn, TurnRecord
 async def record_round(state: AlbumState, runtime: Runtime[Context]) -> AlbumState:
     """Record the exchanges of the round, and advance the clock by the longest of them: they are held side by side."""
     context, last = runtime.context, state["turn"] + len(state["pairs"])
-    recorded = [_recorded(state, turn, context) for turn in sorted(map(int, state["exchanges"]))]
+    recorded = [recorded_exchange(state, turn, context) for turn in sorted(map(int, state["exchanges"]))]
     context.record(*recorded)
     for turn in recorded:
         assert turn.exchange is not None
@@ -51,7 +51,7 @@ def end_of_round_s(exchanges: Iterable[tuple[Turn, Turn]], rate_wpm: float) -> f
     )
 
 
-def _recorded(state: AlbumState, turn: int, context: Context) -> RecordedTurn:
+def recorded_exchange(state: AlbumState, turn: int, context: Context) -> RecordedTurn:
     """Return an exchange, with how its question, plan and answer came about."""
     outcome = state["exchanges"][str(turn)]
     exchange = Exchange.model_validate(outcome["exchange"])

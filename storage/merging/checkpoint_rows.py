@@ -4,9 +4,12 @@ Between the two they are plain objects, so that stores in different databases ca
 read through the serializer, which refuses what is damaged or was never written by it.
 """
 
-from collections.abc import Sequence
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tertulia.storage.addresses import ServerAddress
@@ -14,6 +17,7 @@ from tertulia.storage.contract import Database
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.merging.carrying import in_chunks, marks
 from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer
+from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
 from tertulia.storage.sqlite.objects import CHECKPOINT_TABLES
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
 from tertulia.storage.values import parsed
@@ -66,7 +70,8 @@ def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoi
             else "thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value AS trace"
         )
         for chunk in in_chunks(runs):
-            for row in file.rows(f"SELECT {columns} FROM {table} WHERE thread_id IN ({marks(chunk)})", *chunk):
+            rows = file.rows(f"SELECT {columns} FROM {table} WHERE thread_id IN ({marks(chunk)})", *chunk)
+            for row in _without_checksums(file, table, rows):
                 value = serializer.loads_typed((row.pop("type"), row.pop("trace")))
                 _check(file, table, row, value)
                 found.append(StoredCheckpoint(table, row, value))
@@ -85,11 +90,40 @@ def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -
         kind, value = serializer.dumps_typed(stored.value)
         row = {**stored.key, "type": kind, "checkpoint" if stored.table == "checkpoints" else "value": value}
         if "metadata" in row:
-            row["metadata"] = row["metadata"].encode("utf-8", "ignore")
-        file.write(
-            f"INSERT INTO {stored.table} ({', '.join(row)}) VALUES ({marks(row)}) ON CONFLICT DO NOTHING",
-            *row.values(),
-        )
+            metadata = {**parsed(row["metadata"]), IN_METADATA: zlib.crc32(value)}
+            row["metadata"] = json.dumps(metadata, ensure_ascii=False).encode("utf-8", "ignore")
+        _insert(file, stored.table, row)
+        if stored.table == "writes":
+            named = dict(zip(("channel", "type", "value"), packed_checksum(value), strict=True))
+            _insert(file, "writes", {**row, "task_id": task_of(row["task_id"]), **named})
+
+
+def _insert(file: Database, table: str, row: Mapping[str, Any]) -> None:
+    file.write(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks(row)}) ON CONFLICT DO NOTHING", *row.values())
+
+
+def _without_checksums(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield rows without their checksums; `StorageError` where one differs from it, or its metadata do not read."""
+    if table == "checkpoints":
+        for row in rows:
+            with record_faults(file.path):
+                metadata = parsed(row["metadata"])
+            if isinstance(metadata, dict) and IN_METADATA in metadata:
+                if is_damaged(row["trace"], metadata):
+                    raise damaged(file.path, "a checkpoint does not match its checksum")
+                del metadata[IN_METADATA]
+                row["metadata"] = json.dumps(metadata, ensure_ascii=False)
+            yield row
+        return
+    at = itemgetter("thread_id", "checkpoint_ns", "checkpoint_id")
+    by_checkpoint: dict[Any, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_checkpoint.setdefault(at(row), []).append(row)
+    for of_checkpoint in by_checkpoint.values():
+        compared = [(row["task_id"], row["idx"], row["channel"], row["trace"]) for row in of_checkpoint]
+        for channel in damaged_writes(compared):
+            raise damaged(file.path, f"what was written to {channel} does not match its checksum")
+    yield from (row for row in rows if row["channel"] != CHANNEL)
 
 
 def _on_server(file: Database) -> "ServerDatabase":

@@ -15,7 +15,7 @@ from typing_extensions import override
 from tertulia.storage.dialects import POSTGRES
 from tertulia.storage.postgres.database import ServerDatabase
 from tertulia.storage.postgres.faults import server_faults
-from tertulia.storage.sqlite.checkpoints import BEHIND, PlainSerializer, SynchronousSaver
+from tertulia.storage.sqlite.checkpoints import BEHIND, CheckedSerializer, SynchronousSaver
 from tertulia.storage.values import parsed
 
 
@@ -28,7 +28,7 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
 
     def __init__(self, database: ServerDatabase, connection: Connection[DictRow] | None = None) -> None:
         """Take a store, and a connection other than its second one to write over."""
-        super().__init__(connection or database.second, serde=PlainSerializer(database.path))
+        super().__init__(connection or database.second, serde=CheckedSerializer(database.path))
         self._address = database.path
         self.supports_pipeline = False  # a transaction instead: all of a write is stored, or nothing
 
@@ -79,7 +79,7 @@ def read_rows(database: ServerDatabase, runs: Sequence[str]) -> list[Row]:
             key = dict(found.config["configurable"])
             key["parent_checkpoint_id"] = (found.parent_config or {}).get("configurable", {}).get("checkpoint_id")
             rows.append(("checkpoints", {**key, "metadata": json.dumps(found.metadata)}, found.checkpoint))
-    serializer = PlainSerializer(database.path)
+    serializer = CheckedSerializer(database.path)
     of_runs = f"FROM checkpoint_writes WHERE thread_id IN {POSTGRES.given_texts}"
     # Under the name of a column of bytes, by which the value is read as it is.
     for row in database.rows(f"SELECT {', '.join(_WRITES)}, type, blob AS trace {of_runs}", json.dumps([*runs])):
@@ -90,7 +90,7 @@ def read_rows(database: ServerDatabase, runs: Sequence[str]) -> list[Row]:
 
 def write_rows(database: ServerDatabase, rows: Sequence[Row]) -> None:
     """Insert checkpoints that were read from any store; inside a transaction."""
-    saver, serializer = ServerCheckpoints(database, database.connection), PlainSerializer(database.path)
+    saver, serializer = ServerCheckpoints(database, database.connection), CheckedSerializer(database.path)
     marks = ", ".join("?" * (len(_WRITES) + 2))
     insert = f"INSERT INTO checkpoint_writes ({', '.join(_WRITES)}, type, blob) VALUES ({marks}) ON CONFLICT DO NOTHING"
     for table, key, value in rows:

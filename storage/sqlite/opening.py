@@ -34,13 +34,17 @@ _STEPS_BETWEEN_SIGNALS = 10_000
 
 
 def open_connection(
-    path: Path | str, create: bool, isolation_level: Literal["IMMEDIATE"] | None = None
+    path: Path | str,
+    create: bool,
+    isolation_level: Literal["IMMEDIATE"] | None = None,
+    one_thread: bool = True,
 ) -> sqlite3.Connection:
     """Open a store file, new or old, with the tables of this version; on a disk that can't be written, for reading.
 
     Args:
         path: The file, or `:memory:`.
         isolation_level: As in `sqlite3.connect`: whether writing begins a transaction by itself.
+        one_thread: Whether only the thread that opens it may use it; else those who do keep each other out.
 
     Raises:
         StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or, where it can't be
@@ -48,7 +52,7 @@ def open_connection(
     """
     with storage_faults(path):
         if path == MEMORY:
-            return _prepared(MEMORY, path, isolation_level)
+            return _prepared(MEMORY, path, isolation_level, one_thread)
         refuse_stump(Path(path))
         try:
             place = Path(path).absolute().as_uri()
@@ -58,7 +62,7 @@ def open_connection(
         if create:
             _make_private(Path(path))
         try:
-            return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level)
+            return _prepared(f"{place}?mode={'rwc' if create else 'rw'}", path, isolation_level, one_thread)
         except sqlite3.OperationalError as error:
             # Python's complaint that a text is not UTF-8 has no error code.
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
@@ -70,7 +74,7 @@ def open_connection(
                     f"{path} can't be read where it can't be written: its last changes are still in {log.name}; copy "
                     "both to a folder that is writable"
                 ) from error
-            return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, can_write=False)
+            return _prepared(f"{place}?mode=ro&immutable=1", path, isolation_level, one_thread, can_write=False)
 
 
 def _make_private(path: Path) -> None:
@@ -127,9 +131,19 @@ def refuse_companions(path: str) -> None:
 
 
 def _prepared(
-    place: str, path: Path | str, isolation_level: Literal["IMMEDIATE"] | None, can_write: bool = True
+    place: str,
+    path: Path | str,
+    isolation_level: Literal["IMMEDIATE"] | None,
+    one_thread: bool,
+    can_write: bool = True,
 ) -> sqlite3.Connection:
-    connection = sqlite3.connect(place, uri=place != MEMORY, timeout=BUSY_TIMEOUT_S, isolation_level=isolation_level)
+    connection = sqlite3.connect(
+        place,
+        uri=place != MEMORY,
+        timeout=BUSY_TIMEOUT_S,
+        isolation_level=isolation_level,
+        check_same_thread=one_thread,
+    )
     try:
         _restrict(connection)
         if (version := schema_version(connection, str(path))) != SCHEMA_VERSION:

@@ -196,7 +196,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
     if needed and trace is None:
         raise NotFoundError(
             f"it is not known how run {parent.run} stood at turn {at}: a Tertulia that did not note it wrote the turn "
-            "before; fork at turn 1, or run the scenario again"
+            "before, or a LangGraph graph, whose own history goes back there; fork at turn 1, or run the scenario again"
         )
     return trace
 

@@ -1,0 +1,15 @@
+"""Errors and warnings of the graphs that stand in a graph of one's own."""
+
+from tertulia.state.errors import UsageError
+
+
+class ParentStateError(UsageError):
+    """The state of the parent graph lacks a field, or a field holds what can't be read."""
+
+
+class PeopleError(UsageError):
+    """The people can't be used: one has no name, two have the same, or a field of one is not acceptable."""
+
+
+class UntestedVersionWarning(UserWarning):
+    """LangGraph has another version than those that were tested; everything may work, or not."""

@@ -1,0 +1,202 @@
+"""From the people that somebody gives to the start of a conversation: names, mappings, or objects with such fields."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from tertulia.langgraph.errors import PeopleError
+from tertulia.state.album import Picture, Population, Villager
+from tertulia.state.errors import nearest_hint
+from tertulia.state.meeting import Attendee, Meeting
+from tertulia.state.records import Case, Participant, Persona
+from tertulia.worlds.meeting_file import MeetingPerson
+
+#: When conversations take place that have no time of their own.
+TIME = datetime(2026, 5, 6, 15)
+
+#: What a run is called whose conversation takes place in somebody's graph.
+SCENARIO = "langgraph"
+
+#: The field of somebody's pictures, beside what is told of them.
+_ALBUM = "album"
+
+#: The property by which everybody knows what they have come together for.
+_TOPIC = "wants to talk about"
+
+
+def read_people(people: Iterable[Any]) -> tuple[dict[str, Any], ...]:
+    """Return the fields of people: each is a name, a mapping, or an object such as `tertulia.Person`.
+
+    Raises:
+        PeopleError: Nobody is given, one has no name, or two have the same.
+    """
+    if isinstance(people, str | Mapping) or not isinstance(people, Iterable):
+        raise PeopleError(
+            f"people={people!r:.60}: takes a list of people, such as [{{'name': 'Ana', 'traits': 'dry'}}]"
+        )
+    found = tuple(_fields(person) for person in people)
+    if not found:
+        raise PeopleError("people=[]: nobody is given; give at least one, such as {'name': 'Ana'}")
+    for number, fields in enumerate(found, start=1):
+        if not isinstance(name := fields.get("name"), str) or not name.strip():
+            raise PeopleError(f"person {number} has no name ({fields!r:.60}); give name=…")
+        fields["name"] = name.strip()
+    names = [fields["name"] for fields in found]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise PeopleError(f"two people are called {name!r}; give them names that differ")
+    return found
+
+
+def _fields(person: Any) -> dict[str, Any]:
+    if isinstance(person, str):
+        return {"name": person}
+    if isinstance(person, Mapping):
+        return dict(person)
+    if hasattr(person, "in_meeting"):  # as a scenario file has them
+        return dict(person.in_meeting())
+    if hasattr(person, "persona"):  # a record of a scenario
+        return _of_record(person)
+    if hasattr(person, "model_dump"):
+        return dict(person.model_dump(exclude_defaults=True))
+    raise PeopleError(f"a person is a name, a mapping or a Person, not {person!r:.60}")
+
+
+def _of_record(person: Participant) -> dict[str, Any]:
+    fields = {name: value for name, value in person.persona.model_dump().items() if value is not None}
+    fields |= {"activity": person.activity, "secret": person.secret}
+    fields["memories"] = [
+        {"text": memory.text, "time": str(memory.created), "importance": memory.importance, "kind": memory.kind}
+        for memory in person.memories
+    ]
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def start_of(
+    people: Sequence[Mapping[str, Any]],
+    guests: Sequence[str],
+    topic: str | None,
+    place: str | None = None,
+    mechanisms: Sequence[str] = (),
+    is_meeting: bool = False,
+) -> Case | Meeting:
+    """Return where a conversation of people starts: a dialogue of two, or a meeting where there are more.
+
+    Args:
+        guests: Names of those who have spoken and of whom nothing else is known.
+        topic: What it is about, as everybody knows it.
+        is_meeting: Whether two are a meeting, too.
+
+    Raises:
+        PeopleError: A field of a person is not acceptable, or somebody would talk alone.
+    """
+    attendees = [_attendee(fields) for fields in (*people, *map(_guest, guests))]
+    if len(attendees) < 2:
+        name = attendees[0].persona.name
+        raise PeopleError(f"{name} would talk alone; give two people at least, or a message of somebody else")
+    if len(attendees) == 2 and not is_meeting:
+        initiator, partner = (
+            Participant(persona=a.persona, memories=a.memories, activity=a.activity, secret=a.secret) for a in attendees
+        )
+        return Case(
+            scenario=SCENARIO, time=TIME, place=place, description=topic or None, initiator=initiator, partner=partner
+        )
+    names = [attendee.persona.name for attendee in attendees]
+    return Meeting(
+        scenario=SCENARIO,
+        title=topic or "a conversation",
+        description=topic or f"{', '.join(names[:-1])} and {names[-1]} talk.",
+        time=TIME,
+        place=place,
+        participants=tuple(attendees),
+        mechanisms=tuple(mechanisms),
+    )
+
+
+def _guest(name: str) -> dict[str, Any]:
+    """Return somebody of whom the name is all that is known; a description, so that no model makes any up."""
+    return {"name": name, "descriptions": [f"{name} is a guest in this conversation."]}
+
+
+def check_people(people: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `PeopleError` if a field of a person is not acceptable."""
+    for fields in people:
+        _attendee(fields)
+
+
+def _attendee(given: Mapping[str, Any]) -> Attendee:
+    """Return a person as a meeting has them; `traits` and `description` may be words."""
+    fields = dict(given)
+    if isinstance(traits := fields.get("traits"), str):
+        del fields["traits"]
+        fields["character"] = ", ".join(filter(None, (traits, fields.get("character"))))
+    if isinstance(description := fields.pop("description", None), str):
+        fields.setdefault("background", description)
+    try:
+        person = MeetingPerson.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(map(str, first["loc"]))
+        hint = nearest_hint(at, MeetingPerson.model_fields) if first["type"] == "extra_forbidden" else ""
+        words = "unknown field" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        raise PeopleError(f"{fields['name']}: {at}={first['input']!r:.60}: {words}{hint}") from None
+    return Attendee(
+        persona=person.persona(person.traits_text), memories=person.remembered(TIME), **person.record_fields()
+    )
+
+
+# --- albums ---------------------------------------------------------------------------------------------------------
+
+
+def population_of(people: Sequence[Mapping[str, Any]], topic: str | None, place: str | None = None) -> Population:
+    """Return who may meet in an exchange: people with an `album` of captions; their other fields are properties.
+
+    Raises:
+        PeopleError: There are fewer than two, or somebody has no album.
+    """
+    if len(people) < 2:
+        raise PeopleError("an exchange takes two people at least, each with an album")
+    pictures: dict[str, Picture] = {}
+    villagers = []
+    for fields in people:
+        album = fields.get(_ALBUM)
+        if not album or isinstance(album, str):
+            raise PeopleError(f"{fields['name']} has no album; give album=['a red boat', …], the captions of pictures")
+        owned = [_picture(entry, fields["name"]) for entry in album]
+        pictures.update((picture.id, picture) for picture in owned)
+        told = {name: value for name, value in fields.items() if name not in ("name", _ALBUM) and value}
+        told |= {_TOPIC: topic} if topic else {}
+        properties = tuple((name.replace("_", " "), _in_words(value)) for name, value in told.items())
+        villager = Villager(
+            persona=Persona(name=fields["name"]),
+            properties=properties,
+            album=tuple(dict.fromkeys(picture.id for picture in owned)),
+        )
+        villagers.append(villager)
+    return Population(
+        scenario=SCENARIO,
+        title=topic or "an exchange of pictures",
+        time=TIME,
+        place=place,
+        villagers=tuple(villagers),
+        pictures=tuple(pictures.values()),
+    )
+
+
+def _picture(entry: Any, name: str) -> Picture:
+    fields = {"caption": entry} if isinstance(entry, str) else entry
+    try:
+        caption, variant = fields["caption"], fields.get("variant")
+        return Picture(id=caption if variant is None else f"{caption}: {variant}", caption=caption, variant=variant)
+    except (KeyError, TypeError, AttributeError, ValidationError):
+        raise PeopleError(f"{name}: album: {entry!r:.60} is no caption, nor {{'caption': …, 'variant': …}}") from None
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_in_words(part)}" for name, part in value.items())
+    return "; ".join(map(_in_words, value)) if isinstance(value, Iterable) else str(value)

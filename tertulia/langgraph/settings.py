@@ -1,0 +1,51 @@
+"""The arguments that all hosted graphs share, checked and made into a host."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tertulia.langgraph.host import Host
+from tertulia.planning.starting import DEFAULT_MODEL as DEFAULT_MODEL
+from tertulia.planning.starting import DEFAULT_SEED as DEFAULT_SEED
+from tertulia.planning.starting import Additions
+from tertulia.state.errors import SettingError
+from tertulia.state.parameters import Parameters
+from tertulia.storage.addresses import store_address
+from tertulia.storage.sqlite.opening import MEMORY
+
+if TYPE_CHECKING:
+    from tertulia.nodes.machinery.node import Node
+
+
+def host_of(
+    model: str,
+    removal_factor: float | None,
+    seed: int,
+    settings: Mapping[str, Any] | None,
+    nodes: "Mapping[str, Node | str] | None",
+    store: str,
+    api_keys: Mapping[str, str] | None,
+    cache: str | None,
+) -> Host:
+    """Return what the steps of a graph run with; the arguments are those of `utterance`.
+
+    Raises:
+        SettingError: A parameter is unknown, or has a value that it can't have.
+    """
+    chosen = {f"nodes.{place}": node if isinstance(node, str) else node.name for place, node in (nodes or {}).items()}
+    given = {**(settings or {}), **chosen}
+    if removal_factor is not None:
+        given["removal_factor"] = removal_factor
+    Parameters().with_settings(given)
+    objects = [node for node in (nodes or {}).values() if not isinstance(node, str)]
+    address = store if store == MEMORY else store_address(store)
+    where = os.path.abspath(address) if isinstance(address, Path) else store  # the current folder may change
+    return Host(model, given, seed, where, Additions(nodes=objects), dict(api_keys or {}), cache)
+
+
+def rounds_of(rounds: Any) -> int:
+    """Return a number of rounds; `SettingError` for anything but a whole number from 1."""
+    if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
+        raise SettingError("rounds", rounds, ": a whole number from 1 is expected")
+    return rounds

@@ -1,0 +1,162 @@
+"""The utterance graph as a subgraph of one's own: one person says one line."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
+from tertulia.langgraph.errors import ParentStateError
+from tertulia.langgraph.host import Host, next_turn
+from tertulia.langgraph.messages import last_place, lines_of, message_of, messages_of, text_field
+from tertulia.langgraph.people import check_people, read_people, start_of
+from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of
+from tertulia.langgraph.states import SpeakInput, SpeakOutput, SpeakState
+from tertulia.langgraph.steps import HostedSteps, as_runnable, recorded_utterance, review_step
+from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
+from tertulia.langgraph.versions import warn_if_untested
+from tertulia.state.context import RecordedTurn
+from tertulia.state.errors import nearest_hint
+from tertulia.state.meeting import Meeting
+from tertulia.storage.addresses import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from tertulia.nodes.machinery.node import Node
+
+State = Mapping[str, Any]
+
+
+def utterance(
+    people: Iterable[Any],
+    *,
+    model: str = DEFAULT_MODEL,
+    removal_factor: float | None = None,
+    seed: int = DEFAULT_SEED,
+    place: str | None = None,
+    review: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    store: str = str(DEFAULT_STORE),
+    api_keys: Mapping[str, str] | None = None,
+    cache: str | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    interrupt_before: Sequence[str] = (),
+    interrupt_after: Sequence[str] = (),
+) -> CompiledStateGraph[SpeakState, None, SpeakInput, SpeakOutput]:
+    """Return a graph in which one of several people says the next line of a conversation; a node of one's own graph.
+
+    ::
+
+        speak = tertulia.langgraph.utterance(people=["Ana", "Bo"], model="rehearsal", removal_factor=0.5)
+        builder = StateGraph(MessagesState)
+        builder.add_node("speak", speak)
+
+    It reads `messages` of the parent's state, and `topic` and `speaker` where it has them (`SpeakInput`), and writes
+    `messages`, and `utterance` where the state has it (`SpeakOutput`). Two talk as in a dialogue; of three or more the
+    speaker first thinks, as in a meeting. Whoever speaks in `messages` and is none of the people takes part as a name.
+
+    Args:
+        people: Names, mappings such as `{"name": "Ana", "traits": "dry", "memories": ["Ana sold the boat."]}`, or
+            `tertulia.Person`s.
+        model: `smollm2`, `rehearsal` (a stand-in without weights), a folder, a hub id, `openai:NAME`, or
+            `http://SERVER/v1#NAME`.
+        removal_factor: λ in [0, 1]: how much of the attended information to remove; `None`: 0.
+        seed: Seed of all draws: the same messages are answered by the same words.
+        place: Where they are.
+        review: Whether the graph is interrupted with the utterance before it counts; `Command(resume=True)` lets it
+            stand, and a text is said instead. The parent needs a checkpointer.
+        settings: Any other parameters, by name (`tertulia settings` lists them).
+        nodes: By place, a node of your own or the name of a shipped one.
+        store: The file in which the conversation is recorded as a run; `:memory:` for the life of the process.
+        api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
+        cache: Where converted models are kept.
+        checkpointer: Where the graph is no subgraph; a subgraph has its parent's.
+        interrupt_before, interrupt_after: Steps at which the graph pauses, such as `generate`.
+
+    Raises:
+        PeopleError: A person has no name, two have the same, or a field of one is not acceptable.
+        SettingError: A parameter is unknown, or has a value that it can't have.
+    """
+    warn_if_untested()
+    known = read_people(people)
+    check_people(known)
+    host = host_of(model, removal_factor, seed, settings, nodes, store, api_keys, cache)
+    speaking = _Speaking(host, known, place)
+    steps = HostedSteps(host)
+    graph = StateGraph(SpeakState, input_schema=SpeakInput, output_schema=SpeakOutput)
+    graph.add_node("enter", as_runnable(speaking.enter, "enter"))
+    graph.add_node("think", as_runnable(speaking.think, "think"))
+    add_utterance(graph, host.nodes("dialogue"), as_node=steps.node, as_router=steps.router)
+    graph.add_node("record", as_runnable(speaking.record, "record"))
+    graph.add_edge(START, "enter")
+    graph.add_edge("enter", "think")
+    graph.add_edge("think", FIRST_STEP)
+    if review:
+        graph.add_node("review", review_step(host))
+        graph.add_edge(LAST_STEP, "review")
+    graph.add_edge("review" if review else LAST_STEP, "record")
+    graph.add_edge("record", END)
+    return graph.compile(
+        checkpointer=checkpointer,
+        interrupt_before=list(interrupt_before),
+        interrupt_after=list(interrupt_after),
+        name="utterance",
+    )
+
+
+class _Speaking:
+    """The steps before and after those of the utterance."""
+
+    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None) -> None:
+        self._host, self._people, self._place = host, people, place
+        self._names = [str(fields["name"]) for fields in people]
+
+    async def enter(self, state: State) -> State:
+        """Find whose turn it is, and the run in which the conversation is recorded."""
+        lines = lines_of(state, self._names)
+        guests = [name for name in dict.fromkeys(name for name, _ in lines) if name not in self._names]
+        topic, speaker = text_field(state, "topic"), self._speaker(state, [name for name, _ in lines])
+        mechanisms = tuple(self._host.registry.mechanisms)
+        start = start_of(self._people, guests, topic, self._place, mechanisms)
+        context = self._host.conversation(start, lines, last_place(state))
+        turn, now_s = next_turn(context)
+        names = list(start.names)
+        return {
+            "run": context.run,
+            "round": turn,
+            "turn": turn,
+            "speaker": speaker,
+            "present": names,
+            "sim_time_s": now_s,
+        }
+
+    def _speaker(self, state: State, spoke: Sequence[str]) -> str:
+        """Return who speaks: who was asked for, or the one after the last of the people who spoke."""
+        if (wanted := text_field(state, "speaker")) is not None:
+            if wanted not in self._names:
+                hint = nearest_hint(wanted, self._names)
+                raise ParentStateError(f"speaker={wanted}: is none of the people ({', '.join(self._names)}){hint}")
+            return wanted
+        last = next((name for name in reversed(spoke) if name in self._names), None)
+        return self._names[0] if last is None else self._names[(self._names.index(last) + 1) % len(self._names)]
+
+    async def think(self, state: State) -> State:
+        """In a meeting, let the speaker perceive, think and assess; nothing in a dialogue."""
+        run = self._host.forked_if_said(state["run"], state["turn"])
+        context, speaker = self._host.context(run), state["speaker"]
+        if isinstance(context.start, Meeting):
+            minds = {speaker: first_mind(context, speaker, state["turn"])}
+            thinking = {**state, "minds": minds, "silence_s": 0.0}
+            await prepare_all(context)
+            await think_together(thinking, context, [speaker], self._host.nodes("group_chat"))
+        return {"run": run}
+
+    async def record(self, state: State) -> State:
+        """Store the utterance, and add it to the messages."""
+        run = self._host.forked_if_said(state["run"], state["turn"])
+        context = self._host.context(run)
+        record, said = recorded_utterance(state, context)
+        context.record(RecordedTurn(record))
+        return {"run": run, "utterance": said, "messages": [*messages_of(state), message_of(said)]}

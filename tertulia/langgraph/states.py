@@ -1,0 +1,227 @@
+"""The states of the graphs that stand in a graph of one's own: what goes in, what comes out, and what is between."""
+
+from typing import Any, NotRequired
+
+from langchain_core.messages import AnyMessage
+from typing_extensions import TypedDict
+
+from tertulia.state.graph_state import GroupState, UtteranceOutput, UtteranceState
+
+#: LangChain's messages. There is no reducer here, so that a parent's state without the field is told from an empty one;
+#: what comes out are all messages, which `add_messages` of the parent merges by their ids.
+Messages = list[AnyMessage]
+
+
+class ScoredUnit(TypedDict):
+    """A unit of the prompt: an item of information, or an instruction.
+
+    Attributes:
+        id: Its name in the prompt, such as `memory.memory_2`.
+        block: The part of the prompt that it belongs to, such as `memory`, `goals` or `current_dialogue`.
+        text: Its words.
+        removable: Whether λ may remove it.
+        score: The attention that replies to the full prompt paid to it, ≥ 0 (APP Eq. 1); `None`: nothing was scored.
+        removed: Whether it was removed before the words were generated.
+    """
+
+    id: str
+    block: str
+    text: str
+    removable: bool
+    score: float | None
+    removed: bool
+
+
+class Utterance(TypedDict):
+    """What was said, and how it came about.
+
+    Attributes:
+        speaker: Who said it.
+        text: The words.
+        units: The units of the full prompt, in its order, with their scores and whether they were removed.
+        scores: Score by unit id; `None` where nothing was scored, as with λ = 0.
+        removed: The texts of the removed units, in the order of the prompt.
+        removal_factor: λ, as it was asked for; `None` where another choice stood in its place.
+        removed_share: The share of the removable units' total score that was removed, in [0, 1]: the λ that was
+            reached; `None` where nothing was scored.
+        rollbacks: How often the judge had it said anew, because it contradicted what was removed.
+        ended: Whether it ends the conversation.
+        by_hand: Whether a person's words stand in place of the model's.
+        run, turn: Its place in the store: `tertulia.open_store(…).run(run).turn(turn)`.
+    """
+
+    speaker: str
+    text: str
+    units: list[ScoredUnit]
+    scores: dict[str, float] | None
+    removed: list[str]
+    removal_factor: float | None
+    removed_share: float | None
+    rollbacks: int
+    ended: bool
+    by_hand: bool
+    run: str
+    turn: int
+
+
+# --- utterance ------------------------------------------------------------------------------------------------------
+
+
+class SpeakInput(TypedDict, total=False):
+    """The fields of a parent's state that `utterance` reads.
+
+    Attributes:
+        messages: The conversation so far. A message's `name` says who spoke; required, and may be empty.
+        topic: What the conversation is about, as everybody knows it; optional.
+        speaker: Who speaks now, one of the people; where it is left out, the one after the last speaker.
+    """
+
+    messages: Messages
+    topic: NotRequired[str]
+    speaker: NotRequired[str]
+
+
+class SpeakOutput(TypedDict, total=False):
+    """The fields of a parent's state that `utterance` writes; a field that the parent does not have is passed over.
+
+    Attributes:
+        messages: With one message more: `AIMessage(content=words, name=speaker)`.
+        utterance: What was said, and how it came about.
+    """
+
+    messages: Messages
+    utterance: Utterance
+
+
+class RunState(TypedDict, total=False):
+    """The field that every step has: `run` names the run in the store that holds the texts."""
+
+    run: str
+
+
+class HostedUtteranceState(UtteranceState, RunState, total=False):
+    """The state of the utterance's own steps; between them it holds ids and numbers, and texts are in the store.
+
+    `removed` holds the ids of the removed units: `update_state` may change it before `generate`.
+    """
+
+
+class SpeakState(SpeakInput, SpeakOutput, HostedUtteranceState, total=False):
+    """The state of `utterance` while it runs."""
+
+
+# --- group chat -----------------------------------------------------------------------------------------------------
+
+
+class GroupChatInput(TypedDict, total=False):
+    """The fields of a parent's state that `group_chat` reads; as of `SpeakInput`.
+
+    Attributes:
+        minds: What everybody carries from round to round, as `group_chat` wrote it; optional.
+    """
+
+    messages: Messages
+    topic: NotRequired[str]
+    minds: NotRequired[dict[str, Any]]
+
+
+class GroupChatOutput(TypedDict, total=False):
+    """The fields of a parent's state that `group_chat` writes; a field that the parent does not have is passed over.
+
+    Attributes:
+        messages: With a message for each line that was said.
+        utterances: What was said in these rounds, in order, and how it came about.
+        minds: By person, what they carry from round to round (`tertulia.state.graph_state.Mind`).
+        finished: Whether the meeting is over by its limits.
+    """
+
+    messages: Messages
+    utterances: list[Utterance]
+    minds: dict[str, Any]
+    finished: bool
+
+
+class GroupChatState(GroupState, RunState, total=False):
+    """The state of `group_chat` while it runs; `until` is the last round of this invocation.
+
+    `attempt`, `set_aside`, `inconsistency`, `conflict` and `rewritable` are those of an utterance.
+    """
+
+    attempt: int
+    set_aside: list[int]
+    inconsistency: list[float]
+    conflict: bool
+    rewritable: bool
+    messages: Messages
+    topic: str
+    utterances: list[Utterance]
+    until: int
+
+
+# --- exchange -------------------------------------------------------------------------------------------------------
+
+
+class ExchangeInput(TypedDict, total=False):
+    """The fields of a parent's state that `exchange` reads.
+
+    Attributes:
+        messages: The conversation so far; the exchanges in it are what the two remember of each other.
+        topic: What the people have come together for; optional.
+        asker, answerer: Who shows a picture and asks, and who answers; where they are left out, people take turns.
+    """
+
+    messages: Messages
+    topic: NotRequired[str]
+    asker: NotRequired[str]
+    answerer: NotRequired[str]
+
+
+class PictureExchange(TypedDict):
+    """What two did in an exchange.
+
+    Attributes:
+        asker, answerer: Who asked, and who answered.
+        picture: The caption of the picture that was shown.
+        plan, question, answer: What the asker planned, silently; what they asked; what the partner said.
+        passed: Whether the picture went into the answerer's album.
+        run, turn: Its place in the store.
+    """
+
+    asker: str
+    answerer: str
+    picture: str
+    plan: Utterance
+    question: Utterance
+    answer: Utterance
+    passed: bool
+    run: str
+    turn: int
+
+
+class ExchangeOutput(TypedDict, total=False):
+    """The fields of a parent's state that `exchange` writes; a field that the parent does not have is passed over.
+
+    Attributes:
+        messages: With two messages more, the question and the answer.
+        exchange: What the two did, and how each utterance came about.
+    """
+
+    messages: Messages
+    exchange: PictureExchange
+
+
+class HostedExchangeState(HostedUtteranceState, total=False):
+    """The state of `exchange` while it runs (`tertulia.state.graph_state.ExchangeState`)."""
+
+    messages: Messages
+    topic: str
+    asker: str
+    answerer: str
+    belongings: dict[str, Any]
+    picture: str
+    found: str
+    similarity: float | None
+    sight: str
+    utterances: dict[str, UtteranceOutput]
+    exchanges: dict[str, Any]
+    exchange: PictureExchange

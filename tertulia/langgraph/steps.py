@@ -1,0 +1,170 @@
+"""The steps of Tertulia's graphs as somebody else's graph runs them: sync and async, in the room of the process."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableLambda
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from tertulia.langgraph.host import Host
+from tertulia.langgraph.room import room
+from tertulia.langgraph.states import ScoredUnit, Utterance
+from tertulia.nodes.conversation.turns import spoken_turn
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.state.context import Context
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Candidate, Reply, TurnRecord
+from tertulia.state.text import one_line
+
+#: A step that runs in the room: from the state to its update.
+Step = Callable[[Any], Coroutine[Any, Any, Any]]
+
+State = Mapping[str, Any]
+
+
+def as_runnable(step: Step, name: str) -> Runnable[Any, Any]:
+    """Return a step as a graph runs it, synchronously or asynchronously."""
+
+    def run(state: Any) -> Any:
+        return room().wait(lambda: step(state))
+
+    async def arun(state: Any) -> Any:
+        return await room().wait_in_loop(lambda: step(state))
+
+    return RunnableLambda(run, afunc=arun, name=name)
+
+
+class HostedSteps:
+    """Makes the nodes and routers of Tertulia's graphs run with the context of the run that the state names."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def node(self, node: NodeFunction, is_before_turn: bool = False) -> Runnable[Any, Any]:
+        """Return a node of Tertulia as a graph runs it.
+
+        Args:
+            is_before_turn: Whether the turn that the state names may be over.
+        """
+
+        async def step(state: State) -> Any:
+            run = state["run"] if is_before_turn else self._host.forked_if_said(state["run"], state["turn"])
+            update = await node(state, runtime_of(self._host.context(run)))
+            return {**(update or {}), "run": run}
+
+        return as_runnable(step, getattr(node, "__name__", "node"))
+
+    def router(self, question: Callable[..., Any]) -> Runnable[Any, Any]:
+        """Return a question about the state, whose answer is the way on."""
+        takes_runtime = len(question.__code__.co_varnames[: question.__code__.co_argcount]) > 1
+
+        async def step(state: State) -> Any:
+            return question(state, runtime_of(self._host.context(state["run"]))) if takes_runtime else question(state)
+
+        return as_runnable(step, question.__name__)
+
+
+def runtime_of(context: Context) -> Runtime[Context]:
+    """Return what a node gets besides its state."""
+    return Runtime(context=context)
+
+
+# --- outcomes -------------------------------------------------------------------------------------------------------
+
+
+def recorded_utterance(state: State, context: Context) -> tuple[TurnRecord, Utterance]:
+    """Return the utterance that was selected, as it is stored, and in words."""
+    record = spoken_turn(dict(state), context)  # type: ignore[arg-type]
+    return record, in_words(record, context, state.get("part", ""))
+
+
+def in_words(record: TurnRecord, context: Context, part: str = "") -> Utterance:
+    """Return how an utterance came about, in words."""
+    prompt = context.store.prompt(record.prompt) if record.prompt else None
+    scores, gone = record.scores, set(record.removed)
+    units: list[ScoredUnit] = [
+        {
+            "id": unit.id,
+            "block": unit.block,
+            "text": unit.text,
+            "removable": unit.removable,
+            "score": None if scores is None else scores.get(unit.id),
+            "removed": unit.id in gone,
+        }
+        for unit in (prompt.units if prompt else ())
+    ]
+    candidate = candidate_at(context, record.turn.turn, record.chosen, part)
+    return {
+        "speaker": record.turn.speaker or "",
+        "text": record.turn.text,
+        "units": units,
+        "scores": scores,
+        "removed": [unit["text"] for unit in units if unit["removed"]],
+        "removal_factor": record.removal_factor,
+        "removed_share": share_removed(units) if scores is not None else None,
+        "rollbacks": record.rollbacks,
+        "ended": record.turn.ended,
+        "by_hand": candidate.origin == "by_hand",
+        "run": context.run,
+        "turn": record.turn.turn,
+    }
+
+
+def share_removed(units: Sequence[ScoredUnit]) -> float:
+    """Return the share of the removable units' total score that was removed; 0 where there is none."""
+    removable = [unit for unit in units if unit["removable"]]
+    total = sum(unit["score"] or 0.0 for unit in removable)
+    return sum(unit["score"] or 0.0 for unit in removable if unit["removed"]) / total if total else 0.0
+
+
+# --- a person looks at it -------------------------------------------------------------------------------------------
+
+
+def review_step(host: Host) -> Runnable[Any, Any]:
+    """Return a step that shows an utterance to a person, and takes their words in its place.
+
+    It is interrupted, in the thread of the parent, with the utterance (`Utterance`). It is resumed with `True` where
+    that is fine, or with the words that are said instead.
+    """
+
+    async def show(state: State) -> Any:
+        return recorded_utterance(state, host.context(state["run"]))[1]
+
+    async def put(found: tuple[State, str]) -> Any:
+        state, words = found
+        return _put_words(host.context(state["run"]), state, words)
+
+    def reviewed(state: State, shown: Any, answer: Any) -> tuple[State, str] | None:
+        if answer is None or answer is True:
+            return None
+        if not isinstance(answer, str) or not (words := one_line(answer)):
+            raise UsageError(
+                f"the utterance was answered with {answer!r:.60}; resume with True to let it stand, or with the words "
+                "that are said instead: Command(resume='…')"
+            )
+        return (state, words) if words != shown["text"] else None
+
+    def review(state: State) -> Any:
+        shown = room().wait(lambda: show(state))
+        changed = reviewed(state, shown, interrupt(shown))
+        return {} if changed is None else room().wait(lambda: put(changed))
+
+    async def areview(state: State) -> Any:
+        shown = await room().wait_in_loop(lambda: show(state))
+        changed = reviewed(state, shown, interrupt(shown))
+        return {} if changed is None else await room().wait_in_loop(lambda: put(changed))
+
+    return RunnableLambda(review, afunc=areview, name="review")
+
+
+def _put_words(context: Context, state: State, words: str) -> dict[str, Any]:
+    """Store a person's words as a further candidate, and choose it."""
+    turn, speaker, part = state["turn"], state["speaker"], state.get("part", "")
+    attempts = [candidate.attempt for candidate in context.store.candidates(context.run, turn, part)]
+    attempt = 1 + max(attempts, default=-1)
+    reply = Reply(text=words, tokens=(), text_tokens=(0, 0), fields={speaker: words})
+    candidate = Candidate(attempt=attempt, text=words, reply=reply, origin="by_hand")
+    context.store.save_candidate(context.run, turn, candidate, part)
+    return {"chosen": attempt, "ended": False}

@@ -1,0 +1,182 @@
+"""The group-chat graph as a subgraph of one's own: some rounds of a meeting, in which people decide who speaks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.runnables import Runnable
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from tertulia.graphs.group_chat import ORDERS
+from tertulia.graphs.utterance import FIRST_STEP, LAST_STEP, add_utterance
+from tertulia.langgraph.host import Host, next_turn
+from tertulia.langgraph.messages import last_place, lines_of, message_of, messages_of, text_field
+from tertulia.langgraph.people import check_people, read_people, start_of
+from tertulia.langgraph.settings import DEFAULT_MODEL, DEFAULT_SEED, host_of, rounds_of
+from tertulia.langgraph.states import GroupChatInput, GroupChatOutput, GroupChatState
+from tertulia.langgraph.steps import HostedSteps, as_runnable, in_words, review_step, runtime_of
+from tertulia.langgraph.thinking import first_mind, prepare_all, think_together
+from tertulia.langgraph.versions import warn_if_untested
+from tertulia.nodes.meeting.rounds import open_round, record_silence, record_speech
+from tertulia.state.graph_state import first_state
+from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import Order
+from tertulia.storage.addresses import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from tertulia.nodes.machinery.node import Node
+
+State = Mapping[str, Any]
+
+
+def group_chat(
+    people: Iterable[Any],
+    *,
+    rounds: int = 1,
+    order: Order = "self_driven",
+    model: str = DEFAULT_MODEL,
+    removal_factor: float | None = None,
+    seed: int = DEFAULT_SEED,
+    place: str | None = None,
+    review: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    store: str = str(DEFAULT_STORE),
+    api_keys: Mapping[str, str] | None = None,
+    cache: str | None = None,
+    checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
+    interrupt_before: Sequence[str] = (),
+    interrupt_after: Sequence[str] = (),
+) -> CompiledStateGraph[GroupChatState, None, GroupChatInput, GroupChatOutput]:
+    """Return a graph in which people talk for some rounds; a node of one's own graph.
+
+    ::
+
+        talk = tertulia.langgraph.group_chat(people=["Ana", "Bo", "Cy"], rounds=4, model="rehearsal")
+        builder.add_node("talk", talk)
+
+    In every round all think, those who are willing race for the floor, and the winner speaks; a round in which nobody
+    wants to is a silence. It reads `messages` of the parent's state, and `topic` and `minds` where it has them
+    (`GroupChatInput`), and writes `messages`, and `utterances`, `minds` and `finished` where the state has them
+    (`GroupChatOutput`).
+
+    Args:
+        people: Two at least; as of `utterance`. What a person of a meeting may have besides (`goals`, `interests`,
+            `relations`, …) is in docs/scenarios.md.
+        rounds: How many rounds are held whenever the graph is invoked.
+        order: Who speaks next: self_driven, rule_based, centralised, random or designated.
+
+    The other arguments are those of `utterance`.
+
+    Raises:
+        PeopleError: There are fewer than two, or one can't be used.
+        SettingError: A parameter is unknown, or has a value that it can't have.
+    """
+    warn_if_untested()
+    known = read_people(people)
+    check_people(known)
+    start_of(known, (), None, is_meeting=True)
+    host = host_of(model, removal_factor, seed, {**(settings or {}), "order": order}, nodes, store, api_keys, cache)
+    return _built(host, _Talking(host, known, place, rounds_of(rounds)), order, review).compile(
+        checkpointer=checkpointer,
+        interrupt_before=list(interrupt_before),
+        interrupt_after=list(interrupt_after),
+        name="group_chat",
+    )
+
+
+def _built(
+    host: Host, talking: "_Talking", order: Order, review: bool
+) -> StateGraph[GroupChatState, None, GroupChatInput, GroupChatOutput]:
+    steps, chosen = HostedSteps(host), host.nodes("group_chat")
+    give_floor = ORDERS[order].__name__
+    graph = StateGraph(GroupChatState, input_schema=GroupChatInput, output_schema=GroupChatOutput)
+    graph.add_node("enter", as_runnable(talking.enter, "enter"))
+    graph.add_node("open_round", steps.node(open_round, is_before_turn=True))
+    graph.add_node("think", as_runnable(talking.think, "think"))
+    graph.add_node(give_floor, steps.node(chosen.get(give_floor, ORDERS[order])))
+    add_utterance(graph, chosen, as_node=steps.node, as_router=steps.router)
+    graph.add_node("record_speech", as_runnable(talking.record_speech, "record_speech"))
+    graph.add_node("record_silence", steps.node(record_silence))
+
+    graph.add_edge(START, "enter")
+    graph.add_edge("enter", "open_round")
+    graph.add_edge("open_round", "think")
+    graph.add_edge("think", give_floor)
+    graph.add_conditional_edges(give_floor, _has_floor(), {True: FIRST_STEP, False: "record_silence"})
+    if review:
+        graph.add_node("review", review_step(host))
+        graph.add_edge(LAST_STEP, "review")
+    graph.add_edge("review" if review else LAST_STEP, "record_speech")
+    for last in ("record_speech", "record_silence"):
+        graph.add_conditional_edges(last, _is_over(), {True: END, False: "open_round"})
+    return graph
+
+
+def _has_floor() -> Runnable[Any, Any]:
+    async def somebody_has_the_floor(state: State) -> bool:
+        return bool(state["speaker"])
+
+    return as_runnable(somebody_has_the_floor, "somebody_has_the_floor")
+
+
+def _is_over() -> Runnable[Any, Any]:
+    async def rounds_are_over(state: State) -> bool:
+        return bool(state["finished"]) or state["round"] >= state["until"]
+
+    return as_runnable(rounds_are_over, "rounds_are_over")
+
+
+class _Talking:
+    """The steps of a meeting that are not those of Tertulia's own graph."""
+
+    def __init__(self, host: Host, people: Sequence[Mapping[str, Any]], place: str | None, rounds: int) -> None:
+        self._host, self._people, self._place, self._rounds = host, people, place, rounds
+        self._names = [str(fields["name"]) for fields in people]
+
+    async def enter(self, state: State) -> State:
+        """Find the run in which the meeting is recorded, and how everybody stands; prepare who is new."""
+        lines = lines_of(state, self._names)
+        guests = [name for name in dict.fromkeys(name for name, _ in lines) if name not in self._names]
+        mechanisms = tuple(self._host.registry.mechanisms)
+        topic = text_field(state, "topic")
+        start = cast(Meeting, start_of(self._people, guests, topic, self._place, mechanisms, is_meeting=True))
+        context = self._host.conversation(start, lines, last_place(state))
+        await prepare_all(context)
+        turn, now_s = next_turn(context)
+        carried = state.get("minds") or {}
+        minds = {name: carried.get(name) or first_mind(context, name, turn) for name in start.names}
+        return {
+            **first_state(start),
+            "run": context.run,
+            "round": turn - 1,
+            "turn": turn - 1,
+            "sim_time_s": now_s,
+            "minds": minds,
+            "unprepared": [],
+            "utterances": [],
+            "until": turn - 1 + self._rounds,
+        }
+
+    async def think(self, state: State) -> State:
+        """Let all who are there perceive, think, assess, and bid for the floor; guests have no thoughts."""
+        run = self._host.forked_if_said(state["run"], state["turn"])
+        context = self._host.context(run)
+        thinking = [name for name in state["present"] if name in self._names]
+        outcome = await think_together(state, context, thinking, self._host.nodes("group_chat"))
+        # Guests speak through the parent's messages: they neither bid, nor can they be given the floor.
+        return {**outcome, "run": run, "present": thinking}
+
+    async def record_speech(self, state: State) -> State:
+        """Store what was said, and add it to the messages."""
+        run = self._host.forked_if_said(state["run"], state["turn"])
+        context = self._host.context(run)
+        update = await record_speech(cast(Any, state), runtime_of(context))
+        said = in_words(context.store.turn_record(run, state["turn"]), context)
+        return {
+            **update,
+            "run": run,
+            "messages": [*messages_of(state), message_of(said)],
+            "utterances": [*state["utterances"], said],
+        }

@@ -1,0 +1,179 @@
+"""Group chat and exchange as nodes of somebody's graph, and LangGraph in other versions."""
+
+import asyncio
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from support.hosted import HELLO, PEOPLE, graph_of, thread
+
+import tertulia as tt
+import tertulia.langgraph
+from tertulia.langgraph import ParentStateError, PeopleError, UntestedVersionWarning, versions
+from tertulia.state.errors import SettingError, UsageError
+
+#: More than a pool of threads has on a small machine, so that they could wait for each other for ever.
+MANY = [{"name": f"P{number}"} for number in range(12)]
+
+ALBUMS: list[dict[str, Any]] = [
+    {"name": "Ana", "role": "fisher", "album": ["a red boat", "a storm over the quay"]},
+    {"name": "Bo", "role": "baker", "album": [{"caption": "a loaf on a board", "variant": "rye"}]},
+    {"name": "Cy", "album": ["a grey cat"]},
+]
+
+
+def talking(folder: Path, people: Any = MANY, **options: Any) -> Any:
+    given = {"model": "rehearsal", "removal_factor": 0.5, "store": str(folder / "talk.db"), **options}
+    return graph_of(tertulia.langgraph.group_chat(people, **given), InMemorySaver())
+
+
+def exchanging(folder: Path, people: Any = ALBUMS, **options: Any) -> Any:
+    given = {"model": "rehearsal", "removal_factor": 0.5, "store": str(folder / "talk.db"), **options}
+    return graph_of(tertulia.langgraph.exchange(people, **given), InMemorySaver())
+
+
+def test_a_meeting_of_many_is_the_same_sync_and_async(tmp_path: Path) -> None:
+    graph = talking(tmp_path, rounds=3)
+    first = graph.invoke(HELLO, thread("sync"))
+    again = asyncio.run(graph.ainvoke(HELLO, thread("async")))
+    assert [(m.name, m.content) for m in first["messages"]] == [(m.name, m.content) for m in again["messages"]]
+    assert len(first["messages"]) == len(first["utterances"]) >= 1
+    assert first["minds"] == again["minds"]
+
+
+def test_lines_are_those_of_the_run_and_minds_are_carried_on(tmp_path: Path) -> None:
+    people = [*PEOPLE, {"name": "Cy", "goals": ["buy the boat"]}]
+    graph = talking(tmp_path, people, rounds=2)
+    first = graph.invoke(HELLO, thread())
+    second = graph.invoke({"messages": []}, thread())
+    (run,) = tt.open_store(tmp_path / "talk.db").runs()
+    assert [turn.round for turn in run.turns] == [1, 2, 3, 4]
+    spoken = [(turn.speaker, turn.text) for turn in run.turns if turn.speaker]
+    assert spoken == [(m.name, m.content) for m in second["messages"]]
+    assert sum(mind["spoken"] for mind in second["minds"].values()) == len(spoken)
+    assert {said["turn"] for said in first["utterances"]} <= {1, 2}
+    assert {said["turn"] for said in second["utterances"]} <= {3, 4}
+    said = second["utterances"][-1]
+    assert said["scores"] == run.turn(said["turn"]).details.record.scores
+
+
+def test_somebody_else_is_heard_and_never_has_the_floor(tmp_path: Path) -> None:
+    graph = talking(tmp_path, rounds=4)
+    state = graph.invoke({"messages": [HumanMessage("Did you see the kingfisher?", name="Dora")]}, thread())
+    assert state["messages"][0].name == "Dora"
+    assert "Dora" not in {said["speaker"] for said in state["utterances"]}
+    texts = [unit["text"] for said in state["utterances"] for unit in said["units"]]
+    assert any("kingfisher" in text for text in texts)
+
+
+def test_the_speaker_of_an_order_and_a_review(tmp_path: Path) -> None:
+    graph = talking(tmp_path, PEOPLE, order="random", rounds=2, review=True)
+    state = graph.invoke(HELLO, thread())
+    words = ["It is gone.", "So it is."]
+    for text in words:
+        assert state["__interrupt__"][0].value["speaker"] in ("Ana", "Bo")
+        state = graph.invoke(Command(resume=text), thread())
+    assert [message.content for message in state["messages"]] == words
+
+
+def test_rounds_are_steps_of_the_history(tmp_path: Path) -> None:
+    graph = talking(tmp_path, PEOPLE, rounds=3, interrupt_before=["open_round"])
+    graph.invoke(HELLO, thread())
+    for _ in range(3):
+        (task,) = graph.get_state(thread(), subgraphs=True).tasks
+        assert task.state.next == ("open_round",)
+        graph.invoke(None, thread())
+    inner = {"configurable": {"thread_id": "t", "checkpoint_ns": task.state.config["configurable"]["checkpoint_ns"]}}
+    rounds = {state.values.get("round") for state in graph.get_state_history(inner)}
+    assert {0, 1, 2} <= rounds
+    assert graph.get_state(thread()).next == ()
+
+
+def test_an_exchange_has_a_picture_and_its_words(tmp_path: Path) -> None:
+    graph = exchanging(tmp_path)
+    first = graph.invoke(HELLO, thread())
+    held = first["exchange"]
+    assert (held["asker"], held["answerer"]) == ("Ana", "Bo")
+    assert held["picture"] in ("a red boat", "a storm over the quay")
+    assert [m.content for m in first["messages"]] == [held["question"]["text"], held["answer"]["text"]]
+    assert [m.name for m in first["messages"]] == ["Ana", "Bo"]
+    texts = [unit["text"] for unit in held["question"]["units"]]
+    assert any(HELLO["topic"] in text for text in texts)
+    second = graph.invoke({"messages": []}, thread())
+    assert (second["exchange"]["asker"], second["exchange"]["answerer"]) == ("Bo", "Cy")
+    (run,) = tt.open_store(tmp_path / "talk.db").runs()
+    assert [turn.text for turn in run.turns] == [held["question"]["text"], second["exchange"]["question"]["text"]]
+    assert run.turn(1).parts["answer"].text == held["answer"]["text"]
+
+
+def test_exchanges_are_remembered_and_branch(tmp_path: Path) -> None:
+    graph = exchanging(tmp_path, ALBUMS[:2])
+    graph.invoke(HELLO, thread())
+    last = graph.invoke({"messages": []}, thread())
+    earlier = last["messages"][0].content
+    assert any(earlier in unit["text"] for unit in last["exchange"]["plan"]["units"])
+    before = next(
+        state
+        for state in graph.get_state_history(thread())
+        if state.next == ("node",) and len(state.values["messages"]) == 2
+    )
+    again = graph.invoke(None, before.config)
+    assert [m.content for m in again["messages"]] == [m.content for m in last["messages"]]
+    assert len(tt.open_store(tmp_path / "talk.db").runs()) == 2
+    assert asyncio.run(graph.ainvoke(HELLO, thread("async")))["messages"][0].content == earlier
+
+
+@pytest.mark.parametrize(
+    ("made", "error", "says"),
+    [
+        (lambda: tertulia.langgraph.group_chat(["Ana"]), PeopleError, r"^Ana would talk alone"),
+        (lambda: tertulia.langgraph.group_chat(PEOPLE, rounds=0), SettingError, r"^rounds=0: a whole number from 1"),
+        (lambda: tertulia.langgraph.group_chat(PEOPLE, order="loudest"), UsageError, r"^order=loudest"),
+        (lambda: tertulia.langgraph.exchange(ALBUMS[:1]), PeopleError, r"^an exchange takes two people"),
+        (lambda: tertulia.langgraph.exchange(PEOPLE), PeopleError, r"^Ana has no album; give album=\['a red boat'"),
+        (
+            lambda: tertulia.langgraph.exchange([*ALBUMS, {"name": "Di", "album": [3]}]),
+            PeopleError,
+            r"^Di: album: 3 is",
+        ),
+    ],
+)
+def test_what_can_not_be_is_told_when_the_graph_is_made(made: Any, error: type, says: str) -> None:
+    with pytest.raises(error, match=says):
+        made()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"asker": "Dora"}, r"^asker=Dora: is none of the people"),
+        ({"asker": "Ana", "answerer": "Ana"}, r"^answerer=Ana: Ana asks; name somebody else"),
+    ],
+)
+def test_who_can_not_meet_is_told(tmp_path: Path, given: Any, says: str) -> None:
+    exchange = tertulia.langgraph.exchange(ALBUMS, model="rehearsal", store=str(tmp_path / "a.db"))
+    with pytest.raises(ParentStateError, match=says):
+        exchange.invoke({"messages": [], **given})
+
+
+def test_another_version_of_langgraph_is_a_warning_and_no_stop(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    declared = ("langgraph-checkpoint==4.3.2", "langgraph==9; extra == 'lab'", "langgraph<1.3,>=1.1")
+    assert versions.untested("1.2.22", declared) is None
+    assert versions.untested("1.1", declared) is None
+    assert versions.untested("1.3.0", declared) == versions.untested("1.0.9", declared) == "<1.3,>=1.1"
+    assert versions.untested("1.3.0rc1", ("langgraph==1.3.0",)) is None
+    assert versions.untested("1.3.1", ("langgraph==1.3.*",)) is None
+    assert versions.untested("1.3.0", ()) is None
+    monkeypatch.setattr(versions, "version", lambda name: "99.1")
+    versions.warn_if_untested.cache_clear()
+    with pytest.warns(UntestedVersionWarning, match=r"langgraph 99\.1 is installed, and Tertulia was tested with"):
+        speak = tertulia.langgraph.utterance(PEOPLE, model="rehearsal", store=str(tmp_path / "a.db"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert speak.invoke({"messages": []})["utterance"]["text"]  # and is said once
+        tertulia.langgraph.utterance(PEOPLE, model="rehearsal", store=str(tmp_path / "a.db"))
+    versions.warn_if_untested.cache_clear()

@@ -1,0 +1,365 @@
+"""The utterance graph as a node of somebody's graph: sync and async, interrupted and resumed, in words."""
+
+import asyncio
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command
+from pydantic import BaseModel
+from support.hosted import HELLO, PEOPLE, graph_of, speaking, thread
+from typing_extensions import TypedDict
+
+import tertulia as tt
+import tertulia.langgraph
+from tertulia.langgraph import ParentStateError, PeopleError
+from tertulia.state.errors import SettingError, TertuliaError, UsageError
+from tertulia.storage.store import SqlStore
+
+
+def test_ten_lines_sync_and_async_interrupted_and_resumed(tmp_path: Path) -> None:
+    class State(MessagesState):
+        topic: str
+        utterance: tertulia.langgraph.Utterance
+
+    speak = tertulia.langgraph.utterance(
+        people=["Ana", "Bo"], model="rehearsal", removal_factor=0.5, review=True, store=str(tmp_path / "a.db")
+    )
+    builder = StateGraph(State)
+    builder.add_node("speak", speak)
+    builder.add_edge(START, "speak")
+    builder.add_edge("speak", END)
+    graph = builder.compile(checkpointer=InMemorySaver())
+    said = {}
+    stopped = graph.invoke(HELLO, thread("sync"))
+    said["sync"] = (stopped["__interrupt__"][0].value, graph.invoke(Command(resume=True), thread("sync")))
+
+    async def talk() -> None:
+        stopped = await graph.ainvoke(HELLO, thread("async"))
+        resumed = await graph.ainvoke(Command(resume=True), thread("async"))
+        said["async"] = (stopped["__interrupt__"][0].value, resumed)
+
+    asyncio.run(talk())
+    for shown, after in said.values():
+        assert shown["text"] == after["utterance"]["text"] == after["messages"][-1].content
+    without_place = [{**after["utterance"], "run": ""} for _, after in said.values()]
+    assert without_place[0] == without_place[1]
+    assert said["sync"][1]["messages"][-1].id == said["async"][1]["messages"][-1].id
+
+
+def test_words_scores_and_removed_units_are_those_in_the_store(tmp_path: Path) -> None:
+    graph = speaking(tmp_path)
+    graph.invoke(HELLO, thread())
+    said = graph.invoke({"messages": []}, thread())["utterance"]
+    turn = tt.open_store(tmp_path / "talk.db").run(said["run"]).turn(said["turn"])
+    assert (said["speaker"], said["text"]) == (turn.speaker, turn.text)
+    assert said["speaker"] == "Bo"
+    assert said["scores"] == turn.details.record.scores
+    assert said["removed_share"] == pytest.approx(turn.removed_share, abs=1e-12)
+    assert 0.3 < said["removed_share"] <= 0.5
+    removed = [unit for unit in said["units"] if unit["removed"]]
+    assert [unit["id"] for unit in removed] == list(turn.details.record.removed)
+    assert said["removed"] == [unit["text"] for unit in removed] != []
+    assert {unit["id"]: unit["score"] for unit in said["units"]} == said["scores"]
+    texts = " ".join(unit["text"] for unit in said["units"])
+    assert "The boat that was sold" in texts
+    assert graph.get_state(thread()).values["messages"][0].content in texts
+    assert said["removal_factor"] == 0.5
+
+
+def test_the_same_seed_says_the_same_and_another_something_else(tmp_path: Path) -> None:
+    def words(folder: str, **options: Any) -> list[str]:
+        (tmp_path / folder).mkdir()
+        graph = speaking(tmp_path / folder, **options)
+        for _ in range(3):
+            state = graph.invoke(HELLO, thread())
+        return [message.content for message in state["messages"]]
+
+    first = words("a")
+    assert words("b") == first
+    assert words("c", seed=2) != first
+    assert words("d", removal_factor=0) != first
+
+
+def test_a_conversation_is_one_run_and_people_speak_in_turn(tmp_path: Path) -> None:
+    graph = speaking(tmp_path)
+    for _ in range(4):
+        state = graph.invoke(HELLO, thread())
+    (run,) = tt.open_store(tmp_path / "talk.db").runs()
+    assert [(turn.speaker, turn.text) for turn in run.turns] == [(m.name, m.content) for m in state["messages"]]
+    assert [turn.speaker for turn in run.turns] == ["Ana", "Bo", "Ana", "Bo"]
+    assert run.status == "finished"
+
+
+def test_what_others_say_in_messages_goes_in(tmp_path: Path) -> None:
+    graph = speaking(tmp_path, people=PEOPLE[:1], removal_factor=0)
+    messages = [SystemMessage("Be brief."), HumanMessage("Did you see the kingfisher?")]
+    said = graph.invoke({"messages": messages}, thread())["utterance"]
+    texts = [unit["text"] for unit in said["units"]]
+    assert any("Did you see the kingfisher?" in text for text in texts)
+    assert any("User" in text for text in texts)
+    assert not any("Be brief." in text for text in texts)
+    assert said["scores"] is None
+    assert said["removed"] == []
+
+
+def test_of_three_the_speaker_thinks_first_and_who_is_asked_for_speaks(tmp_path: Path) -> None:
+    graph = speaking(tmp_path, people=[*PEOPLE, {"name": "Cy", "goals": ["buy the boat"]}])
+    said = graph.invoke({**HELLO, "speaker": "Cy"}, thread())["utterance"]
+    assert said["speaker"] == "Cy"
+    assert {"goals", "situation"} <= {unit["block"] for unit in said["units"]}
+
+
+# --- LangGraph's own ways -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["plain", "ours"])
+def test_checkpointers_of_files_do_when_synchronous(tmp_path: Path, which: str) -> None:
+    opened = {"plain": SqliteSaver.from_conn_string, "ours": tertulia.langgraph.checkpointer}[which]
+    with opened(str(tmp_path / "checkpoints.db")) as saver:
+        graph = speaking(tmp_path, saver, interrupt_before=["generate"])
+        graph.invoke(HELLO, thread())
+        assert graph.invoke(None, thread())["messages"][-1].name == "Ana"
+
+
+async def test_an_asynchronous_checkpointer_does_and_steps_are_streamed(tmp_path: Path) -> None:
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "checkpoints.db")) as saver:
+        graph = speaking(tmp_path, saver)
+        events = [
+            (namespace, update)
+            async for namespace, update in graph.astream(HELLO, thread(), stream_mode="updates", subgraphs=True)
+        ]
+    inner = [next(iter(update)) for namespace, update in events if namespace]
+    assert inner[:3] == ["enter", "think", "begin_utterance"]
+    assert {"retrieve_memory", "score", "prune", "generate", "record"} <= set(inner)
+    assert events[-1][1]["node"]["messages"][-1].name == "Ana"
+
+
+def test_steps_are_streamed_synchronously_and_drawn(tmp_path: Path) -> None:
+    graph = speaking(tmp_path)
+    steps = [next(iter(update)) for _, update in graph.stream(HELLO, thread(), stream_mode="updates", subgraphs=True)]
+    assert steps[0] == "enter"
+    assert steps[-1] == "node"
+    assert "node:prune" in graph.get_graph(xray=True).nodes
+
+
+def test_removed_units_are_edited_before_anything_is_said(tmp_path: Path) -> None:
+    graph = speaking(tmp_path, interrupt_before=["generate"])
+    graph.invoke(HELLO, thread())
+    (task,) = graph.get_state(thread(), subgraphs=True).tasks
+    assert task.state.next == ("generate",)
+    assert task.state.values["removed"]
+    graph.update_state(task.state.config, {"removed": ["memory.memory_1"]})
+    said = graph.invoke(None, thread())["utterance"]
+    assert [unit["id"] for unit in said["units"] if unit["removed"]] == ["memory.memory_1"]
+    assert "- Ana sold the boat in March." in said["removed"]
+    (run,) = tt.open_store(tmp_path / "talk.db").runs()
+    assert list(run.turn(1).details.record.removed) == ["memory.memory_1"]
+
+
+def test_time_travel_says_the_same_again_and_branches_without_touching_what_was(tmp_path: Path) -> None:
+    graph = speaking(tmp_path)
+    for _ in range(3):
+        last = graph.invoke(HELLO, thread())
+    history = list(graph.get_state_history(thread()))
+    before = next(state for state in history if state.next == ("node",) and len(state.values["messages"]) == 2)
+    again = graph.invoke(None, before.config)
+    assert [m.content for m in again["messages"]] == [m.content for m in last["messages"]]
+    changed = graph.update_state(before.config, {"messages": [HumanMessage("No, the kingfisher!", name="Bo")]})
+    other = graph.invoke(None, changed)
+    assert other["messages"][2].content == "No, the kingfisher!"
+    assert len(other["messages"]) == 4
+    assert other["messages"][3].content != last["messages"][2].content
+    runs = tt.open_store(tmp_path / "talk.db").runs()
+    spoken = [[turn.text for turn in run.turns] for run in runs]
+    assert [m.content for m in last["messages"]] in spoken
+    assert [m.content for m in other["messages"]] in spoken
+    forks = [run for run in runs if run.parent is not None]
+    assert forks
+    assert all(turns[:2] == [m.content for m in last["messages"][:2]] for turns in spoken)
+
+
+def test_travel_into_a_turn_that_is_over_leaves_its_record(tmp_path: Path) -> None:
+    speak = tertulia.langgraph.utterance(
+        PEOPLE, model="rehearsal", removal_factor=0.5, store=str(tmp_path / "a.db"), checkpointer=InMemorySaver()
+    )
+    first = speak.invoke(HELLO, thread())["utterance"]
+    before = next(state for state in speak.get_state_history(thread()) if state.next == ("generate",))
+    second = speak.invoke(None, speak.update_state(before.config, {"removed": []}))["utterance"]
+    assert second["removed"] == []
+    assert first["removed"] != []
+    assert first["run"] != second["run"]
+    store = tt.open_store(tmp_path / "a.db")
+    for said in (first, second):
+        turn = store.run(said["run"]).turn(1)
+        assert (turn.text, len(turn.details.record.removed)) == (said["text"], len(said["removed"]))
+
+
+def test_a_person_puts_other_words(tmp_path: Path) -> None:
+    graph = speaking(tmp_path, review=True)
+    shown = graph.invoke(HELLO, thread())["__interrupt__"][0].value
+    assert shown["speaker"] == "Ana"
+    state = graph.invoke(Command(resume="The boat is gone,  and that is that."), thread())
+    assert state["messages"][-1].content == "The boat is gone, and that is that."
+    assert state["utterance"]["by_hand"] is True
+    assert state["utterance"]["removed"] == shown["removed"]
+    (run,) = tt.open_store(tmp_path / "talk.db").runs()
+    assert run.turns[0].text == "The boat is gone, and that is that."
+    assert [candidate.origin for candidate in run.turn(1).candidates][-1] == "by_hand"
+    graph.invoke({"messages": []}, thread())
+    with pytest.raises(UsageError, match=r"^the utterance was answered with 7; resume with True"):
+        graph.invoke(Command(resume=7), thread())
+
+
+_PROGRAM = """
+import sys
+from pathlib import Path
+from langgraph.checkpoint.sqlite import SqliteSaver
+from support.hosted import HELLO, speaking, thread
+
+folder, store = Path(sys.argv[1]), sys.argv[2]
+with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
+    graph = speaking(folder, saver, interrupt_before=["generate"], store=store)
+    if graph.get_state(thread()).next:
+        print(graph.invoke(None, thread())["messages"][-1].content)
+    else:
+        graph.invoke(HELLO, thread())
+"""
+
+
+def program(folder: Path, store: str) -> subprocess.CompletedProcess[str]:
+    paths = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
+    code = f"import sys\nsys.path[:0] = {paths!r}\n{_PROGRAM}"
+    command = [sys.executable, "-c", code, str(folder), store]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder)
+
+
+def test_another_process_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = speaking(tmp_path / "whole").invoke(HELLO, thread())["messages"][-1].content
+    stopped, resumed = (program(tmp_path, str(tmp_path / "talk.db")) for _ in range(2))
+    assert (stopped.returncode, resumed.returncode) == (0, 0), (stopped.stderr, resumed.stderr)
+    assert resumed.stdout.strip() == whole
+
+
+def test_what_was_in_memory_is_told_to_be_gone(tmp_path: Path) -> None:
+    stopped, resumed = (program(tmp_path, ":memory:") for _ in range(2))
+    assert stopped.returncode == 0, stopped.stderr
+    assert "the store :memory: has no run" in resumed.stderr
+    assert "StorageError" in resumed.stderr
+
+
+# --- states of parents ----------------------------------------------------------------------------------------------
+
+
+class Plain(TypedDict, total=False):
+    messages: list[AnyMessage]
+    topic: str
+
+
+class Model(BaseModel):
+    messages: list[AnyMessage]
+    topic: str = ""
+    utterance: dict[str, Any] | None = None
+
+
+@dataclass
+class Data:
+    messages: list[Any] = field(default_factory=list)
+    topic: str = ""
+
+
+@pytest.mark.parametrize("state", [MessagesState, Plain, Model, Data], ids=lambda state: state.__name__)
+def test_a_parent_may_have_any_kind_of_state(tmp_path: Path, state: Any) -> None:
+    graph = speaking(tmp_path, state=state)
+    given = {
+        "messages": [{"role": "user", "content": "Hello?"}] if state in (Plain, Data) else [HumanMessage("Hello?")]
+    }
+    messages = graph.invoke(given, thread())["messages"]
+    assert [message.name for message in messages] == [None, "Ana"]
+
+
+class Lacking(TypedDict, total=False):
+    topic: str
+    question: str
+
+
+@pytest.mark.parametrize(
+    ("state", "given", "says"),
+    [
+        (Lacking, {"topic": "The boat"}, r"has no field `messages`.*MessagesState"),
+        (Lacking, {"question": "The boat?"}, r"has no field `messages`"),
+        (Plain, {"topic": "The boat"}, r"give it, if only as \[\]"),
+        (None, {"messages": [], "speaker": "Anna"}, r"^speaker=Anna: is none of the people \(Ana, Bo\).*Ana"),
+        (None, {"messages": [AIMessage("Hm.")]}, r"^a message of a model has no name \('Hm\.'\)"),
+        (None, {"messages": [], "topic": 7}, r"^the field `topic` of the parent's state is 7, and takes a text"),
+    ],
+)
+def test_a_state_that_does_not_fit_is_told(tmp_path: Path, state: Any, given: Any, says: str) -> None:
+    graph = speaking(tmp_path, **({} if state is None else {"state": state}))
+    with pytest.raises(ParentStateError, match=says):
+        graph.invoke(given, thread())
+    with pytest.raises(ParentStateError, match=says):
+        asyncio.run(graph.ainvoke(given, thread("async")))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"people": [{"traits": "dry"}]}, PeopleError, r"^person 1 has no name"),
+        ({"people": ["Ana", " "]}, PeopleError, r"^person 2 has no name"),
+        ({"people": ["Ana", "Ana"]}, PeopleError, r"^two people are called 'Ana'; give them names that differ$"),
+        ({"people": []}, PeopleError, r"nobody is given"),
+        ({"people": "Ana"}, PeopleError, r"takes a list of people"),
+        ({"people": [{"name": "Ana", "trait": "dry"}]}, PeopleError, r"^Ana: trait='dry': unknown field.*traits"),
+        ({"people": [{"name": "Ana", "age": "old"}]}, PeopleError, r"^Ana: age='old': "),
+        ({"removal_factor": 1.5}, SettingError, r"^removal_factor=1\.5"),
+        ({"settings": {"tempreature": 1}}, UsageError, r"unknown parameter 'tempreature'.*temperature"),
+        ({"nodes": {"score": "lenght"}}, SettingError, r"^nodes\.score=lenght"),
+        ({"seed": "one"}, SettingError, r"^seed=one: a seed is an integer"),
+        ({"model": None}, SettingError, r"^model=None: a model is named by a text"),
+    ],
+)
+def test_what_can_not_be_is_told_when_the_graph_is_made(options: dict[str, Any], error: type, says: str) -> None:
+    with pytest.raises(error, match=says):
+        tertulia.langgraph.utterance(**{"people": PEOPLE, "model": "rehearsal", "store": ":memory:", **options})
+
+
+def test_somebody_alone_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PeopleError, match=r"^Ana would talk alone; give two people at least"):
+        speaking(tmp_path, people=["Ana"]).invoke(HELLO, thread())
+
+
+def test_a_model_that_is_none_is_told_when_it_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(TertuliaError, match="nowhere"):
+        speaking(tmp_path, model="nowhere").invoke(HELLO, thread())
+
+
+def test_people_may_be_objects_and_nodes_may_be_chosen(tmp_path: Path) -> None:
+    @tt.scorer
+    def by_length(units: Any) -> list[float]:
+        return [float(len(unit.text)) for unit in units]
+
+    people = [tt.Person(name=name, traits="dry", memories=["It rained."]) for name in ("Ana", "Bo")]
+    said = speaking(tmp_path, people=people, nodes={"score": by_length}).invoke(HELLO, thread())["utterance"]
+    assert any("It rained." in unit["text"] for unit in said["units"])
+    assert said["scores"] == {unit["id"]: float(len(unit["text"])) for unit in said["units"]}
+    with SqlStore.open(tmp_path / "talk.db") as store:
+        assert store.turn_record(said["run"], 1).scored_by == "by_length"
+
+
+def test_the_graph_runs_alone_too(tmp_path: Path) -> None:
+    speak = tertulia.langgraph.utterance(
+        PEOPLE, model="rehearsal", store=str(tmp_path / "a.db"), checkpointer=InMemorySaver()
+    )
+    assert speak.invoke({"messages": []}, thread())["utterance"]["speaker"] == "Ana"
+    assert speak.get_state(thread()).next == ()
+    assert graph_of(speak)
