@@ -62,6 +62,10 @@ class StorageError(TertuliaError):
     """The store can't be read or written."""
 
 
+class MissingPackageError(UsageError):
+    """An optional package is not installed; the message has the command that installs it."""
+
+
 class ExtensionError(UsageError):
     """A user's nodes or mechanisms can't be loaded, or are declared wrongly."""
 

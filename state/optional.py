@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tertulia.state.errors import UsageError, extra_hint
+from tertulia.state.errors import MissingPackageError, extra_hint
 
 #: What statistics need, as arguments of `importing`.
 SCIPY = ("scipy", "metrics", "these figures")
@@ -22,7 +22,7 @@ def importing(package: str, extra: str, what: str) -> Iterator[None]:
         what: What needs it, in the plural: `pictures`.
 
     Raises:
-        UsageError: It is not installed; the message has the command that installs it.
+        MissingPackageError: It is not installed; the message has the command that installs it.
     """
     try:
         yield
@@ -30,4 +30,4 @@ def importing(package: str, extra: str, what: str) -> Iterator[None]:
         if (error.name or "").partition(".")[0] != package:
             raise
         name = {"PIL": "Pillow"}.get(package, package)
-        raise UsageError(f"{what} need {name}, which is not installed; run: {extra_hint(extra)}") from None
+        raise MissingPackageError(f"{what} need {name}, which is not installed; run: {extra_hint(extra)}") from None
