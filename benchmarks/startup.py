@@ -5,9 +5,13 @@
 1. commands that need no model;
 2. `run tidewell` with the embedded model until its first prompt is read, by what it is spent on: where no vectors of
    its texts are kept yet, and again;
-3. a call of a remote model in a meeting of five, against a server that answers at once: what a meeting of so many
+3. `run tidewell` with a remote model until its first request leaves, with real embeddings, and the memory until then:
+   where no vectors of its texts are kept yet, and again; and all of a rehearsed round of it;
+4. a call of a remote model in a meeting of five, against a server that answers at once: what a meeting of so many
    rounds takes longer than one of a single round, over the calls that it makes more;
-4. a round of a rehearsed meeting of five, measured in the same way.
+5. a round of a rehearsed meeting of five, measured in the same way.
+
+Compiled modules must be kept, as they are without `PYTHONDONTWRITEBYTECODE`.
 """
 
 import argparse
@@ -26,8 +30,11 @@ from tertulia.models.local.embedded import CONVERSION
 from tertulia.models.local.embedded import folder as embedded_folder
 from tests.support.protocol_server import Served, serving
 
-#: Targets: seconds before the first word, milliseconds of a call.
-FIRST_WORD_S, CALL_MS = 5.0, 8.0
+#: Targets: seconds before the first word, seconds and MB before the first request, milliseconds of a call.
+FIRST_WORD_S, REQUEST_S, REQUEST_MB, CALL_MS = 5.0, 1.5, 250, 8.0
+
+#: The command line, as it is installed.
+_PROGRAM = ("-c", "from tertulia.cli import program; program()")
 
 #: Runs the command line, and ends the process when the first prompt is about to be read; prints CPU seconds by then.
 _UNTIL_FIRST_PROMPT = """
@@ -67,6 +74,24 @@ sys.argv = ['tertulia', *sys.argv[1:]]
 main()
 """
 
+#: Runs the command line, and ends the process when the first request leaves; prints CPU seconds and MB by then.
+_UNTIL_FIRST_REQUEST = """
+import os, re, resource, sys
+from tertulia.cli.main import main
+from tertulia.models.served.remote_requests import RemoteRequests
+
+async def stop(*_, **__):
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    with open('/proc/self/status') as status:
+        most = re.search(r'VmHWM:\\s+(\\d+)', status.read())[1]
+    print('request', used.ru_utime + used.ru_stime, int(most) / 1024, 'torch' in sys.modules, sep='\\t', flush=True)
+    os._exit(0)
+
+RemoteRequests.send = stop
+sys.argv = ['tertulia', *sys.argv[1:]]
+main()
+"""
+
 
 def spent(command: list[str], environment: Mapping[str, str] | None = None) -> tuple[float, str]:
     """Return the CPU seconds of a process, and its standard output."""
@@ -101,10 +126,24 @@ def _first_word(named: list[str], environment: Mapping[str, str]) -> dict[str, f
     return times | {"all": before}
 
 
+def first_requests(served: Served) -> list[tuple[float, float]]:
+    """Return the CPU seconds and MB until the first request of a remote model: of a first and a second run."""
+    found = []
+    with new_folder() as (named, environment):
+        run = ["run", "tidewell", "--model", served.model, "--lambda", "0", "--rounds", "1", *named]
+        for _ in range(2):
+            _, out = spent(["-c", _UNTIL_FIRST_REQUEST, *run], environment)
+            (line,) = (line for line in out.splitlines() if line.startswith("request\t"))
+            _, seconds, megabytes, has_torch = line.split("\t")
+            assert has_torch == "False"
+            found.append((float(seconds), float(megabytes)))
+    return found
+
+
 def meeting(rounds: int, *model: str) -> float:
     """Return the CPU seconds of a meeting of so many rounds."""
     with new_folder() as (named, environment):
-        command = ["-m", "tertulia.cli.main", "run", "team_building", *model, "--rounds", str(rounds), *named]
+        command = [*_PROGRAM, "run", "team_building", *model, "--rounds", str(rounds), *named]
         return spent(command, environment)[0]
 
 
@@ -126,7 +165,7 @@ def main() -> None:
     chosen = parser.parse_args()
     repeats = range(chosen.repeats)
     for command in (["--help"], ["runs"], ["scenarios"], ["settings"]):
-        cpu = statistics.median(spent(["-m", "tertulia.cli.main", *command])[0] for _ in repeats)
+        cpu = statistics.median(spent([*_PROGRAM, *command])[0] for _ in repeats)
         print(f"tertulia {command[0]}: {cpu:.2f} s")
     words = [first_words() for _ in repeats]
     for number, run in enumerate(("a first run", "the next")):
@@ -135,8 +174,16 @@ def main() -> None:
             cpu = statistics.median(word[number][what] for word in words)
             print(f"before the first word of {run}, {what}: {cpu:.2f} s{target}")
     with serving() as served:
+        requests = [first_requests(served) for _ in repeats]
+        for number, run in enumerate(("a first run", "the next")):
+            cpu, megabytes = map(statistics.median, zip(*(found[number] for found in requests), strict=True))
+            targets = f" (targets: {REQUEST_S:g} s, {REQUEST_MB} MB)" if number else ""
+            print(f"before the first request of {run}: {cpu:.2f} s, {megabytes:.0f} MB{targets}")
         call = statistics.median(call_ms(served, chosen.rounds) for _ in repeats)
     print(f"a remote call: {call:.1f} ms (target: {CALL_MS:g} ms)")
+    with new_folder() as (named, _):
+        rehearsed = [*_PROGRAM, "run", "tidewell", "--rehearse", "--rounds", "1", *named]
+        print(f"a rehearsed round of two: {statistics.median(spent(rehearsed)[0] for _ in repeats):.2f} s")
     rounds = [(meeting(41, "--rehearse") - meeting(1, "--rehearse")) / 40 for _ in repeats]
     print(f"a rehearsed round of five: {1000 * statistics.median(rounds):.0f} ms")
 

@@ -55,10 +55,10 @@ READING = (
 EMBEDDED = (
     "torch", "transformers.models.llama.modeling_llama", "tertulia.models.local.causal",
     "tertulia.models.local.embedded", "tertulia.models.local.embedder", "tertulia.models.local.grammar",
-    "llguidance.hf", "gguf", "sentence_transformers",
+    "llguidance.hf", "gguf", "tertulia.models.local.minilm",
 )  # fmt: skip
 #: What a remote model needs, beside; participants' memories are embedded by an embedded model.
-REMOTE = (*EMBEDDED, "tertulia.models.served.chat", "langchain_openai", "benchmarks.quick_retries")
+REMOTE = ("tertulia.models.local.minilm", "tertulia.models.served.chat", "langchain_openai", "benchmarks.quick_retries")
 
 #: One thread for each process: two processes at a time are enough for two cores.
 _SETTINGS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}

@@ -1,5 +1,6 @@
 """Commands; the only room that reads the environment and writes to the terminal."""
 
+import gc
 import os
 import signal
 import sys
@@ -46,3 +47,4 @@ def program() -> None:
     finally:
         for number in stopping:
             signal.signal(number, at_once)
+        gc.freeze()  # or the interpreter looks for garbage among all modules, some times over, before it ends

@@ -25,6 +25,9 @@ PANELS = {
     "Maintain": ("export", "merge", "gc", "trust", "doctor"),
 }
 
+#: After so many new objects garbage is looked for, not after 700: most of what a command imports stays.
+_NEW_OBJECTS = 50_000
+
 _EPILOG = """
 Data goes to standard output, progress and errors to standard error. What reads takes --json.
 
@@ -84,6 +87,8 @@ def main() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         getattr(sys, name).reconfigure(errors="replace")
     arguments = sys.argv[1:] or ["--help"]
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
     try:
         if sum(argument == "--store" or argument.startswith("--store=") for argument in arguments) > 1:
             raise UsageError("--store is given twice; a command works on one store")
@@ -100,6 +105,7 @@ def main() -> None:
         code = _print_error("there is not enough memory for all of this at once; ask for less of it", 1)
     except KeyboardInterrupt:  # while a command was still imported
         code = 130
+    gc.set_threshold(*before)
     gc.unfreeze()  # what the command loaded (cli/opening.py): who called this from Python may go on
     sys.exit(code or 0)
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from tertulia.state.patterns import lazy_pattern
+
 #: Number of characters of an answer that are read.
 _LONGEST = 20_000
 
@@ -18,47 +20,47 @@ _PERCENT = r"\s?(?:%|％|percent|per cent)"
 _NAME = r"(?:probability|prob\.?|likelihood|chance|Wahrscheinlichkeit|probabilidad|probabilité|概率|p)"
 _NAMED = rf"{_NAME}(?:\s(?:of|is|:))?\s{{0,3}}[:=≈~：]?\s{{0,3}}"
 #: A number as a model writes it, not a part of another or of a word, and none below 0.
-_STATED = re.compile(rf"(?<![\w.,\-−])({_NUMBER})(?![\d/])({_PERCENT})?", re.IGNORECASE)
+_STATED = lazy_pattern(rf"(?<![\w.,\-−])({_NUMBER})(?![\d/])({_PERCENT})?", re.IGNORECASE)
 _BRACKETED = rf"[(\[（{{]\s{{0,3}}(?:{_NAMED})?({_NUMBER})({_PERCENT})?(?:\s{_NAME})?\s{{0,3}}[)\]）}}]"
 #: A probability behind a reply: in brackets, behind its name, or a decimal or percentage behind a sign.
-_BEHIND = re.compile(
+_BEHIND = lazy_pattern(
     rf"\s{{0,3}}[,;|–—-]?\s{{0,3}}(?:{_BRACKETED}|(?<!\w){_NAMED}({_NUMBER})({_PERCENT})?"
     rf"|(?<=[\s\"”])[|:–—-]\s{{1,3}}(\d{{0,4}}[.,]\d{{1,9}}|\d{{1,3}}{_PERCENT}))[\s.]{{0,3}}$",
     re.IGNORECASE,
 )
 #: A probability before a reply.
-_BEFORE = re.compile(
+_BEFORE = lazy_pattern(
     rf"^\s{{0,3}}(?:{_BRACKETED}|{_NAMED}({_NUMBER})({_PERCENT})?(?=[\s:,;–—|-])"
     rf"|(0?[.,]\d{{1,9}}|\d{{1,3}}{_PERCENT})(?=\s{{0,3}}[:|–—-]))\s{{0,3}}[:,;|–—-]?\s{{0,3}}",
     re.IGNORECASE,
 )
-_ONLY_NUMBER = re.compile(rf"\W{{0,6}}(?:{_NAMED})?({_NUMBER})({_PERCENT})?\W{{0,4}}", re.IGNORECASE)
+_ONLY_NUMBER = lazy_pattern(rf"\W{{0,6}}(?:{_NAMED})?({_NUMBER})({_PERCENT})?\W{{0,4}}", re.IGNORECASE)
 _MARKER = (
     r"(?:\*{0,2}(?:reply|response|candidate|option|answer)\s{0,2}\d{1,2}\*{0,2}\s{0,2}[:.)-]"
     r"|\d{1,2}[.):](?!\d)|[*•–-](?=\s))"
 )
-_AT_MARKER = re.compile(rf"\s{{0,4}}\*{{0,2}}{_MARKER}\*{{0,2}}\s{{0,4}}", re.IGNORECASE)
-_INLINE = re.compile(rf"(?:^|(?<=[.!?)\]%\"”:]\s)|(?<=[;,]\s))(?={_MARKER})", re.IGNORECASE)
-_OBJECT = re.compile(r"\{[^{}]*\}")
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)+)"')
-_TAGGED = re.compile(
+_AT_MARKER = lazy_pattern(rf"\s{{0,4}}\*{{0,2}}{_MARKER}\*{{0,2}}\s{{0,4}}", re.IGNORECASE)
+_INLINE = lazy_pattern(rf"(?:^|(?<=[.!?)\]%\"”:]\s)|(?<=[;,]\s))(?={_MARKER})", re.IGNORECASE)
+_OBJECT = lazy_pattern(r"\{[^{}]*\}")
+_STRING = lazy_pattern(r'"((?:[^"\\\n]|\\.)+)"')
+_TAGGED = lazy_pattern(
     r"<(?:response|reply|candidate)[^<>]{0,40}>(.*?)(?=</?(?:response|reply|candidate)\b|$)", re.S | re.I
 )
-_TEXT_TAG = re.compile(r"<text>(.*?)</text>", re.S | re.I)
-_PROBABILITY_TAG = re.compile(r"<probability>(.*?)</probability>", re.S | re.I)
-_TAG = re.compile(r"</?[A-Za-z_]{1,20}>")
-_IS_PROBABILITY = re.compile(r"prob|chance|likel|wahrsch|概率|^p$", re.IGNORECASE)
+_TEXT_TAG = lazy_pattern(r"<text>(.*?)</text>", re.S | re.I)
+_PROBABILITY_TAG = lazy_pattern(r"<probability>(.*?)</probability>", re.S | re.I)
+_TAG = lazy_pattern(r"</?[A-Za-z_]{1,20}>")
+_IS_PROBABILITY = lazy_pattern(r"prob|chance|likel|wahrsch|概率|^p$", re.IGNORECASE)
 _QUOTES = '"“”„«»'
-_LABELLED_STRING = re.compile(
+_LABELLED_STRING = lazy_pattern(
     r"\W{0,4}(?:(?:the|my|a)\s)?(?:random[\s_]{1,2})?(?:string|seed)\W{0,3}\s{0,3}[:=]\s{0,3}\W{0,2}([!#-\[\]-~]{1,64}?)"
     r"[\"'”*`]{0,2}(?:[.;,]?\s{1,4}|$)",
     re.IGNORECASE,
 )
 #: A first line, or first word before a line break, of letters and digits mixed.
-_MIXED_STRING = re.compile(
+_MIXED_STRING = lazy_pattern(
     r"\W{0,2}(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])([A-Za-z0-9_-]{5,64})\W{0,2}\s{0,3}(?:\n|$)"
 )
-_LABEL = re.compile(r"^\W{0,3}(?:reply|answer|response|line)\W{0,3}:\s{0,3}", re.IGNORECASE)
+_LABEL = lazy_pattern(r"^\W{0,3}(?:reply|answer|response|line)\W{0,3}:\s{0,3}", re.IGNORECASE)
 
 
 class Item(NamedTuple):

@@ -351,13 +351,20 @@ class Trial(Record):
 
 
 class Platform(Record):
-    """What the digits of a local model depend on, besides model, prompts and batches."""
+    """What the digits of a local model or embedder depend on, besides model, prompts and batches.
+
+    Where an embedder alone computes here, device, precision, threads and processor are its.
+    """
 
     device: str
     precision: str
     threads: int | None = Field(description="of the processor; None: a GPU computes")
     processor: str = Field(description="the instructions that a processor has; the name of a GPU")
     versions: dict[str, str] = Field(description="of the libraries that compute, and of Tertulia")
+    embedder: str | None = Field(
+        default=None,
+        description="what makes the vectors of `minilm`; None: PyTorch did, or there are none",
+    )
 
     def phrase(self) -> str:
         """Return it in words, without what does not compute."""
@@ -377,7 +384,13 @@ class Platform(Record):
             found.append(f"{self.threads} thread{'s' * (self.threads != 1)} instead of {before.threads}")
         names = dict.fromkeys([*self.versions, *before.versions])
         changed = [name for name in names if self.versions.get(name) != before.versions.get(name)]
+        if self.embedder is not None and self.embedder != before.embedder:
+            found.append(self.vectors_instead(before.embedder))
         return found + [f"{n} {self.versions.get(n)} instead of {before.versions.get(n)}" for n in changed]
+
+    def vectors_instead(self, before: str | None = None) -> str:
+        """Return in words what makes vectors now, and what did before; PyTorch where that was not recorded."""
+        return f"vectors of {self.embedder} instead of {before or 'PyTorch'}"
 
 
 class RunRecord(Record):

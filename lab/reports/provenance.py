@@ -15,6 +15,7 @@ from tertulia.lab.executors.local import usable_cores
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun
 from tertulia.metrics.cost import Cost, cost_by, total
+from tertulia.models.served.chat_names import is_chat_name
 from tertulia.reading.platforms import STEP
 from tertulia.state.records import Platform
 from tertulia.state.store import Store
@@ -80,8 +81,8 @@ def provenance_of(
     """Return the provenance of a report that a command makes of an experiment, and what it spent on running it."""
     from tertulia.access.installation import device_and_precision
 
-    is_local = experiment.model != REHEARSAL and "torch" in installed_versions()
-    device = ", ".join(device_and_precision()) if is_local else None
+    is_elsewhere = experiment.model == REHEARSAL or is_chat_name(experiment.model)
+    device = None if is_elsewhere or "torch" not in installed_versions() else ", ".join(device_and_precision())
     return Provenance((command,), embedder, reader, device, *(spent or ()))
 
 

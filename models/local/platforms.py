@@ -4,15 +4,27 @@ import sys
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
-from tertulia.state.language_model import LanguageModel
+from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.state.records import Platform
 
 #: Distributions that digits depend on.
 _DISTRIBUTIONS = ("tertulia", "torch", "transformers")
 
 
-def platform_of(models: Iterable[LanguageModel]) -> Platform | None:
-    """Return where models compute; `None` where all are stand-ins, or speak through a server."""
+def platform_of(models: Iterable[LanguageModel], embedder: Embedder | None = None) -> Platform | None:
+    """Return where models and embedder compute; `None` where all are stand-ins, or speak through a server."""
+    embedding = getattr(embedder, "computation", None)
+    platform = _platform_of_models(models)
+    if platform is not None or embedding is None:
+        return platform and platform.model_copy(update={"embedder": embedding})
+    from tertulia.models.local.one_thread import instructions
+
+    return Platform(
+        device="cpu", precision="float32", threads=1, processor=instructions(), versions={}, embedder=embedding
+    )
+
+
+def _platform_of_models(models: Iterable[LanguageModel]) -> Platform | None:
     if "torch" not in sys.modules:
         return None
     import torch

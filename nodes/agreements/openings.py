@@ -2,6 +2,8 @@
 
 import re
 
+from tertulia.state.patterns import lazy_pattern
+
 
 def any_of(*lines: str) -> str:
     """Return a pattern of which one line matches, with either apostrophe."""
@@ -40,4 +42,4 @@ LEAD = rf"^(?:{_WORD}[,:–—]? |{_POLITE}|{_NAME}|{_TIME}){{0,5}}"
 
 def opening(*lines: str) -> re.Pattern[str]:
     """Return a pattern for how a sentence begins, with what may stand before it."""
-    return re.compile(LEAD + any_of(*lines), re.IGNORECASE)
+    return lazy_pattern(LEAD + any_of(*lines), re.IGNORECASE)

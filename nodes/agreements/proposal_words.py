@@ -3,6 +3,7 @@
 import re
 
 from tertulia.nodes.agreements.openings import LEAD, any_of, opening
+from tertulia.state.patterns import lazy_pattern
 
 #: How a proposal to be somewhere together begins; times are `|` (`without_times`).
 TOGETHER = opening(
@@ -65,21 +66,21 @@ ADVERB = (
     r"(?:(?:also|just|gladly|certainly|definitely|surely|happily|make sure to|be sure to|be happy to|be glad to) )*"
 )
 #: How somebody offers to come, or to do something; how they ask it of another; and what they do.
-OFFER = re.compile(
+OFFER = lazy_pattern(
     LEAD
     + any_of(r"i'll|i will|i shall|i can|i could|i might|let me|shall i|allow me to|i'm (?:happy|glad) to")
     + rf" {ADVERB}(?P<deed>(?P<verb>[\w'’-]+).*)",
     re.IGNORECASE,
 )
-REQUEST = re.compile(
+REQUEST = lazy_pattern(
     LEAD + r"(?:(?:can|could|will|would) (?:you|some ?one|some ?body|any ?one|any ?body"
     r"|one of you)(?: please)?(?: be (?:willing|able|prepared|so kind as) to)? (?:also )?(?P<verb>[\w'’-]+)"
     + r"|would you mind (?P<minded>\w+ing)\b|(?P<told>tell|ask) (?!me\b|us\b|yourself\b))",
     re.IGNORECASE,
 )
-PLEASE = re.compile(r"(?:^|, )please (?P<verb>[\w'’-]+)(?P<told>)", re.IGNORECASE)
+PLEASE = lazy_pattern(r"(?:^|, )please (?P<verb>[\w'’-]+)(?P<told>)", re.IGNORECASE)
 #: What is done where the other is.
-IN_PERSON = re.compile(
+IN_PERSON = lazy_pattern(
     r"(?:bring|come|arrive|meet|show|visit|call (?:on|for|by|in|round|at|back)|stop|drop|return|help|join"
     r"|wait|walk|pick|collect|fetch|see|give|hand|pop|swing"
     r"|look in|turn up|sit|treat|take you|drive you|pay you)\b"
@@ -89,15 +90,15 @@ IN_PERSON = re.compile(
 )
 #: What somebody says that they take upon themselves.
 LEFT = opening(r"(?:you can )?leave (?:the|it|that|this|my|your|those|them|all) ?[^.?!]*\b(?:to|with) me\b")
-SEES_TO = re.compile(
+SEES_TO = lazy_pattern(
     r"(?:tell (?!you\b)|ask (?!you\b)|have (?:it|the|that|this|your|them)\b|let (?:him|her|them|the)"
     r"|start (?:on|the)|see to|see about|look (?:after|into|at)|take care of|keep an eye|(?:speak"
     r"|talk) (?:to|with) (?!you\b)|find out|get (?:the|it|them|some|hold|on it)|go (?:up|down|round|over|out"
     r"|back|and) .*\band)\b",
     re.IGNORECASE,
 )
-ALONG = re.compile(r"\b(?:with you|then|there|along|too)\b", re.IGNORECASE)
-HAND = re.compile(r"\byou (?:please )?(?:(?:lend|give) (?:me |us )?a hand|help|spare)\b", re.IGNORECASE)
+ALONG = lazy_pattern(r"\b(?:with you|then|there|along|too)\b", re.IGNORECASE)
+HAND = lazy_pattern(r"\byou (?:please )?(?:(?:lend|give) (?:me |us )?a hand|help|spare)\b", re.IGNORECASE)
 #: What begins like an offer, or like a request, and is one for words and thoughts alone.
 NO_DEED = frozenset(
     re.findall(
@@ -119,7 +120,7 @@ NO_REQUEST = frozenset(
         """,
     )
 )
-HEDGED = re.compile(
+HEDGED = lazy_pattern(
     any_of(
         r"\bif (?!you\b(?! (?:had|were|was|ever|asked|think|thought|knew|see)\b)|it\b|it's\b|that\b|that's\b"
         r"|the (?:rain|weather"
@@ -131,17 +132,17 @@ HEDGED = re.compile(
     re.IGNORECASE,
 )
 #: A time of another thing, that who invites goes on from: not one that bars it.
-BARRED = re.compile(
+BARRED = lazy_pattern(
     r"\b(?:until|till|since|n['’]t|not|no|never|was|were|had|did|went|said|asked|told)\b|n['’]t\b", re.IGNORECASE
 )
-DEADLINE = re.compile(
+DEADLINE = lazy_pattern(
     r"(?<!come )(?<!drop )(?<!stop )(?<!pop )(?<!call )(?<!swing )\b(?:by|until|before) (?:the |next )?"
     r"(?:tomorrow|tonight|noon|evening|\w+day)\b",
     re.IGNORECASE,
 )
-TOO = re.compile(r"\btoo (?:early|late|soon)\b", re.IGNORECASE)
-YES = re.compile(r"^\W*(?:yes|yeah|yep|it is|it would|a bit|rather|quite|much)\b", re.IGNORECASE)
-TAKEN = re.compile(
+TOO = lazy_pattern(r"\btoo (?:early|late|soon)\b", re.IGNORECASE)
+YES = lazy_pattern(r"^\W*(?:yes|yeah|yep|it is|it would|a bit|rather|quite|much)\b", re.IGNORECASE)
+TAKEN = lazy_pattern(
     r"\b(?:is no (?:trouble|problem|bother)|is (?:okay|ok|great|lovely|perfect)|it is|is fine|is good|then"
     r"|suits|works|yes|is perfect|is all right|it shall be|will do|it'll be)\b",
     re.IGNORECASE,
@@ -165,13 +166,13 @@ FILLERS = frozenset(
     )
 )
 #: What a place is called without `at`: `The clubhouse, seven thirty`, `Platform two?`, `Mine?`
-BARE_PLACE = re.compile(
+BARE_PLACE = lazy_pattern(
     r"(?:the|our) (?P<the>[\w'’-]+(?: [\w'’-]+){0,2})|(?P<my>(?:my|your) [\w'’-]+(?: [\w'’-]+)?)|(?P<mine>mine|yours)"
     r"|(?P<numbered>(?:platform|gate|room|pier|berth|table|door|stall|number) [\w-]+)"
     r"|(?P<name>(?-i:[A-Z])[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+){0,2})",
     re.IGNORECASE,
 )
-NO_PLACE = re.compile(
+NO_PLACE = lazy_pattern(
     r"^(?:usual (?:time|place|spot)|same|others?|two|three|kids|children|boys|girls|latter|former|earlier"
     r"|later|first|second|best|last|next)\b"
     r"|^(?:Yes|No|Yeah|Yep|Sure|Fine|Good|Great|Perfect|Ok|Okay|Right|Then|So|And|Or|But|Oh|Ah|Well|I|We|You"
@@ -183,14 +184,14 @@ NO_PLACE = re.compile(
 
 OWN = {"my place": "mine", "your place": "yours"}
 #: What is said of something else, and is no place: `The ferry leaves at nine`, `The meeting is on Friday`.
-ABOUT_ANOTHER = re.compile(
+ABOUT_ANOTHER = lazy_pattern(
     r"^\W*(?:(?:the|our|my|your|his|her|their) (?:[\w'’-]+ ){1,3}?|(?:it|he|she|they|this|that|there) )(?:is"
     r"|are|was|were|leaves?"
     r"|starts?|begins?|ends?|opens?|closes?|goes|go|comes?|sails?|departs?|arrives?)\b.*\|?",
     re.IGNORECASE,
 )
 #: What asks for a fact, not whether to come.
-VERBAL = re.compile(
+VERBAL = lazy_pattern(
     r"\b(?:he|she|they|it|his|her|their|who|what|why|when|where|how|which|is|are|am|was|were|be|been|do|does"
     r"|did|has|have|had"
     r"|can|could|will|would|should|free|busy|working|awake|home|back|open|closed|sure|only|already|until"

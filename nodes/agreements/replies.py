@@ -3,8 +3,9 @@
 import re
 
 from tertulia.nodes.agreements.openings import any_of, opening
+from tertulia.state.patterns import lazy_pattern
 
-_ASKED_WHEN = re.compile(
+_ASKED_WHEN = lazy_pattern(
     r"\b(?:when|what time|which day|where)\b.*\b(?:can|may|shall|should|could|do|will|would) (?:we|i|you)\b.*\?"
     r"|\bare you free\b|\bhave you (?:got )?time\b|\bdo you have time\b|\bwhen (?:is|would be) (?:good|best"
     r"|convenient)\b"
@@ -13,9 +14,9 @@ _ASKED_WHEN = re.compile(
     r"(?: then| exactly| though| is it| does it start| suits(?: you)?)?\?",
     re.IGNORECASE,
 )
-_ABOUT_PAST = re.compile(r"^\W*(?:\w+ )?(?:did|was|were|had|has|have|does|is|are)\b.*\?", re.IGNORECASE)
+_ABOUT_PAST = lazy_pattern(r"^\W*(?:\w+ )?(?:did|was|were|had|has|have|does|is|are)\b.*\?", re.IGNORECASE)
 #: What is no refusal, though it has such a word.
-FRIENDLY_NO = re.compile(
+FRIENDLY_NO = lazy_pattern(
     r"\b"
     + any_of(
         "can't wait|no problem|not a problem|no objections?|why not|don't worry|do not worry|no worries",
@@ -35,7 +36,7 @@ FRIENDLY_NO = re.compile(
     + r"\b",
     re.IGNORECASE,
 )
-_REFUSED = re.compile(
+_REFUSED = lazy_pattern(
     r"\b"
     + any_of(
         r"no|not|never|nor|\w+n't|cannot|unfortunately|afraid|rather|(?:an|some) ?other (?:time|day|night|week)|busy",
@@ -99,7 +100,7 @@ _FIRM = opening(
     r"|see you|i'll be there"
     r"|works for me|you're on|fine|all right|okay|ok|good)\b"
 )
-_HARD_NO = re.compile(
+_HARD_NO = lazy_pattern(
     r"\b"
     + any_of(
         r"can't|cannot|won't|but|sorry|unfortunately|afraid|rather|(?:an|some) ?other (?:time|day)|instead"
@@ -111,7 +112,7 @@ _HARD_NO = re.compile(
     + r"\b",
     re.IGNORECASE,
 )
-_COMES = re.compile(
+_COMES = lazy_pattern(
     r"\b"
     + any_of(
         "see you|i'll (?:come|be there|drop|stop|pop|call|visit|look in|bring|swing|walk|find you|meet|take"
@@ -122,7 +123,7 @@ _COMES = re.compile(
     re.IGNORECASE,
 )
 #: What answers a proposal in a few words and is an assent all the same: `Bring a torch.`, `Try and stop me.`
-_NO_ORDER = re.compile(
+_NO_ORDER = lazy_pattern(
     r"^\W*(?:(?:i|i['’]\w+|my|our|his|her|their|the|there|it|it['’]s|he|she|they|we|we['’]\w+|you|you['’]\w+"
     r"|that|this|what|who|why"
     r"|where|when|how|an?|ask|pass|hm+|ha|nice try|dream on|get (?:lost|out|off)|leave|go|let|wait|says?|oh"
@@ -136,10 +137,10 @@ _NO_ORDER = re.compile(
 )
 
 
-_YES_LAST = re.compile(
+_YES_LAST = lazy_pattern(
     r", (?:yes|yes please|sure|of course|gladly|certainly|always|any time|i will|i can)\W*$", re.IGNORECASE
 )
-_TAKES_BACK = re.compile(
+_TAKES_BACK = lazy_pattern(
     r"\b"
     + any_of(
         "can't (?:make it|come|meet|do it|do (?=tomorrow|tonight|today|\\w+day))|cannot (?:make it|come"

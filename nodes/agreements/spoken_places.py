@@ -2,6 +2,8 @@
 
 import re
 
+from tertulia.state.patterns import lazy_pattern
+
 #: What stands before a place, the likeliest first: who says `come to the inn with the cart` means the inn.
 _BEFORE = (
     "at",
@@ -37,11 +39,11 @@ _NAME = (
     r" (?:\d+|[a-z]+))"
     rf"|(?-i:[A-Z]){_WORD}(?: (?-i:[A-Z]){_WORD}){{0,3}}){_ENDS}"
 )
-_PLACES = tuple(re.compile(rf"(?i)\b{before} {_NAME}") for before in _BEFORE)
-_HERE = re.compile(r"\b(?:here|same place)\b", re.IGNORECASE)
-_PERSON_AT = re.compile(r"\b(?:my|your) (?:place|house|home|flat|cottage)\b|\bcome over\b", re.IGNORECASE)
+_PLACES = tuple(lazy_pattern(rf"(?i)\b{before} {_NAME}") for before in _BEFORE)
+_HERE = lazy_pattern(r"\b(?:here|same place)\b", re.IGNORECASE)
+_PERSON_AT = lazy_pattern(r"\b(?:my|your) (?:place|house|home|flat|cottage)\b|\bcome over\b", re.IGNORECASE)
 #: What stands where a place does, and is none.
-_NOT_PLACES = re.compile(
+_NOT_PLACES = lazy_pattern(
     r"^(?:(?:the|my|your|our|a|an) )?(?:moment|time|hour|day|way|end|beginning|meantime|evening|morning"
     r"|afternoon|week|"
     r"weekend|rain|dark|sun|hurry|mood|idea|first|last|best|least|paper|phone|(?:\w+ )?e-?mail|"

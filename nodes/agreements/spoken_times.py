@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from tertulia.nodes.agreements.spoken_days import WEEKDAYS, day_in, without_days
+from tertulia.state.patterns import lazy_pattern
 
 #: The hours that are meant by parts of a day, in minutes after midnight.
 PARTS = {
@@ -66,7 +67,7 @@ _COUNTS = {**{word: number for number, word in enumerate(_WORDS, start=1)}, **_M
 
 _HOUR = rf"(?:{'|'.join(_WORDS)}|1[0-2]|[1-9])"
 _NO_HOUR = r"(?![:.]\d|\s*(?:of|per|days?|hours?|minutes?|mins?|weeks?|\w+s\b))"
-_CLOCK = re.compile(
+_CLOCK = lazy_pattern(
     rf"\b(?P<h24>[01]?\d|2[0-3])[:.](?P<m24>[0-5]\d)\s*(?P<half24>[ap]\.?m\b\.?)?"
     rf"|\b(?P<n>half|(?:a )?quarter|five|ten|twenty|twenty-five|\d\d?)(?: minutes)? (?P<side>past|to|before|after)"
     rf" (?P<h1>{_HOUR})\b"
@@ -79,7 +80,7 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 #: An hour without `at`, where the line has no other: `One o'clock?`, `Nine tomorrow?`, `Ten is fine.`
-_BARE = re.compile(
+_BARE = lazy_pattern(
     rf"(?:^|[,;–—] |\b(?:tomorrow|today|tonight|or|rather|perhaps|maybe|prefer|then|does|would|will|is"
     rf"|how['’]s|how is|yes"
     rf"|no|sure|ok|okay|right|so|{'|'.join(WEEKDAYS)}) )(?P<h>{_HOUR})\b"
@@ -87,7 +88,7 @@ _BARE = re.compile(
     r"|on\b|at\b|in the\b|by\b|outside\b|sounds\b|okay\b|ok\b|fine\b|good\b|all right\b|better\b|instead\b))",
     re.IGNORECASE,
 )
-_IN = re.compile(
+_IN = lazy_pattern(
     r"\b(?:in|within|give me)(?: about| around| just)? (?:(?P<half>half an hour)\b"
     r"|(?P<quarter>(?:a )?quarter of an hour)\b"
     r"|(?P<three>three[ -]quarters of an hour)\b"
@@ -99,7 +100,7 @@ _IN = re.compile(
     r" (?P<unit_from>minute|hour)s?) from now\b",
     re.IGNORECASE,
 )
-_PART = re.compile(
+_PART = lazy_pattern(
     r"\b(?:(?P<tonight>tonight)|(?:in the |this |at |by |for |(?:right |just |straight "
     r"|soon )?(?P<side>before|after) (?:the )?"
     r"|over |during |(?<=tomorrow )|(?<=day )|(?<=today ))(?:early |late )?"
@@ -108,7 +109,7 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 #: Before or behind something whose time is not said: `after the lecture`, `before you open`, `when my shift ends`.
-_ABOUT_EVENT = re.compile(
+_ABOUT_EVENT = lazy_pattern(
     r"\b(?:(?:right|just|straight|soon|shortly) )?(?P<side>before|after|when|once|as soon as) (?:"
     rf"(?:the |my |your |our |his |her |this |today['’]s |evening |morning |choir |football |band )*(?:{_EVENTS})"
     r"(?: (?:is |has )?(?:over|ends?|finish(?:es|ed)?|lets out|starts|begins|leaves|sails|closes|opens|goes"
@@ -120,16 +121,16 @@ _ABOUT_EVENT = re.compile(
     r"set off|go off)\b)",
     re.IGNORECASE,
 )
-_SAME_TIME = re.compile(r"\b(?:this|same) time (?P<day>tomorrow)\b", re.IGNORECASE)
+_SAME_TIME = lazy_pattern(r"\b(?:this|same) time (?P<day>tomorrow)\b", re.IGNORECASE)
 #: What is done early, or in the evening, tells the half of the day.
-_EARLY = re.compile(
+_EARLY = lazy_pattern(
     r"\b(?:early (?:train|bus|ferry|boat|tide|shift|start)|breakfast|brunch|sunrise|bright and early)\b", re.IGNORECASE
 )
-_LATE = re.compile(
+_LATE = lazy_pattern(
     r"\b(?:dinner|supper|film|movie|cinema|quiz|pub|pints?|table for|beers?|drinks|party|concert|cocktails?|stars)\b",
     re.IGNORECASE,
 )
-_PAST = re.compile(r"\b(?:yesterday|ago|last (?:night|week|time|\w+day))\b", re.IGNORECASE)
+_PAST = lazy_pattern(r"\b(?:yesterday|ago|last (?:night|week|time|\w+day))\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tertulia.nodes.meeting import address_words
+from tertulia.state.patterns import lazy_pattern
 from tertulia.state.records import Turn
 
 #: Scripts that do not part their words: Thai to Khmer, Chinese, Japanese; and Korean, which adds particles to a name.
@@ -23,13 +24,13 @@ _SPACELESS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff
 _HANGUL = r"\uac00-\ud7af"
 _LETTER = rf"[^\W{_SPACELESS}{_HANGUL}]"
 _IS_LETTER, _IS_SPACELESS, _IS_HANGUL, _IS_KATAKANA = map(
-    re.compile, (_LETTER, rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", r"[\u30a1-\u30fa\u30fc]+")
+    lazy_pattern, (_LETTER, rf"[{_SPACELESS}]+", rf"[{_HANGUL}]+", r"[\u30a1-\u30fa\u30fc]+")
 )
 
-_SENTENCE = re.compile(r"[^.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[\"”’»)』」]*")
+_SENTENCE = lazy_pattern(r"[^.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[.!?…。！？؟\u037e;՞፧⁇⁈⁉‽।\n]*[\"”’»)』」]*")
 #: A question mark of any script (`;` is the Greek one), or a sentence of Japanese or Chinese that ends as questions do.
-_QUESTION = re.compile(r"[?？؟\u037e՞፧⁇⁈⁉‽]|(?:か|[吗嗎])[。．]?\s*$")
-_GREEK_QUESTION = re.compile(r"[\u0370-\u03ff].*;", re.DOTALL)
+_QUESTION = lazy_pattern(r"[?？؟\u037e՞፧⁇⁈⁉‽]|(?:か|[吗嗎])[。．]?\s*$")
+_GREEK_QUESTION = lazy_pattern(r"[\u0370-\u03ff].*;", re.DOTALL)
 
 #: Words before a name, and behind it, that do not change who it is.
 _TITLES = frozenset(
@@ -38,18 +39,18 @@ _TITLES = frozenset(
 )
 _HONORIFIC = r"(?:-?(?:さん|さま|様|君|くん|ちゃん|先生|氏|殿|老师|老師|小姐|씨|님|아|야))?"
 #: What belongs to a name that is taken out: an honorific, the ending of a possessive.
-_SUFFIX = re.compile(rf"{_HONORIFIC}(?:['’]s?(?!{_LETTER}))?")
+_SUFFIX = lazy_pattern(rf"{_HONORIFIC}(?:['’]s?(?!{_LETTER}))?")
 #: What may stand between the beginning of a sentence, or a comma, and the name of who is called.
 _CALLS = (
     r"(?:and|but|so|well|now|then|oh|ok|okay|hey|hi|hello|yes|yeah|no|please|thanks|thank you|sorry|dear|right|ah|what"
     r" about|how about|and you|go on|go ahead|over to you|your turn|good morning|good point|يا"
     rf"|{address_words.CALLS})"
 )
-_BEFORE_CALL = re.compile(rf"(?:^|[,،、，;:—–(¿¡\"“«「]|\s-)\s*(?:{_CALLS}[\s,،]+)*@?$", re.IGNORECASE)
-_MENTIONED = re.compile(r"(?:^|[\s(])@$")
+_BEFORE_CALL = lazy_pattern(rf"(?:^|[,،、，;:—–(¿¡\"“«「]|\s-)\s*(?:{_CALLS}[\s,،]+)*@?$", re.IGNORECASE)
+_MENTIONED = lazy_pattern(r"(?:^|[\s(])@$")
 #: A call that ends what somebody has said, and gives them no turn: `Thanks, Bob.`
-_THANKS = re.compile(rf"\s*(?:thanks|thank you|many thanks|cheers|{address_words.THANKS})\b", re.IGNORECASE)
-_BEHIND_CALL = re.compile(
+_THANKS = lazy_pattern(rf"\s*(?:thanks|thank you|many thanks|cheers|{address_words.THANKS})\b", re.IGNORECASE)
+_BEHIND_CALL = lazy_pattern(
     rf"{_HONORIFIC}\s*(?:$|[,،、，;:!?.…—–)。！？؟\u037e\"”»」՞፧⁇⁈⁉‽।]|-\s)"
     r"|\s+(?:what|where|when|who|why|how|which|your turn|go on|go ahead|please|you (?:first|next|start|begin)"
     r"|(?:can|could|will|would|do|did|are|were|have|should|shall|may) (?:you|we|it)"
@@ -57,34 +58,34 @@ _BEHIND_CALL = re.compile(
     re.IGNORECASE,
 )
 #: `What do you think Jonas?`: behind these a name at the end of a question is that of who is asked.
-_ASKS_LAST = re.compile(rf"\b(?:you|think|say|reckon|prefer|mean|agree|{address_words.ASKS_LAST})\s+$", re.IGNORECASE)
-_BETWEEN_NAMES = re.compile(
+_ASKS_LAST = lazy_pattern(rf"\b(?:you|think|say|reckon|prefer|mean|agree|{address_words.ASKS_LAST})\s+$", re.IGNORECASE)
+_BETWEEN_NAMES = lazy_pattern(
     rf"{_HONORIFIC}\s*(?:,|、|，|،|&|\band\b|\bor\b|{address_words.JOINTS}|と|和|\s)+", re.IGNORECASE
 )
-_POSSESSIVE = re.compile(r"['’]s?\s+\w|s['’]\s")
+_POSSESSIVE = lazy_pattern(r"['’]s?\s+\w|s['’]\s")
 
 #: In a question with one of these, somebody named without being called is only talked about.
-_OTHERS_MEANT = re.compile(
+_OTHERS_MEANT = lazy_pattern(
     r"\b(?:you|your|yours|we|us|our|i|me|my|who|whom|anybody|anyone|somebody|someone|everybody|everyone"
     rf"|{address_words.OTHERS_MEANT})\b",
     re.IGNORECASE,
 )
-_TO_ALL = re.compile(
+_TO_ALL = lazy_pattern(
     r"\b(?:anybody|anyone|everybody|everyone|you all|you both|you two|you guys|others|else|folks"
     r"|(?:all|both|each|any|one|none|some|the rest|the two|the others|most) of (?:you|us)"
     rf"|{address_words.TO_ALL})\b",
     re.IGNORECASE,
 )
-_TO_ONE = re.compile(rf"\b(?:you|your|yours|{address_words.TO_ONE})\b", re.IGNORECASE)
+_TO_ONE = lazy_pattern(rf"\b(?:you|your|yours|{address_words.TO_ONE})\b", re.IGNORECASE)
 #: A question in these languages talks of somebody (`Why did Bo leave?`), and asks them only for their view (`Does Bo
 #: agree?`, `What would Bo do?`), or for what they might do (`Can Bo come?`). A name in it is `_NAME`.
 _NAME, _ROW = address_words.NAME, address_words.ROW
-_IN_KNOWN_LANGUAGE = re.compile(
+_IN_KNOWN_LANGUAGE = lazy_pattern(
     r"\b(?:what|when|where|who|why|how|which|do|does|did|is|are|were|has|have|had|can|could|would|should|the|that|there"
     rf"|{address_words.FUNCTION_WORDS})\b|\b(?:was|will|shall)\s+{_NAME}",
     re.IGNORECASE,
 )
-_ASKS_FOR_VIEW = re.compile(
+_ASKS_FOR_VIEW = lazy_pattern(
     rf"\b(?:do|does|would|should|could|is|are)\s+{_ROW}{_NAME}(?:\s+(?:also|both|still|really|even|not|\w+ly))?\s+"
     r"(?:think|say|see|feel|want|prefer|suggest|propose|agree|mean|know|remember|reckon|believe|like|need|mind|do|object"
     r"|ready|happy|willing|able|fine|content|free|all right|ok|okay|for|against|in)\b"
@@ -93,12 +94,12 @@ _ASKS_FOR_VIEW = re.compile(
     re.IGNORECASE,
 )
 #: Behind these, one who is not spoken to is given the turn: `Let's hear from Jonas.`
-_HANDS_ON = re.compile(
+_HANDS_ON = lazy_pattern(
     r"\b(?:let['’]?s|let us|like to|love to|want to|should|shall we|can we|could we) (?:all )?hear (?:from|what) $"
     rf"|{address_words.HANDS_ON}",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(
+_REQUEST = lazy_pattern(
     r"\b(?:tell (?:us|me)|say|explain|describe|answer|speak|go on|go ahead|share|let (?:us|me) (?:know|hear)|your turn|"
     rf"you (?:first|start|begin)|over to you|remind us|{address_words.REQUEST})\b",
     re.IGNORECASE,
@@ -118,12 +119,12 @@ _WORDS = frozenset(
     )
 )
 _MONTHS = frozenset(("april", "may", "june", "august"))
-_MONTH_BEFORE = re.compile(
+_MONTH_BEFORE = lazy_pattern(
     r"(?:\b(?:in|of|by|since|until|till|before|after|early|late|mid|this|next|last|from|to|every|during|through)|\d\w*|-)\s*$",
     re.IGNORECASE,
 )
 #: `Will is here`: behind these a capital letter at the beginning is that of a name.
-_VERB_BEHIND = re.compile(
+_VERB_BEHIND = lazy_pattern(
     r"\s+(?:is|was|has|had|can|could|would|should|said|says|thinks|knows|wants|told|asked)\b|['’]s\b|\s+(?:and|or)\s+[A-Z]"
 )
 

@@ -21,7 +21,7 @@ from tertulia.storage.terms import UNSPACED, Term, holds_terms
 from tertulia.storage.values import Value, bound, compared, decoded, read, rows_by_name
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database as SqliteUtils
+    from tertulia.storage.sqlite.library import Database as SqliteUtils
 
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
@@ -65,7 +65,7 @@ class StoreFile(Database):
     def database(self) -> "SqliteUtils":
         """The file as sqlite-utils shows it; imported when asked for, as reading does without (see `_prepared`)."""
         if self._database is None:
-            from sqlite_utils import Database as SqliteUtils
+            from tertulia.storage.sqlite.library import Database as SqliteUtils
 
             self._database = SqliteUtils(self._connection, recursive_triggers=False, execute_plugins=False)
         return self._database

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sqlite_utils import Database
+    from tertulia.storage.sqlite.library import Database
 
 #: Vectors that are kept, the last ones: 130 MB at 384 dimensions.
 MOST = 65_536
@@ -54,7 +54,7 @@ class VectorFile:
     @cached_property
     def _database(self) -> "Database | None":
         """The file, without the oldest of too many vectors; `None` where it can't be used."""
-        from sqlite_utils import Database
+        from tertulia.storage.sqlite.library import Database
 
         with suppress(OSError, sqlite3.Error):
             self._path.parent.mkdir(parents=True, exist_ok=True)

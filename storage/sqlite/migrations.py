@@ -9,10 +9,9 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from sqlite_utils import Database, Migrations
-
 from tertulia.storage.faults import hearing
 from tertulia.storage.schema import APPLICATION_ID, CHECKSUM, FULL_TEXT, SCHEMA_VERSION, TABLES, schema_version
+from tertulia.storage.sqlite.library import Database, Migrations
 from tertulia.storage.sqlite.released import VERSIONS
 from tertulia.storage.values import Value, checksum, read, searchable
 from tertulia.storage.views import QUERIES

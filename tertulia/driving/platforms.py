@@ -4,21 +4,32 @@ from tertulia.driving.events import Emit, Noted
 from tertulia.models.local.platforms import platform_of
 from tertulia.reading.platforms import STEP
 from tertulia.state.context import Context
-from tertulia.state.records import Platform
+from tertulia.state.records import Platform, RunRecord
+from tertulia.state.store import Store
 
 
 def note_platform(context: Context, emit: Emit) -> None:
     """Store a new platform of a run; emit `Noted` if it differs from the former one, as the conversation may, too."""
     store, run = context.store, context.run
     participants = (model for model, _ in context.participant_models.values())
-    platform = platform_of([context.model, *participants, *(model for model, _ in context.roles.values())])
+    models = [context.model, *participants, *(model for model, _ in context.roles.values())]
+    platform = platform_of(models, context.embedder)
     if platform is None:
         return
     before = [*store.steps(run, STEP, Platform).values()][-1:]
     if before == [platform]:
         return
-    turns = store.run(run).turns
-    store.save_step(run, store.turns(run, turns, turns)[0].round + 1 if turns else 0, "", STEP, platform)
-    for former in before:
-        changed = ", ".join(platform.differences(former))
-        emit(Noted(run, f"goes on with {changed}: the same conversation is not certain"))
+    record = store.run(run)
+    round = store.turns(run, record.turns, record.turns)[0].round + 1 if record.turns else 0
+    store.save_step(run, round, "", STEP, platform)
+    changed = [text for former in before for text in platform.differences(former)]
+    if not before and record.turns and platform.embedder and _had_vectors(store, record):
+        changed = [platform.vectors_instead()]
+    if changed:
+        emit(Noted(run, f"goes on with {', '.join(changed)}: the same conversation is not certain"))
+
+
+def _had_vectors(store: Store, record: RunRecord) -> bool:
+    """Return whether a run, or the one that it was forked from, had vectors of the same embedder."""
+    former = record if record.parent is None else store.run(record.parent[0])
+    return former.embedder == record.embedder

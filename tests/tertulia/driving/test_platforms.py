@@ -1,11 +1,23 @@
 """Where a run was computed is stored with it, and said where it goes on somewhere else."""
 
+from types import SimpleNamespace
+
 import pytest
 from support.commands import Cli
 
+from tertulia.models.local.platforms import platform_of
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.state.records import Platform
 
 HERE = Platform(device="cpu", precision="float32", threads=2, processor="AVX2", versions={"torch": "2.13.0"})
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Where runs are computed, by its `platform`."""
+    place = SimpleNamespace(platform=HERE)
+    monkeypatch.setattr("tertulia.driving.platforms.platform_of", lambda models, embedder: place.platform)
+    return place
 
 
 def test_what_differs_is_said_in_words() -> None:
@@ -16,19 +28,44 @@ def test_what_differs_is_said_in_words() -> None:
     assert HERE.differences(HERE) == []
 
 
-def test_a_run_notes_where_it_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.driving.platforms.platform_of", lambda models: HERE)
+def test_what_makes_vectors_is_said_and_was_pytorch_where_nothing_is_recorded() -> None:
+    numpy = HERE.model_copy(update={"embedder": "numpy 2"})
+    assert numpy.differences(HERE) == ["vectors of numpy 2 instead of PyTorch"]
+    assert numpy.model_copy(update={"embedder": "numpy 3"}).differences(numpy) == [
+        "vectors of numpy 3 instead of numpy 2"
+    ]
+    assert HERE.differences(numpy) == []
+
+
+def test_a_run_notes_where_it_goes_on(cli: Cli, here: SimpleNamespace) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "2")
     run = cli("show", "@last", "--json").json
     assert run["platforms"] == [{"round": 0, **HERE.model_dump(mode="json")}]
     cli("fork", "@last", "--at", "2")
     assert cli("show", "@last", "--json").json["platforms"] == run["platforms"]
-    there = HERE.model_copy(update={"threads": 1})
-    monkeypatch.setattr("tertulia.driving.platforms.platform_of", lambda models: there)
+    here.platform = HERE.model_copy(update={"threads": 1})
     forked = cli("fork", "@last", "--at", "2")
     assert "goes on with 1 thread instead of 2: the same conversation is not certain" in forked.err
     rounds = [(found["round"], found["threads"]) for found in cli("show", "@last", "--json").json["platforms"]]
     assert rounds == [(0, 2), (2, 1)]
+
+
+def test_a_run_of_before_says_once_that_its_vectors_are_made_otherwise_now(cli: Cli, here: SimpleNamespace) -> None:
+    here.platform = None  # a served model, before what embeds was recorded
+    cli("run", "tidewell", "--rehearse", "--rounds", "3")
+    here.platform = HERE.model_copy(update={"embedder": "numpy 2"})
+    fork = cli("fork", "@last", "--at", "2")
+    assert "goes on with vectors of numpy 2 instead of PyTorch: the same conversation is not certain" in fork.err
+    assert "goes on" not in cli("fork", "@last", "--at", "3").err
+    assert "goes on" not in cli("run", "tidewell", "--rehearse", "--rounds", "1").err
+
+
+def test_an_embedder_beside_a_model_of_a_server_computes_here() -> None:
+    embedder = SimpleNamespace(computation="numpy 2")
+    found = platform_of([RehearsalModel()], embedder)  # type: ignore[arg-type]
+    assert found is not None
+    assert (found.device, found.precision, found.threads, found.embedder) == ("cpu", "float32", 1, "numpy 2")
+    assert platform_of([RehearsalModel()], RehearsalEmbedder()) is None
 
 
 def test_a_rehearsal_depends_on_none(cli: Cli) -> None:

@@ -1,0 +1,29 @@
+"""A pattern is compiled when it is used, and works as one that was compiled at once."""
+
+import re
+
+import pytest
+
+from tertulia.state.patterns import lazy_pattern
+
+
+def test_a_pattern_does_what_a_compiled_one_does() -> None:
+    lazy, compiled = lazy_pattern(r"(?P<day>mon|tues)day", re.IGNORECASE), re.compile("(?P<day>mon|tues)day", re.I)
+    text = "On Monday, or on TUESDAY."
+    assert lazy.findall(text) == compiled.findall(text)
+    assert lazy.sub(r"<\g<day>>", text) == compiled.sub(r"<\g<day>>", text)
+    assert [match.span() for match in lazy.finditer(text)] == [match.span() for match in compiled.finditer(text)]
+    assert (lazy.pattern, lazy.flags, lazy.match(text)) == (compiled.pattern, compiled.flags, None)
+
+
+def test_it_is_compiled_when_it_is_used_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    real = re.compile
+    monkeypatch.setattr(re, "compile", lambda text, flags=0: compiled.append(text) or real(text, flags))
+    lazy = lazy_pattern("never seen before")
+    assert compiled == []
+    for _ in range(2):
+        assert lazy.search("never seen before") is not None
+    assert compiled == ["never seen before"]
+    with pytest.raises(re.error):
+        lazy_pattern("(").search("")
