@@ -90,7 +90,8 @@ def rehearse(commands: Path, folder: Path) -> None:
 
 def run_tests(commands: Path, folder: Path) -> None:
     """Run the tests against the installed package, beside no room of the checkout."""
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    for room in ("tests", "benchmarks"):
+        shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     options = ("-q", "-m", "not slow", "-p", "no:cacheprovider", "-W", "ignore")
     subprocess.run([commands / "python", "-m", "pytest", *options, *TESTS], cwd=folder, check=True)
