@@ -186,7 +186,12 @@ def test_the_locks_are_sorted_and_hold_what_their_distributions_require() -> Non
 
 def test_a_conversation_has_what_it_needs_and_what_its_model_needs() -> None:
     needed = (
-        DEPENDENCIES.keys() | EXTRAS["local"].keys() | EXTRAS["pictures"].keys() | WEIGHTS | set(required_by("torch"))
+        DEPENDENCIES.keys()
+        | EXTRAS["local"].keys()
+        | EXTRAS["embedder"].keys()
+        | EXTRAS["pictures"].keys()
+        | WEIGHTS
+        | set(required_by("torch"))
     )
     assert needed - pins(CONVERSATION).keys() <= NOT_LOCKED | NOT_IN_A_CONVERSATION
 

