@@ -34,7 +34,6 @@ TESTS = (
     "tests/graphs/test_graphs.py",
     "tests/storage/test_checkpoints.py",
     "tests/storage/test_storage.py",
-    "tests/storage/test_frames.py",
 )
 
 #: What runs the tests, in the versions of the lock.
@@ -59,6 +58,7 @@ assert (run.status, fork.status) == ("finished", "finished")
 assert len(tt.open_store("other.db").runs()) == 2
 dialogue = tt.run("tidewell", removal_factor=0.5, rounds=1, rehearse=True, store="other.db", progress=False)
 assert any(unit.removed for unit in dialogue.turn(1).units)
+assert len(dialogue.turn(1).units.frame()) == len(dialogue.turn(1).units)
 """
 
 
