@@ -89,11 +89,11 @@ def rehearse(commands: Path, folder: Path) -> None:
 
 
 def run_tests(commands: Path, folder: Path) -> None:
-    """Run the tests against the installed package, beside no room of the checkout."""
-    for room in ("tests", "benchmarks"):
+    """Run the tests against the installed package: beside the pages that they compare, and no room of the checkout."""
+    for room in ("tests", "benchmarks", "docs"):
         shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
-    options = ("-q", "-m", "not slow", "-p", "no:cacheprovider", "-W", "ignore")
+    options = ("-q", "-m", "not slow and not postgres", "-p", "no:cacheprovider", "-W", "ignore")
     subprocess.run([commands / "python", "-m", "pytest", *options, *TESTS], cwd=folder, check=True)
 
 
