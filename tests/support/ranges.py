@@ -34,7 +34,6 @@ TESTS = (
     "tests/graphs/test_graphs.py",
     "tests/storage/test_checkpoints.py",
     "tests/storage/test_storage.py",
-    "tests/storage/test_frames.py",
 )
 
 #: What runs the tests, in the versions of the lock.
@@ -59,6 +58,7 @@ assert (run.status, fork.status) == ("finished", "finished")
 assert len(tt.open_store("other.db").runs()) == 2
 dialogue = tt.run("tidewell", removal_factor=0.5, rounds=1, rehearse=True, store="other.db", progress=False)
 assert any(unit.removed for unit in dialogue.turn(1).units)
+assert len(dialogue.turn(1).units.frame()) == len(dialogue.turn(1).units)
 """
 
 
@@ -89,11 +89,11 @@ def rehearse(commands: Path, folder: Path) -> None:
 
 
 def run_tests(commands: Path, folder: Path) -> None:
-    """Run the tests against the installed package, beside no room of the checkout."""
-    for room in ("tests", "benchmarks"):
+    """Run the tests against the installed package: beside the pages that they compare, and no room of the checkout."""
+    for room in ("tests", "benchmarks", "docs"):
         shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
-    options = ("-q", "-m", "not slow", "-p", "no:cacheprovider", "-W", "ignore")
+    options = ("-q", "-m", "not slow and not postgres", "-p", "no:cacheprovider", "-W", "ignore")
     subprocess.run([commands / "python", "-m", "pytest", *options, *TESTS], cwd=folder, check=True)
 
 
