@@ -87,7 +87,8 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
         UsageError: Pillow is not installed.
     """
     with importing(*PILLOW):
-        from PIL.Image import DecompressionBombError, UnidentifiedImageError
+        from PIL import UnidentifiedImageError
+        from PIL.Image import DecompressionBombError
     file = folder / name
     try:
         if not file.resolve().is_relative_to(folder.resolve()):

@@ -26,7 +26,7 @@ _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
 
 #: What is raised for a command line that can't be parsed: versions of typer name it differently, or not at all.
-ParsingError: type[Exception] = typer.BadParameter.__mro__[2]
+ParsingError: Any = typer.BadParameter.__mro__[2]
 
 
 class Command(TyperCommand):
