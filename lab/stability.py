@@ -13,7 +13,6 @@ from statistics import mean
 from typing import Any, get_args
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from tertulia.access.engines import ModelAccess, reopen_engines
 from tertulia.nodes.scorers.attention import scoring_request
@@ -21,6 +20,7 @@ from tertulia.nodes.shared.removing import prune_units
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, SettingError
 from tertulia.state.language_model import NO_ATTENTION, LanguageModel
+from tertulia.state.optional import SCIPY, importing
 from tertulia.state.parameters import Parameters, Walk
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Prompt, RunRecord
@@ -168,6 +168,8 @@ def stability_of(samples: Sequence[tuple[Prompt, Sequence[Scores]]], responses: 
 
 def _correlation(prompt: Prompt, drawn: Sequence[Scores]) -> float | None:
     """Return the mean ρ over pairs of draws; `None` where all scores of a draw are alike: there are no ranks then."""
+    with importing(*SCIPY):
+        from scipy.stats import spearmanr
     ids = [unit.id for unit in prompt.units if unit.removable]
     scores = [[draw[id] for id in ids] for draw in drawn]
     if any(len(set(values)) < 2 for values in scores):

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from tertulia.metrics.inference import CONFIDENCE, ROUNDING
 from tertulia.metrics.statistics import CaseMean, Contrast, Sample, contrast, statistic
+from tertulia.state.optional import SCIPY, importing
 from tertulia.state.records import Record
 
 
@@ -38,7 +39,8 @@ def trend(points: Sequence[tuple[float, Sample]]) -> Trend:
 
 def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
     """Return Spearman's rank correlation, in [−1, 1]; `None` where either is constant."""
-    from scipy.stats import spearmanr
+    with importing(*SCIPY):
+        from scipy.stats import spearmanr
 
     if np.ptp(x) <= ROUNDING or np.ptp(y) <= ROUNDING:
         return None
@@ -52,7 +54,8 @@ def trend_over_time(times: Mapping[str, float], values: Mapping[str, float]) -> 
     alone, and need five of them, as fewer are in one order by chance more than once in twenty times. `by_case` has the
     figures.
     """
-    from scipy.stats import kendalltau, theilslopes
+    with importing(*SCIPY):
+        from scipy.stats import kendalltau, theilslopes
 
     cases = [case for case in values if case in times]
     x, y = [times[case] for case in cases], [values[case] for case in cases]

@@ -16,6 +16,7 @@ from math import sqrt
 import numpy as np
 
 from tertulia.metrics.student import student_quantile, student_tail
+from tertulia.state.optional import SCIPY, importing
 
 #: How sure an interval is.
 CONFIDENCE = 0.95
@@ -92,8 +93,9 @@ def detectable(cases: int, sources: int, tests: int, power: float = 0.8) -> floa
         sources: Sources of the cases; with 1, every case stands for itself.
         tests: Orderings of the family.
     """
-    from scipy.optimize import brentq
-    from scipy.stats import nct, t
+    with importing(*SCIPY):
+        from scipy.optimize import brentq
+        from scipy.stats import nct, t
 
     freedom = (sources if sources > 1 else cases) - 1
     if freedom < 1:

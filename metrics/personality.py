@@ -15,6 +15,7 @@ from pydantic import Field
 
 from tertulia.metrics.statistics import t_quantile
 from tertulia.state.meeting import BIG_FIVE
+from tertulia.state.optional import SCIPY, importing
 from tertulia.state.records import Record, Turn
 
 LOWEST, HIGHEST = 1, 5
@@ -149,7 +150,8 @@ def welch(a: Sequence[float], b: Sequence[float]) -> float | None:
     """
     if why_untestable(a, b) is not None:
         return None
-    from scipy.stats import ttest_ind_from_stats
+    with importing(*SCIPY):
+        from scipy.stats import ttest_ind_from_stats
 
     (mean_a, deviation_a), (mean_b, deviation_b) = _mean_and_deviation(a), _mean_and_deviation(b)
     statistics = (mean_a, deviation_a, len(a), mean_b, deviation_b, len(b))

@@ -24,6 +24,7 @@ from pydantic import Field
 
 from tertulia.metrics.inference import CONFIDENCE, ROUNDING, MeanError, mean_error
 from tertulia.metrics.student import student_quantile
+from tertulia.state.optional import SCIPY, importing
 from tertulia.state.records import Record
 
 T = TypeVar("T")
@@ -326,7 +327,8 @@ def trials_that_decide(found: Contrast, confidence: float = CONFIDENCE) -> Neede
 
 def _least_between(found: Contrast, per_case: float) -> float:
     """Return the variance between cases below which it is in one sample of twenty (that of a variance, χ²)."""
-    from scipy.stats import chi2
+    with importing(*SCIPY):
+        from scipy.stats import chi2
 
     of_trials, freedom = (found.within or 0.0) / per_case, found.cases - 1
     return max(0.0, ((found.between or 0.0) + of_trials) * freedom / float(chi2.ppf(CONFIDENCE, freedom)) - of_trials)

@@ -11,6 +11,7 @@ Vendi Score: A Diversity Evaluation Metric for Machine Learning", Def. 3.1.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import lgamma
 
 import numpy as np
 from pydantic import Field
@@ -113,11 +114,10 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
     """
     if size is None:
         return sum(kinds.values()) / total
-    from scipy.special import gammaln
-
     counts, numbers = np.array([*kinds], dtype=np.float64), np.array([*kinds.values()], dtype=np.float64)
     rest = np.maximum(total - counts, size)  # fewer are left: one of them is in every sample
-    missed = np.exp(gammaln(rest + 1) - gammaln(rest - size + 1) - gammaln(total + 1) + gammaln(total - size + 1))
+    of_all = lgamma(total - size + 1) - lgamma(total + 1)  # without SciPy, which is in no light installation
+    missed = np.exp([lgamma(left + 1) - lgamma(left - size + 1) + of_all for left in rest])
     return float((numbers * (1 - np.where(total - counts < size, 0.0, missed))).sum() / size)
 
 

@@ -3,23 +3,29 @@
 import base64
 import io
 import warnings
-
-from PIL import Image, ImageOps
+from typing import TYPE_CHECKING
 
 from tertulia.state.album import MOST_PIXELS
 from tertulia.state.errors import ModelError
+from tertulia.state.optional import PILLOW, importing
 from tertulia.state.text import one_line
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 #: The formats that are read: no other decoder of Pillow sees the bytes of a picture.
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 
 
-def open_picture(picture: bytes) -> Image.Image:
+def open_picture(picture: bytes) -> "Image":
     """Return a picture in RGB, upright, with white behind what is transparent; of several frames, the first.
 
     Raises:
         ModelError: The bytes are no picture that can be read.
+        UsageError: Pillow is not installed.
     """
+    with importing(*PILLOW):
+        from PIL import Image, ImageOps
     try:
         with _opened(picture) as opened:
             upright = ImageOps.exif_transpose(opened).convert("RGBA")
@@ -36,6 +42,7 @@ def as_base64(picture: bytes) -> tuple[str, str]:
 
     Raises:
         ModelError: The bytes are no picture that can be read.
+        UsageError: Pillow is not installed.
     """
     try:
         with _opened(picture) as opened:
@@ -45,7 +52,9 @@ def as_base64(picture: bytes) -> tuple[str, str]:
     return media_type, base64.b64encode(picture).decode("ascii")
 
 
-def _opened(picture: bytes) -> Image.Image:
+def _opened(picture: bytes) -> "Image":
+    with importing(*PILLOW):
+        from PIL import Image
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of many pixels, which are refused here
         opened = Image.open(io.BytesIO(picture), formats=tuple(_MEDIA_TYPES))

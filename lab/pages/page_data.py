@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.lab.pages.page import Cell, Column, Figure, Page, Table
-from tertulia.state.errors import UsageError, extra_hint
+from tertulia.state.errors import MissingPackageError, extra_hint
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -91,7 +91,7 @@ def check_parquet() -> None:
         import pandas  # noqa: F401
         import pyarrow  # noqa: F401
     except ModuleNotFoundError as missing:
-        raise UsageError(
+        raise MissingPackageError(
             f"Parquet files need {missing.name}, which is not installed; run: {extra_hint('lab')}"
         ) from None
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tertulia.lab.pages.page import Figure, Panel, Point, Series
-from tertulia.state.errors import UsageError, extra_hint
+from tertulia.state.errors import MissingPackageError, extra_hint
 from tertulia.wording.album_phrases import shortened
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def check_plots() -> None:
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
-        raise UsageError(f"plots need matplotlib, which is not installed; run: {extra_hint('lab')}") from None
+        raise MissingPackageError(f"plots need matplotlib, which is not installed; run: {extra_hint('lab')}") from None
 
 
 def write_plots(figures: Sequence[Figure], folder: Path) -> list[str]:

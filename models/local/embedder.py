@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tertulia.models.local.embedded import EMBEDDER_PACKAGE, package_folder
-from tertulia.state.errors import ModelError
+from tertulia.state.errors import ModelError, extra_hint
 from tertulia.state.language_model import KeptVectors, Report, ignore_activity
 from tertulia.state.text import first_line, whole_characters
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tertulia.models.local.sentence_model import SentenceModel
 
 ID = "minilm"
+
+#: What it is read and multiplied by.
+_PACKAGES = ("tokenizers", "threadpoolctl")
 
 #: Texts whose vectors are kept, those that were asked for last: 100 MB at 384 dimensions. A town of 25 remembers fewer.
 _KEPT = 65_536
@@ -60,6 +63,11 @@ class SentenceEmbedder:
             ModelError: Its weights are missing or can't be loaded.
         """
         if name == ID:
+            for package in _PACKAGES:
+                if importlib.util.find_spec(package) is None:
+                    raise ModelError(
+                        f"embeddings need {package}, which is not installed; run: {extra_hint('embedder')}"
+                    )
             _folder()
         elif importlib.util.find_spec("sentence_transformers") is None:
             raise ModuleNotFoundError(name="sentence_transformers")

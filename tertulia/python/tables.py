@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from pydantic import BaseModel
 
-from tertulia.state.errors import UsageError, extra_hint
+from tertulia.state.errors import MissingPackageError, extra_hint
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,7 +37,9 @@ class Records(tuple[Item, ...]):
         try:
             import pandas
         except ImportError as error:
-            raise UsageError(f"data frames need pandas, which is not installed; run: {extra_hint('frames')}") from error
+            raise MissingPackageError(
+                f"data frames need pandas, which is not installed; run: {extra_hint('frames')}"
+            ) from error
         return pandas.json_normalize([as_row(record) for record in self])
 
     def _repr_html_(self) -> str:
