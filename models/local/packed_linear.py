@@ -1,23 +1,30 @@
-"""Linear layers whose weights are laid out once as the processor's library (oneDNN) likes them.
+"""Linear layers whose weights are laid out once for the processor, and what a model's weights amount to.
 
-Without it they are laid out anew in every call, which costs more than the product itself where there are few tokens.
+`PackedLinear` has them as the processor's library (oneDNN) likes them: without it they are laid out anew in every call,
+which costs more than the product itself where there are few tokens. `HalfLinear` has them in half precision and computes
+in float32 (FBGEMM): a step over few tokens reads half the bytes, which is what it waits for. Half precision has eleven
+bits, bfloat16 eight: next to weights that were stored in four, the rounding is nothing (docs/how_it_works.md).
 """
 
+from collections.abc import Sequence
 from typing import cast
 
 import torch
 from torch import Tensor, nn
 
+#: The largest number of half precision.
+_LARGEST_HALF = 65504.0
+
 
 class PackedLinear(nn.Module):
     """A linear layer with a packed weight, for inference on a CPU."""
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
-        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.out_features, self.in_features = weight.shape
         # No parameter or buffer: it can be neither converted nor saved.
-        self._packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), None)
-        self._bias = None if linear.bias is None else linear.bias.detach()
+        self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
+        self._bias = None if bias is None else bias.detach()
 
     @property
     def nbytes(self) -> int:
@@ -30,27 +37,73 @@ class PackedLinear(nn.Module):
         return cast(Tensor, packed)
 
 
+class HalfLinear(nn.Module):
+    """A linear layer whose weight is rounded to half precision, with inputs, sums and results in float32."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self.out_features, self.in_features = weight.shape
+        self._packed = torch.ops.quantized.linear_prepack_fp16(weight.detach(), None if bias is None else bias.detach())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the packed weight."""
+        return self.in_features * self.out_features * torch.half.itemsize
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return `inputs @ weight.T + bias`."""
+        return cast(Tensor, torch.ops.quantized.linear_dynamic_fp16(inputs, self._packed))
+
+
 def weight_bytes(model: nn.Module) -> int:
     """Return the bytes of a model's weights, those of packed layers among them."""
-    packed = sum(module.nbytes for module in model.modules() if isinstance(module, PackedLinear))
+    packed = sum(module.nbytes for module in model.modules() if isinstance(module, PackedLinear | HalfLinear))
     return packed + sum(tensor.nbytes for tensor in (*model.parameters(), *model.buffers()))
 
 
-def pack_linear_layers(model: nn.Module, paths: tuple[str, ...] = ("",)) -> bool:
+def precision_of(model: nn.Module) -> str:
+    """Return the precision of a model's weights, as options name it."""
+    if any(isinstance(module, HalfLinear) for module in model.modules()):
+        return "float16"
+    return str(next(model.parameters()).dtype).removeprefix("torch.")
+
+
+def pack_linear_layers(model: nn.Module, paths: tuple[str, ...] = ("",), *, half: bool = False) -> bool:
     """Replace the linear layers of a model by packed ones, and return whether this machine and its precision have them.
 
     The weights of the layers are dropped, so the model can be neither saved nor moved any more. Only layers under these
-    paths are replaced, as vision parts look at the weights of theirs.
+    paths are replaced, as vision parts look at the weights of theirs. With `half` the weights are kept in half
+    precision, if all of them are within its range.
     """
     layers = [
         (path, module) for path, module in model.named_modules() if type(module) is nn.Linear and path.startswith(paths)
     ]
-    if not layers or not all(_can_be_packed(layer.weight) for _, layer in layers):
+    kind = packing_of([layer.weight for _, layer in layers], half=half)
+    if kind is None:
         return False
     for path, layer in layers:
         parent, _, name = path.rpartition(".")
-        setattr(model.get_submodule(parent), name, PackedLinear(layer))
+        setattr(model.get_submodule(parent), name, kind(layer.weight, layer.bias))
     return True
+
+
+def packing_of(weights: Sequence[Tensor], *, half: bool = False) -> type[PackedLinear] | type[HalfLinear] | None:
+    """Return the packed layer for these weights, `None` where this machine and their precision have none."""
+    if half and weights and all(map(_fits_half, weights)) and computes_with_half_weights():
+        return HalfLinear
+    return PackedLinear if weights and all(map(_can_be_packed, weights)) else None
+
+
+def computes_with_half_weights() -> bool:
+    """Return whether this machine's processor multiplies by weights in half precision."""
+    has_operators = hasattr(torch.ops.quantized, "linear_dynamic_fp16")
+    return has_operators and "fbgemm" in torch.backends.quantized.supported_engines
+
+
+def _fits_half(weight: Tensor) -> bool:
+    if weight.device.type != "cpu" or weight.dtype != torch.float32:
+        return False
+    return bool(weight.numel()) and float(torch.linalg.vector_norm(weight, torch.inf)) <= _LARGEST_HALF
 
 
 def _can_be_packed(weight: Tensor) -> bool:
