@@ -103,7 +103,9 @@ def attention_forward(
     return output.transpose(1, 2).contiguous(), None
 
 
-def attend_prompt(query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions, model_mask: Tensor | None) -> Tensor:
+def attend_prompt(
+    query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions, model_mask: Tensor | None
+) -> Tensor:
     """Return the attention of a prompt's tokens to themselves and to the keys before them."""
     n, before = query.shape[2], key.shape[2] - query.shape[2]
     window_is_wide = options.window is None or options.window >= before + n

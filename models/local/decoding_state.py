@@ -257,7 +257,9 @@ class DecodingState:
         """
         order = [row for group in self.groups for row in group.rows if tokens[row]]
         new = [token for row in order for token in tokens[row]]
-        positions = [self._first_positions[row] + self.lengths[row] + i for row in order for i in range(len(tokens[row]))]
+        positions = [
+            self._first_positions[row] + self.lengths[row] + i for row in order for i in range(len(tokens[row]))
+        ]
         start = 0
         for group in self.groups:
             start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, self.model.device)

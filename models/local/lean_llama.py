@@ -1,7 +1,7 @@
 """Forward passes of models of the Llama architecture on a processor, without transformers' modules on the way.
 
-Thirty small layers cost more in modules and small operators than they need. Here a layer is four products (queries, keys
-and values in one, gate and up in another) and what is between them, in as few operators as torch has for it:
+Thirty small layers cost more in modules and small operators than they need. Here a layer is four products (queries,
+keys and values in one, gate and up in another) and what is between them, in as few operators as torch has for it:
 
 1. Queries and keys are rotated together.
 2. The root mean square is a norm and a quotient; residuals are added in place.
@@ -124,25 +124,25 @@ class LeanLlama:
         half = self._size // 2
         return hidden, (cos[0, :, None], torch.cat([-sin[0, :, :half], sin[0, :, half:]], dim=-1)[:, None])
 
-    def _pass(
-        self, number: int, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor], attend: _Attend
-    ) -> None:
+    def _pass(self, number: int, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor], attend: _Attend) -> None:
         """Add what a layer adds to `hidden`."""
         attended = attend(number, *self._projected(layer, hidden, turns), layer.options)
         hidden.add_(layer.out_of_attention(attended[0].transpose(0, 1).reshape(len(hidden), -1)))
         gate, up = layer.in_mlp(layer.mlp_norm(hidden)).chunk(2, dim=-1)
         hidden.add_(layer.out_of_mlp(nn.functional.silu(gate).mul_(up)))
 
-    def _projected(
-        self, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _projected(self, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values of the new tokens, `(1, H or K, n, d)`."""
         projected = layer.in_attention(layer.attention_norm(hidden)).view(len(hidden), -1, self._size)
         plain, half = projected[:, : self._rotated], self._size // 2
         cos, sin = turns
         swapped = torch.cat([plain[..., half:], plain[..., :half]], dim=-1)
         rotated = (plain * cos).addcmul_(swapped, sin).transpose(0, 1)[None]
-        return rotated[:, : self._queries], rotated[:, self._queries :], projected[:, self._rotated :].transpose(0, 1)[None]
+        return (
+            rotated[:, : self._queries],
+            rotated[:, self._queries :],
+            projected[:, self._rotated :].transpose(0, 1)[None],
+        )
 
 
 def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:

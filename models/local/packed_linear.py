@@ -1,9 +1,9 @@
 """Linear layers whose weights are laid out once for the processor, and what a model's weights amount to.
 
 `PackedLinear` has them as the processor's library (oneDNN) likes them: without it they are laid out anew in every call,
-which costs more than the product itself where there are few tokens. `HalfLinear` has them in half precision and computes
-in float32 (FBGEMM): a step over few tokens reads half the bytes, which is what it waits for. Half precision has eleven
-bits, bfloat16 eight: next to weights that were stored in four, the rounding is nothing (docs/how_it_works.md).
+which costs more than the product itself where there are few tokens. `HalfLinear` has them in half precision and
+computes in float32 (FBGEMM): a step over few tokens reads half the bytes, and these are what it waits for. What the
+rounding of weights to eleven bits changes is in docs/how_it_works.md.
 """
 
 from collections.abc import Sequence
@@ -103,7 +103,7 @@ def computes_with_half_weights() -> bool:
 def _fits_half(weight: Tensor) -> bool:
     if weight.device.type != "cpu" or weight.dtype != torch.float32:
         return False
-    return bool(weight.numel()) and float(torch.linalg.vector_norm(weight, torch.inf)) <= _LARGEST_HALF
+    return bool(weight.numel()) and float(weight.detach().abs().max()) <= _LARGEST_HALF
 
 
 def _can_be_packed(weight: Tensor) -> bool:
