@@ -178,8 +178,12 @@ def attend_rows(state: DecodingState, layer: int, of_keys: int, query: Tensor, o
         n = queries.shape[2]
         block = max(1, MAX_WEIGHTS // (query.shape[1] * keys.shape[2])) if n else 1
         for first in range(0, n, block):
-            logits = options.logits(queries[:, :, first : first + block], keys)
-            group.mask(logits, first, options.window)
+            part = queries[:, :, first : first + block]
+            if options.softcap is None:
+                logits = group.masked_logits(part, keys[0], options.scaling, first, options.window)
+            else:
+                logits = options.logits(part, keys)
+                group.mask(logits, first, options.window)
             weights = options.softmax(logits)
             if captures and is_scored:
                 group.capture(weights, first)
@@ -221,8 +225,8 @@ def _products(query: Tensor, key: Tensor) -> Tensor:
 def weighted_values(weights: Tensor, value: Tensor) -> Tensor:
     """`(B, H, n, t)` weights times `(B, K, t, d)` values to `(B, H, n, d)`."""
     rows, heads, n, t = weights.shape
-    sums = weights.to(value.dtype).reshape(rows, value.shape[1], -1, t) @ value
-    return sums.view(rows, heads, n, value.shape[3])
+    grouped = weights.to(value.dtype).reshape(rows * value.shape[1], -1, t)  # (B * K, G * n, t)
+    return torch.bmm(grouped, value.flatten(0, 1)).view(rows, heads, n, value.shape[3])
 
 
 def use_implementation(model: PreTrainedModel, implementation: str = IMPLEMENTATION) -> None:
