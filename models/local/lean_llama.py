@@ -16,7 +16,7 @@ Shapes: n new tokens, H query heads, K key-value heads, d head size, h hidden si
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -58,7 +58,8 @@ class _Norm:
     def __call__(self, hidden: Tensor) -> Tensor:
         """Return `hidden`, `(n, h)`, normed: x / hypot(|x|, sqrt(h ε)), times the weight."""
         length = torch.linalg.vector_norm(hidden, dim=-1, keepdim=True, dtype=torch.float32)
-        return (hidden / length.hypot_(self._offset)).mul_(self._weight).to(hidden.dtype)
+        normed: Tensor = hidden / length.hypot_(self._offset)
+        return normed.mul_(self._weight).to(hidden.dtype)
 
 
 class _Layer:
@@ -84,7 +85,7 @@ class LeanLlama:
         base: Any = model.base_model
         self._layers = [_Layer(layer, pack) for layer in base.layers]
         self._embed, self._rotary, self._norm = base.embed_tokens, base.rotary_emb, _Norm(base.norm)
-        self._head = _joined(model, ("lm_head",), pack).forward
+        self._head: Callable[[Tensor], Tensor] = _joined(model, ("lm_head",), pack).forward
         attention = base.layers[0].self_attn
         self._size = int(attention.head_dim)
         self._queries = int(model.config.num_attention_heads)
@@ -152,9 +153,10 @@ def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:
     """
     if type(model) not in _KINDS or model.config.hidden_act != "silu":
         return False
-    linear = [module for module in model.modules() if type(module) is nn.Linear]
+    products = [module for path, module in model.named_modules() if path.endswith(("_proj", "lm_head"))]
+    linear = [module for module in products if type(module) is nn.Linear]  # others may be quantised, or have adapters
     pack = packing_of([layer.weight for layer in linear], half=half)
-    if pack is None:
+    if pack is None or len(linear) < len(products):
         return False
     lean_passes[model] = LeanLlama(model, pack)
     return True
@@ -162,7 +164,7 @@ def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:
 
 def _joined(module: nn.Module, names: tuple[str, ...], pack: Callable[[Tensor, Tensor | None], nn.Module]) -> nn.Module:
     """Return the packed product of some linear layers of a module, which get parts of it in their places."""
-    layers = [module.get_submodule(name) for name in names]
+    layers = [cast(nn.Linear, module.get_submodule(name)) for name in names]
     biases = [layer.bias for layer in layers]
     joined = pack(
         torch.cat([layer.weight.detach() for layer in layers]),

@@ -14,7 +14,7 @@ from tertulia.models.local.attention_scores import attention_by_definition, requ
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
 from tertulia.models.local.kept_chunks import KeptChunks
-from tertulia.models.local.lean_llama import use_lean_passes
+from tertulia.models.local.lean_llama import LeanLlama, use_lean_passes
 from tertulia.models.local.packed_linear import (
     HalfLinear,
     computes_with_half_weights,
@@ -106,6 +106,34 @@ def test_an_activation_that_is_another_is_left_to_transformers() -> None:
     model = tiny_model("llama, grouped heads")
     model.config.hidden_act = "gelu"
     assert not use_lean_passes(model)
+
+
+def test_products_of_another_kind_are_left_to_transformers() -> None:
+    model = tiny_model("llama, grouped heads")
+    mlp = model.base_model.layers[1].mlp
+    mlp.up_proj = nn.Sequential(mlp.up_proj)
+    assert not use_lean_passes(model)
+
+
+@pytest.mark.parametrize("family", LEAN)
+def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) -> None:
+    """With plain products: not every processor packs weights in bfloat16."""
+
+    def plain(weight: Tensor, bias: Tensor | None) -> nn.Module:
+        linear = nn.Linear(*reversed(weight.shape), bias=bias is not None, dtype=weight.dtype)
+        linear.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}))
+        return linear
+
+    prompt, reply = _tokens(30, 1), _tokens(6, 2)
+    tokens = torch.tensor([[*prompt, *reply]])
+    with torch.inference_mode():
+        exact = tiny_model(family)(tokens).logits[0, 29:]
+        model = tiny_model(family).bfloat16()
+        expected = model(tokens).logits[0, 29:]
+    lean_passes[model] = LeanLlama(model, plain)
+    found = DecodingState(model, prefill(model, prompt), 1, 8, capture=True).forward([[prompt[-1], *reply]])[0]
+    assert found.dtype == torch.bfloat16
+    assert (found - exact).norm() < 1.3 * (expected - exact).norm()
 
 
 def test_no_layer_of_transformers_is_called_on_the_way() -> None:
