@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
@@ -30,7 +30,6 @@ from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group, Stack, alike
 
 if TYPE_CHECKING:
-    from tertulia.models.local.lean_llama import LeanLlama
     from tertulia.models.local.sight import PictureInputs
 
 #: Tokens of a forward pass that reads a prompt, on a processor and on an accelerator: small enough for little to be
@@ -44,8 +43,21 @@ current_state: contextvars.ContextVar["Prefix | DecodingState | None"] = context
     "current_state", default=None
 )
 
-#: The models whose tokens are read without transformers' modules.
-lean_passes: "WeakKeyDictionary[PreTrainedModel, LeanLlama]" = WeakKeyDictionary()
+
+class Passes(Protocol):
+    """The forward passes of a model without transformers' modules."""
+
+    def read(self, prefix: Prefix, end: int) -> None:
+        """Read the next tokens of a prompt, up to `end`; its length stays as it is."""
+
+    def logits(
+        self, state: "DecodingState", tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
+    ) -> Tensor:
+        """Read tokens of rows, and return the logits after those whose places are `ends`, or after all, `(n, V)`."""
+
+
+#: Those of the models that have them (`lean_llama`).
+lean_passes: WeakKeyDictionary[PreTrainedModel, Passes] = WeakKeyDictionary()
 
 
 class _Layer(CacheLayerMixin):
