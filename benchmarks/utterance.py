@@ -129,9 +129,13 @@ def _warm_up(model: CausalLanguageModel, plain: PreTrainedModel, sample: Sample,
 
 
 def plain_model(precision: str) -> PreTrainedModel:
-    """Return the embedded model as transformers loads it, with its weights and its attention as they are there."""
+    """Return the embedded model as transformers loads it, with its weights and its attention as they are there.
+
+    Where ours has weights in half precision and computes in float32, all is in float32: transformers has no such way.
+    """
     folder = embedded.folder(cache_folder())
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, precision))
+    dtype = getattr(torch, "float32" if precision == "float16" else precision)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
     return cast(PreTrainedModel, model.eval())
 
 

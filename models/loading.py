@@ -199,8 +199,13 @@ def open_picture_finder(
 
 
 def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
-    """Return the device of this machine, and the given precision or the one that suits the device."""
+    """Return the device of this machine, and the given precision or the one that suits the device.
+
+    A processor that has no units for bfloat16 takes weights in half precision, and computes in float32.
+    """
     import torch
+
+    from tertulia.models.local.packed_linear import computes_with_half_weights
 
     device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if precision != "auto":
@@ -209,7 +214,7 @@ def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
         return device, torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
     if device == "cpu" and torch.cpu._is_avx512_bf16_supported():
         return device, torch.bfloat16
-    return device, torch.float32
+    return device, torch.float16 if device == "cpu" and computes_with_half_weights() else torch.float32
 
 
 def _open_causal(
@@ -299,10 +304,12 @@ def _load_causal(
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
-    from tertulia.models.local.packed_linear import pack_linear_layers
+    from tertulia.models.local.lean_llama import use_lean_passes
+    from tertulia.models.local.packed_linear import computes_with_half_weights, pack_linear_layers
     from tertulia.models.local.seeing_parts import language_paths, load_processor_if_seeing
 
     device, dtype = device_and_dtype(precision)
+    half = device == "cpu" and dtype == torch.float16 and computes_with_half_weights()
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.
     options: dict[str, Any] = {"trust_remote_code": with_code, "local_files_only": local_files_only}
     config = AutoConfig.from_pretrained(source, **options)
@@ -311,10 +318,11 @@ def _load_causal(
     processor = load_processor_if_seeing(source, config, **options)
     kind = AutoModelForCausalLM if processor is None else AutoModelForImageTextToText
     of_weights = {**options, "adapter_kwargs": asked_for_adapters(local_files_only)}
-    model = kind.from_pretrained(source, config=config, dtype=dtype, **of_weights).eval()
+    model = kind.from_pretrained(source, config=config, dtype=torch.float32 if half else dtype, **of_weights).eval()
     if adapters is not None:
         merge_adapters(model, adapters)
     model.to(torch.device(device))
-    pack_linear_layers(model, ("",) if processor is None else language_paths(model))
+    use_lean_passes(model, half=half)
+    pack_linear_layers(model, ("",) if processor is None else language_paths(model), half=half)
     tokenizer = AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
     return model, tokenizer, processor

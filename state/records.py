@@ -360,7 +360,7 @@ class Platform(Record):
     precision: str
     threads: int | None = Field(description="of the processor; None: a GPU computes")
     processor: str = Field(description="the instructions that a processor has; the name of a GPU")
-    versions: dict[str, str] = Field(description="of the libraries that compute, and of Tertulia")
+    versions: dict[str, str] = Field(description="of the libraries that compute, of Tertulia, and of its engine")
     embedder: str | None = Field(
         default=None,
         description="what makes the vectors of `minilm`; None: PyTorch did, or there are none",
@@ -386,7 +386,8 @@ class Platform(Record):
         changed = [name for name in names if self.versions.get(name) != before.versions.get(name)]
         if self.embedder is not None and self.embedder != before.embedder:
             found.append(self.vectors_instead(before.embedder))
-        return found + [f"{n} {self.versions.get(n)} instead of {before.versions.get(n)}" for n in changed]
+        none = "none that was recorded"
+        return found + [f"{n} {self.versions.get(n, none)} instead of {before.versions.get(n, none)}" for n in changed]
 
     def vectors_instead(self, before: str | None = None) -> str:
         """Return in words what makes vectors now, and what did before; PyTorch where that was not recorded."""

@@ -31,7 +31,7 @@ MAX_WEIGHTS = 1 << 24
 
 
 @dataclass(frozen=True)
-class _Options:
+class AttentionOptions:
     """The options of a layer's attention.
 
     Attributes:
@@ -93,17 +93,19 @@ def attention_forward(
     if others.get("position_bias") is not None:
         raise AttentionUnavailableError("its attention adds a position bias that the scores would miss")
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
-    options = _Options(scaling, sliding_window, softcap, s_aux)
+    options = AttentionOptions(scaling, sliding_window, softcap, s_aux)
     state = current_state.get()
     if isinstance(state, DecodingState):
         layer = getattr(module, "layer_idx", 0)
-        output = _decode(state, layer, _layer_of_keys(module, layer), query, options)
+        output = attend_rows(state, layer, _layer_of_keys(module, layer), query, options)
     else:
-        output = _prefill(query, key, value, options, attention_mask)
+        output = attend_prompt(query, key, value, options, attention_mask)
     return output.transpose(1, 2).contiguous(), None
 
 
-def _prefill(query: Tensor, key: Tensor, value: Tensor, options: _Options, model_mask: Tensor | None) -> Tensor:
+def attend_prompt(
+    query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions, model_mask: Tensor | None
+) -> Tensor:
     """Return the attention of a prompt's tokens to themselves and to the keys before them."""
     n, before = query.shape[2], key.shape[2] - query.shape[2]
     window_is_wide = options.window is None or options.window >= before + n
@@ -162,7 +164,7 @@ def _layer_of_keys(module: nn.Module, layer: int) -> int:
     return next(at for at, (mode, kind) in enumerate(shared) if mode == "store" and kind == config.layer_types[layer])
 
 
-def _decode(state: DecodingState, layer: int, of_keys: int, query: Tensor, options: _Options) -> Tensor:
+def attend_rows(state: DecodingState, layer: int, of_keys: int, query: Tensor, options: AttentionOptions) -> Tensor:
     """Return the attention of the rows' new tokens to their prefixes and replies, and capture its weights."""
     outputs = []
     state.windows[layer] = options.window
@@ -176,8 +178,12 @@ def _decode(state: DecodingState, layer: int, of_keys: int, query: Tensor, optio
         n = queries.shape[2]
         block = max(1, MAX_WEIGHTS // (query.shape[1] * keys.shape[2])) if n else 1
         for first in range(0, n, block):
-            logits = options.logits(queries[:, :, first : first + block], keys)
-            group.mask(logits, first, options.window)
+            part = queries[:, :, first : first + block]
+            if options.softcap is None:
+                logits = group.masked_logits(part, keys[0], options.scaling, first, options.window)
+            else:
+                logits = options.logits(part, keys)
+                group.mask(logits, first, options.window)
             weights = options.softmax(logits)
             if captures and is_scored:
                 group.capture(weights, first)
@@ -186,7 +192,7 @@ def _decode(state: DecodingState, layer: int, of_keys: int, query: Tensor, optio
 
 
 def _decode_stack(
-    stack: Stack, of_keys: int, query: Tensor, options: _Options, *, captures: bool, is_scored: bool
+    stack: Stack, of_keys: int, query: Tensor, options: AttentionOptions, *, captures: bool, is_scored: bool
 ) -> Tensor:
     """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`.
 
@@ -219,8 +225,8 @@ def _products(query: Tensor, key: Tensor) -> Tensor:
 def weighted_values(weights: Tensor, value: Tensor) -> Tensor:
     """`(B, H, n, t)` weights times `(B, K, t, d)` values to `(B, H, n, d)`."""
     rows, heads, n, t = weights.shape
-    sums = weights.to(value.dtype).reshape(rows, value.shape[1], -1, t) @ value
-    return sums.view(rows, heads, n, value.shape[3])
+    grouped = weights.to(value.dtype).reshape(rows * value.shape[1], -1, t)  # (B * K, G * n, t)
+    return torch.bmm(grouped, value.flatten(0, 1)).view(rows, heads, n, value.shape[3])
 
 
 def use_implementation(model: PreTrainedModel, implementation: str = IMPLEMENTATION) -> None:

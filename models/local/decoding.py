@@ -171,7 +171,7 @@ def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, to
         if not _is_no_speech(row, index, [*text, token], tokenizer):
             return token
         logits[token] = -torch.inf
-        if not logits.isfinite().any():
+        if logits.amax() == -torch.inf:
             return token
 
 
@@ -186,8 +186,8 @@ def text_logits(
     nearby = [text, *request.recent_lines]
     found += repeating_tokens(text, nearby, min(request.no_repeat_ngram, _NOT_REPEATED_NEARBY))
     repeats = [token for token in dict.fromkeys(found) if not continues_word(text, token, tokenizer)]
-    without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf)
-    if repeats and without.isfinite().any():
+    without = logits.index_fill(0, torch.tensor(repeats, dtype=torch.long), -torch.inf) if repeats else logits
+    if repeats and without.amax() > -torch.inf:
         logits = without
     if request.dry:
         penalties = repetition_penalties(text, request.no_repeat_from, request.dry, tokenizer)

@@ -16,8 +16,8 @@ import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
-from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -42,6 +42,22 @@ MOST_ROWS = 16
 current_state: contextvars.ContextVar["Prefix | DecodingState | None"] = contextvars.ContextVar(
     "current_state", default=None
 )
+
+
+class Passes(Protocol):
+    """The forward passes of a model without transformers' modules."""
+
+    def read(self, prefix: Prefix, end: int) -> None:
+        """Read the next tokens of a prompt, up to `end`; its length stays as it is."""
+
+    def logits(
+        self, state: "DecodingState", tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
+    ) -> Tensor:
+        """Read tokens of rows, and return the logits after those whose places are `ends`, or after all, `(n, V)`."""
+
+
+#: Those of the models that have them (`lean_llama`).
+lean_passes: WeakKeyDictionary[PreTrainedModel, Passes] = WeakKeyDictionary()
 
 
 class _Layer(CacheLayerMixin):
@@ -115,13 +131,17 @@ def _chunk_key(prefix: Prefix, end: int, shared: int) -> ChunkKey:
 
 def _read(model: PreTrainedModel, prefix: Prefix, end: int) -> None:
     """Read the next tokens of a prompt, up to `end`, in one forward pass."""
+    lean = lean_passes.get(model)
     with _as_current(prefix), torch.inference_mode():
-        model.base_model(
-            input_ids=torch.tensor([prefix.tokens[prefix.length : end]], device=model.device),
-            position_ids=torch.arange(prefix.length, end, device=model.device)[None],
-            past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
-            use_cache=True,
-        )
+        if lean is not None:
+            lean.read(prefix, end)
+        else:
+            model.base_model(
+                input_ids=torch.tensor([prefix.tokens[prefix.length : end]], device=model.device),
+                position_ids=torch.arange(prefix.length, end, device=model.device)[None],
+                past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
+                use_cache=True,
+            )
     prefix.length = end
 
 
@@ -247,31 +267,39 @@ class DecodingState:
 
         With `last_only`, the logits after the last token of each row are enough.
         """
-        device = self.model.device
         order = [row for group in self.groups for row in group.rows if tokens[row]]
-        positions = [self.lengths[row] + i for row in order for i in range(len(tokens[row]))]
-        starts = [self._first_positions[row] for row in order for _ in tokens[row]]
+        new = [token for row in order for token in tokens[row]]
+        positions = [
+            self._first_positions[row] + self.lengths[row] + i for row in order for i in range(len(tokens[row]))
+        ]
         start = 0
         for group in self.groups:
-            start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, device)
-        ends = [end - 1 for end in accumulate(len(tokens[row]) for row in order)]
-        limits: dict[str, Any] = {}
-        if last_only and self._can_limit_logits:
-            limits["logits_to_keep"] = torch.tensor(ends, device=device)
+            start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, self.model.device)
+        ends = [end - 1 for end in accumulate(len(tokens[row]) for row in order)] if last_only else None
+        lean = lean_passes.get(self.model)
         with _as_current(self), torch.inference_mode():
-            logits = self.model(
-                input_ids=torch.tensor([[token for row in order for token in tokens[row]]], device=device),
-                position_ids=torch.tensor([[*map(add, starts, positions)]], device=device),
-                past_key_values=Cache(layers=[_Layer(self, i) for i in range(_layers(self.model))]),
-                use_cache=True,
-                **limits,
-            ).logits[0]
+            logits = self._pass(new, positions, ends) if lean is None else lean.logits(self, new, positions, ends)
         if self.captured_attention is not None:
             for group in self.groups:
                 group.write_attention(self.captured_attention)
         for row in order:
             self.lengths[row] += len(tokens[row])
-        return order, logits[ends] if last_only and not limits else logits
+        return order, logits
+
+    def _pass(self, tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None) -> Tensor:
+        """Read tokens with transformers' modules, and return the logits after those at `ends`, or all, `(n, V)`."""
+        device = self.model.device
+        limits: dict[str, Any] = {}
+        if ends is not None and self._can_limit_logits:
+            limits["logits_to_keep"] = torch.tensor(ends, device=device)
+        logits: Tensor = self.model(
+            input_ids=torch.tensor([tokens], device=device),
+            position_ids=torch.tensor([positions], device=device),
+            past_key_values=Cache(layers=[_Layer(self, i) for i in range(_layers(self.model))]),
+            use_cache=True,
+            **limits,
+        ).logits[0]
+        return logits if ends is None or limits else logits[ends]
 
     def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Append new keys and values `(1, K, tokens, d)` of one layer to those of their rows, and return them."""

@@ -7,6 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.state.records import Platform
 
+#: The number of our own forward passes, with other last digits each: 2 has those of `lean_llama`.
+ENGINE = "2"
+
 #: Distributions that digits depend on.
 _DISTRIBUTIONS = ("tertulia", "torch", "transformers")
 
@@ -30,6 +33,7 @@ def _platform_of_models(models: Iterable[LanguageModel]) -> Platform | None:
     import torch
 
     from tertulia.models.local.causal import CausalLanguageModel
+    from tertulia.models.local.packed_linear import precision_of
 
     local = next((model for model in models if isinstance(model, CausalLanguageModel)), None)
     if local is None:
@@ -39,10 +43,10 @@ def _platform_of_models(models: Iterable[LanguageModel]) -> Platform | None:
     capability = torch.backends.cpu.get_cpu_capability
     return Platform(
         device=device,
-        precision=str(local.model.dtype).removeprefix("torch."),
+        precision=precision_of(local.model),
         threads=torch.get_num_threads() if on_processor else None,
         processor=torch.cuda.get_device_name() if device == "cuda" else capability(),
-        versions={name: found for name in _DISTRIBUTIONS if (found := _version(name)) is not None},
+        versions={name: found for name in _DISTRIBUTIONS if (found := _version(name)) is not None} | {"engine": ENGINE},
     )
 
 

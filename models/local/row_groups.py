@@ -46,7 +46,9 @@ class Group:
         self.keys, self.values = list(prefix.keys), list(prefix.values)
         self._length = prefix.length
         self._masks: dict[int | None, Tensor] = {}
+        self._biases: dict[tuple[int | None, int], Tensor] = {}
         self._attention: Tensor | None = None
+        self._heads = 1
 
     def begin(self, start: int, new: Sequence[int], lengths: Sequence[int], device: torch.device) -> int:
         """Begin a forward pass in which each row reads so many tokens; return where those of the next group begin."""
@@ -58,6 +60,7 @@ class Group:
         self._columns = self._length + self._positions * len(self.rows) + self._of_row
         self._needed = max(positions, default=-1) + 1
         self._masks.clear()
+        self._biases.clear()
         self._attention = None
         return self.tokens.stop
 
@@ -93,22 +96,36 @@ class Group:
         mask = self._masks[window][first : first + n]
         logits[..., columns - mask.shape[1] :].masked_fill_(mask, -torch.inf)
 
+    def masked_logits(self, query: Tensor, key: Tensor, scaling: float, first: int, window: int | None) -> Tensor:
+        """Return the attention logits of queries `(1, H, n, d)` and keys `(K, P + R · t, d)`, masked: one product.
+
+        The queries are those of the new tokens from `first` on; the logits are `(1, H, n, P + R · t)`.
+        """
+        _, heads, n, size = query.shape
+        shared, columns = heads // len(key), key.shape[1]
+        if (window, first) not in self._biases:
+            bias = query.new_zeros(1, 1, n, columns)
+            self.mask(bias, first, window)
+            self._biases[window, first] = bias[0].expand(shared, n, columns).reshape(shared * n, columns)
+        queries = query.reshape(len(key), shared * n, size)
+        masked = torch.baddbmm(self._biases[window, first], queries, key.transpose(1, 2), alpha=scaling)
+        return masked.view(1, heads, n, columns)
+
     def capture(self, weights: Tensor, first: int) -> None:
         """Add the attention weights `(1, H, n, P + R · t)` of one layer, of the new tokens from `first` on."""
-        n = weights.shape[2]
         if self._attention is None:
-            self._attention = weights.new_zeros(len(self._positions), self._length + 1)
-        of_row = self._of_row[first : first + n]
-        added = self._attention[first : first + n]
-        added[:, :-1] += weights[0, :, :, : self._length].mean(0)
-        # each row's first column is the prompt's last token
-        added[:, -1] += weights[0, :, torch.arange(n, device=weights.device), self._length + of_row].mean(0)
+            self._attention, self._heads = weights.new_zeros(len(self._positions), weights.shape[3]), weights.shape[1]
+        self._attention[first : first + weights.shape[2]] += weights[0].sum(0)
 
     def write_attention(self, captured: Tensor) -> None:
-        """Write what was captured in this forward pass into that of all rows, `(B, T, P + 1)`."""
-        if self._attention is not None:
-            rows = torch.tensor(self.rows, device=captured.device)[self._of_row]
-            captured[rows, self._positions, : self._attention.shape[1]] = self._attention
+        """Write what was captured in this forward pass into that of all rows, `(B, T, P + 1)`: the mean over heads."""
+        if self._attention is None:
+            return
+        rows, prompt = torch.tensor(self.rows, device=captured.device)[self._of_row], self._length
+        captured[rows, self._positions, :prompt] = self._attention[:, :prompt] / self._heads
+        # each row's first column is the prompt's last token
+        own = self._attention.gather(1, prompt + self._of_row[:, None])[:, 0]
+        captured[rows, self._positions, prompt] = own / self._heads
 
 
 @dataclass(frozen=True)

@@ -347,10 +347,13 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
     return engines
 
 
-def reopen_engines(run: RunRecord, access: ModelAccess) -> Engines:
-    """Open the models of a stored run (see `open_engines`)."""
+def reopen_engines(run: RunRecord, access: ModelAccess, precision: str | None = None) -> Engines:
+    """Open the models of a stored run (see `open_engines`), in this precision if the run leaves it to the machine."""
     wanted = {name: participant.model for name, participant in run.participant_models.items()}
-    return _open(run.model, wanted, run.embedder, Parameters.of_record(run.parameters), access)
+    parameters = Parameters.of_record(run.parameters)
+    if precision is not None and parameters.precision == "auto":
+        parameters = parameters.with_settings({"precision": precision})
+    return _open(run.model, wanted, run.embedder, parameters, access)
 
 
 def _open(

@@ -20,7 +20,7 @@ def test_a_packed_layer_returns_what_a_plain_one_does(dtype: torch.dtype, bias: 
         pytest.skip(f"no packed weights in {dtype} here")
     linear = nn.Linear(48, 80, bias=bias, dtype=dtype)
     with torch.inference_mode():
-        packed = PackedLinear(linear)
+        packed = PackedLinear(linear.weight, linear.bias)
         for tokens in (1, 3, 17, 128):
             inputs = torch.randn(2, tokens, 48, dtype=dtype)
             found = packed(inputs)

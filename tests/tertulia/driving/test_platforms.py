@@ -7,7 +7,9 @@ from support.commands import Cli
 
 from tertulia.models.local.platforms import platform_of
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
-from tertulia.state.records import Platform
+from tertulia.state.errors import ModelError
+from tertulia.state.language_model import GenerationRequest
+from tertulia.state.records import Platform, Reply
 
 HERE = Platform(device="cpu", precision="float32", threads=2, processor="AVX2", versions={"torch": "2.13.0"})
 
@@ -71,3 +73,33 @@ def test_an_embedder_beside_a_model_of_a_server_computes_here() -> None:
 def test_a_rehearsal_depends_on_none(cli: Cli) -> None:
     cli("run", "tidewell", "--rehearse", "--rounds", "1")
     assert cli("show", "@last", "--json").json["platforms"] == []
+
+
+class _Failing(RehearsalModel):
+    """The stand-in, which fails at its third utterance."""
+
+    asked = 0
+
+    async def generate(self, request: GenerationRequest) -> list[Reply]:
+        self.asked += 1
+        if self.asked > 2:
+            raise ModelError("the model failed")
+        return await super().generate(request)
+
+
+@pytest.mark.parametrize(("before", "opened"), [("float32", "float32"), ("bfloat16", "auto"), (None, "auto")])
+def test_a_run_that_was_computed_in_float32_goes_on_in_it(
+    cli: Cli, here: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, before: str | None, opened: str
+) -> None:
+    here.platform = None if before is None else HERE.model_copy(update={"precision": before})
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: _Failing())
+    cli("run", "tidewell", "--rehearse", "--rounds", "5").complains(1, "the model failed")
+    asked = []
+
+    def open_rehearsal(name: str, **options: object) -> RehearsalModel:
+        asked.append(options["precision"])
+        return RehearsalModel()
+
+    monkeypatch.setattr("tertulia.models.loading.open_model", open_rehearsal)
+    cli("resume", "@last", "--json")
+    assert asked == [opened]

@@ -1,0 +1,176 @@
+"""Forward passes of models of the Llama architecture on a processor, without transformers' modules on the way.
+
+Thirty small layers cost more in modules and small operators than they need. Here a layer is four products (queries,
+keys and values in one, gate and up in another) and what is between them, in as few operators as torch has for it:
+
+1. Queries and keys are rotated together.
+2. The root mean square is a norm and a quotient; residuals are added in place.
+3. Attention is that of `attention`, with its rows, masks and capture (`row_groups`).
+4. Of the last layer a prompt needs keys and values alone.
+
+Other architectures go through transformers. Both ways have the same weights, so the definition of Eq. 1, which is
+computed with transformers' modules, checks this way too (`attention_scores.require_exact_attention`).
+
+Shapes: n new tokens, H query heads, K key-value heads, d head size, h hidden size, V tokens of the vocabulary.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from transformers import LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedModel, Qwen2ForCausalLM
+
+from tertulia.models.local.attention import AttentionOptions, attend_prompt, attend_rows
+from tertulia.models.local.decoding_state import DecodingState, lean_passes
+from tertulia.models.local.packed_linear import packing_of
+from tertulia.models.local.prefix import Prefix
+
+#: Their layers are alike; other kinds, and classes derived from these, may differ anywhere.
+_KINDS = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM)
+
+#: The attention of a layer's new tokens, `(1, H, n, d)`, from its number, queries, keys and values; options are given.
+_Attend = Callable[[int, Tensor, Tensor, Tensor, AttentionOptions], Tensor]
+
+
+class _Part(nn.Module):
+    """Some of the outputs of a product that several layers have in common: for transformers' own modules."""
+
+    def __init__(self, whole: nn.Module, first: int, past_last: int) -> None:
+        super().__init__()
+        self.whole, self.outputs = whole, slice(first, past_last)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return these outputs."""
+        return self.whole(inputs)[..., self.outputs]  # type: ignore[no-any-return]
+
+
+class _Norm:
+    """A root mean square norm, `weight · x / sqrt(mean(x²) + ε)`."""
+
+    def __init__(self, module: Any) -> None:
+        """Take the weight and ε of transformers' module."""
+        size = module.weight.numel()
+        self._weight = module.weight.detach().float() * size**0.5
+        self._offset = torch.tensor([(module.variance_epsilon * size) ** 0.5])
+
+    def __call__(self, hidden: Tensor) -> Tensor:
+        """Return `hidden`, `(n, h)`, normed: x / hypot(|x|, sqrt(h ε)), times the weight."""
+        length = torch.linalg.vector_norm(hidden, dim=-1, keepdim=True, dtype=torch.float32)
+        normed: Tensor = hidden / length.hypot_(self._offset)
+        return normed.mul_(self._weight).to(hidden.dtype)
+
+
+class _Layer:
+    """The parts of one layer, of transformers' or those that take their place."""
+
+    def __init__(self, layer: Any, pack: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
+        """Join products of a layer of transformers, whose modules have parts of them afterwards."""
+        attention, mlp = layer.self_attn, layer.mlp
+        self.attention_norm, self.mlp_norm = _Norm(layer.input_layernorm), _Norm(layer.post_attention_layernorm)
+        self.in_attention = _joined(attention, ("q_proj", "k_proj", "v_proj"), pack).forward
+        self.in_mlp = _joined(mlp, ("gate_proj", "up_proj"), pack).forward
+        self.out_of_attention = _joined(attention, ("o_proj",), pack).forward
+        self.out_of_mlp = _joined(mlp, ("down_proj",), pack).forward
+        config, window = attention.config, getattr(attention, "sliding_window", None)
+        window = config.sliding_window if isinstance(config, MistralConfig) else window
+        self.options = AttentionOptions(attention.scaling, window, None, None)
+
+
+class LeanLlama:
+    """The forward passes of a model; its transformers' modules go on giving the same."""
+
+    def __init__(self, model: PreTrainedModel, pack: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
+        base: Any = model.base_model
+        self._layers = [_Layer(layer, pack) for layer in base.layers]
+        self._embed, self._rotary, self._norm = base.embed_tokens, base.rotary_emb, _Norm(base.norm)
+        self._head: Callable[[Tensor], Tensor] = _joined(model, ("lm_head",), pack).forward
+        attention = base.layers[0].self_attn
+        self._size = int(attention.head_dim)
+        self._queries = int(model.config.num_attention_heads)
+        self._rotated = self._queries + int(model.config.num_key_value_heads)
+
+    def read(self, prefix: Prefix, end: int) -> None:
+        """Read the next tokens of a prompt, up to `end`; its length stays as it is."""
+
+        def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions) -> Tensor:
+            return attend_prompt(query, *prefix.store(layer, key, value), options, None)
+
+        hidden, turns = self._begin(prefix.tokens[prefix.length : end], range(prefix.length, end))
+        for number, layer in enumerate(self._layers[:-1]):
+            self._pass(number, layer, hidden, turns, attend)
+        last = self._layers[-1]
+        _, key, value = self._projected(last, hidden, turns)
+        prefix.store(len(self._layers) - 1, key, value)
+
+    def logits(
+        self, state: DecodingState, tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
+    ) -> Tensor:
+        """Read tokens of rows, and return the logits after those whose places are `ends`, or after all, `(n, V)`."""
+
+        def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions) -> Tensor:
+            state.store(layer, key, value)
+            return attend_rows(state, layer, layer, query, options)
+
+        hidden, turns = self._begin(tokens, positions)
+        for number, layer in enumerate(self._layers):
+            self._pass(number, layer, hidden, turns, attend)
+        return self._head(self._norm(hidden if ends is None else hidden[ends]))
+
+    def _begin(self, tokens: Sequence[int], positions: Sequence[int]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Return the embeddings of tokens, `(n, h)`, and by what queries and keys are turned, `(n, 1, d)` each."""
+        hidden = self._embed(torch.tensor(tokens))
+        cos, sin = self._rotary(hidden, position_ids=torch.tensor([positions]))
+        half = self._size // 2
+        return hidden, (cos[0, :, None], torch.cat([-sin[0, :, :half], sin[0, :, half:]], dim=-1)[:, None])
+
+    def _pass(self, number: int, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor], attend: _Attend) -> None:
+        """Add what a layer adds to `hidden`."""
+        attended = attend(number, *self._projected(layer, hidden, turns), layer.options)
+        hidden.add_(layer.out_of_attention(attended[0].transpose(0, 1).reshape(len(hidden), -1)))
+        gate, up = layer.in_mlp(layer.mlp_norm(hidden)).chunk(2, dim=-1)
+        hidden.add_(layer.out_of_mlp(nn.functional.silu(gate).mul_(up)))
+
+    def _projected(self, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys and values of the new tokens, `(1, H or K, n, d)`."""
+        projected = layer.in_attention(layer.attention_norm(hidden)).view(len(hidden), -1, self._size)
+        plain, half = projected[:, : self._rotated], self._size // 2
+        cos, sin = turns
+        swapped = torch.cat([plain[..., half:], plain[..., :half]], dim=-1)
+        rotated = (plain * cos).addcmul_(swapped, sin).transpose(0, 1)[None]
+        return (
+            rotated[:, : self._queries],
+            rotated[:, self._queries :],
+            projected[:, self._rotated :].transpose(0, 1)[None],
+        )
+
+
+def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:
+    """Have a model's tokens read by `LeanLlama` from now on, and return whether it is of an architecture that can.
+
+    Its products are joined and packed; with `half` they are kept in half precision, if all are within its range.
+    """
+    if type(model) not in _KINDS or model.config.hidden_act != "silu":
+        return False
+    products = [module for path, module in model.named_modules() if path.endswith(("_proj", "lm_head"))]
+    linear = [module for module in products if type(module) is nn.Linear]  # others may be quantised, or have adapters
+    pack = packing_of([layer.weight for layer in linear], half=half)
+    if pack is None or len(linear) < len(products):
+        return False
+    lean_passes[model] = LeanLlama(model, pack)
+    return True
+
+
+def _joined(module: nn.Module, names: tuple[str, ...], pack: Callable[[Tensor, Tensor | None], nn.Module]) -> nn.Module:
+    """Return the packed product of some linear layers of a module, which get parts of it in their places."""
+    layers = [cast(nn.Linear, module.get_submodule(name)) for name in names]
+    biases = [layer.bias for layer in layers]
+    joined = pack(
+        torch.cat([layer.weight.detach() for layer in layers]),
+        None if biases[0] is None else torch.cat([bias.detach() for bias in biases]),
+    )
+    ends = list(accumulate((layer.out_features for layer in layers), initial=0))
+    for name, (first, past_last) in zip(names, pairwise(ends), strict=True):
+        setattr(module, name, joined if len(names) == 1 else _Part(joined, first, past_last))
+    return joined

@@ -1,0 +1,211 @@
+"""The lean passes of Llama-like models against transformers' modules, and weights in half precision."""
+
+import random
+
+import pytest
+import torch
+from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_model
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from benchmarks.tiny_tokenizer import tiny_tokenizer
+from tertulia.models.loading import open_model
+from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
+from tertulia.models.local.causal import CausalLanguageModel
+from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
+from tertulia.models.local.kept_chunks import KeptChunks
+from tertulia.models.local.lean_llama import LeanLlama, use_lean_passes
+from tertulia.models.local.packed_linear import (
+    HalfLinear,
+    computes_with_half_weights,
+    pack_linear_layers,
+    precision_of,
+    weight_bytes,
+)
+from tertulia.models.local.platforms import platform_of
+from tertulia.state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
+
+LEAN = ["llama, grouped heads", "llama, ungrouped heads", "qwen2, sliding windows", "mistral, all sliding"]
+
+if not pack_linear_layers(nn.Sequential(nn.Linear(8, 8))):
+    pytest.skip("no packed weights here", allow_module_level=True)
+
+half_too = pytest.mark.parametrize(
+    "half", [False, pytest.param(True, marks=pytest.mark.skipif(not computes_with_half_weights(), reason="not here"))]
+)
+
+
+def _tokens(count: int, seed: int) -> list[int]:
+    return torch.randint(3, VOCABULARY, (count,), generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+def _relative(found: Tensor, expected: Tensor) -> float:
+    return float(((found - expected).abs() / expected.abs().clamp_min(1e-4)).max())
+
+
+def _rounded(model: PreTrainedModel) -> PreTrainedModel:
+    """Return a model with the weights of its products rounded to half precision."""
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.Linear):
+                module.weight.copy_(module.weight.half().float())
+    return model
+
+
+@half_too
+@pytest.mark.parametrize("family", LEAN)
+def test_rows_behind_several_prefixes_equal_the_plain_model(
+    family: str, half: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 16)
+    monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 2)
+    # Tied or not, the embeddings that tokens are looked up in stay as they are.
+    plain = tiny_model(family) if not half else _rounded(tiny_model(family))
+    model = tiny_model(family)
+    assert use_lean_passes(model, half=half)
+    require_exact_attention(model)
+    prompts, of_row = [_tokens(n, n) for n in (40, 9, 1, 23)], [0, 1, 1, 2, 3]
+    responses = [_tokens(9, 50 + row) for row in range(5)]
+    prefixes, kept = [prefill(model, prompt) for prompt in prompts], KeptChunks(1 << 30)
+    prefill(model, prompts[0], 20, kept)
+    prefixes[0] = prefill(model, prompts[0], 20, kept)
+    state = DecodingState(model, [prefixes[at] for at in of_row], 1, 10, capture=True)
+    state.next_logits([[prompts[at][-1], *r[:row]] for row, (at, r) in enumerate(zip(of_row, responses, strict=True))])
+    state.next_logits([[7, 7], *(r[row : row + 1] for row, r in enumerate(responses) if row)])
+    state.truncate(0, 2)
+    state.read([responses[0][:8], *(r[row + 1 : 8] for row, r in enumerate(responses) if row)])
+    last = state.next_logits([[], *(r[8:] for r in responses[1:])])
+    for row, (at, response) in enumerate(zip(of_row, responses, strict=True)):
+        expected = attention_by_definition(plain, prompts[at], response)
+        assert _relative(state.attention_of_row(row, 9), expected) < 1e-4
+        if row:
+            logits = plain(torch.tensor([[*prompts[at], *response]])).logits[0, -1]
+            torch.testing.assert_close(last[row], logits, rtol=1e-4, atol=1e-4)
+
+
+@half_too
+@pytest.mark.parametrize("family", LEAN)
+def test_transformers_modules_go_on_giving_the_same(family: str, half: bool) -> None:
+    plain = tiny_model(family) if not half else _rounded(tiny_model(family))
+    model, tokens = tiny_model(family), torch.tensor([_tokens(30, 1)])
+    use_lean_passes(model, half=half)
+    with torch.inference_mode():
+        torch.testing.assert_close(model(tokens).logits, plain(tokens).logits, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family not in LEAN])
+def test_other_architectures_stay_as_they_are(family: str) -> None:
+    model = tiny_model(family)
+    before = [type(module) for module in model.modules()]
+    assert not use_lean_passes(model)
+    assert [type(module) for module in model.modules()] == before
+    assert model not in lean_passes
+
+
+def test_an_activation_that_is_another_is_left_to_transformers() -> None:
+    model = tiny_model("llama, grouped heads")
+    model.config.hidden_act = "gelu"
+    assert not use_lean_passes(model)
+
+
+def test_products_of_another_kind_are_left_to_transformers() -> None:
+    model = tiny_model("llama, grouped heads")
+    mlp = model.base_model.layers[1].mlp
+    mlp.up_proj = nn.Sequential(mlp.up_proj)
+    assert not use_lean_passes(model)
+
+
+@pytest.mark.parametrize("family", LEAN)
+def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) -> None:
+    """With plain products: not every processor packs weights in bfloat16."""
+
+    def plain(weight: Tensor, bias: Tensor | None) -> nn.Module:
+        linear = nn.Linear(*reversed(weight.shape), bias=bias is not None, dtype=weight.dtype)
+        linear.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}))
+        return linear
+
+    prompt, reply = _tokens(30, 1), _tokens(6, 2)
+    tokens = torch.tensor([[*prompt, *reply]])
+    with torch.inference_mode():
+        exact = tiny_model(family)(tokens).logits[0, 29:]
+        model = tiny_model(family).bfloat16()
+        expected = model(tokens).logits[0, 29:]
+    lean_passes[model] = LeanLlama(model, plain)
+    found = DecodingState(model, prefill(model, prompt), 1, 8, capture=True).forward([[prompt[-1], *reply]])[0]
+    assert found.dtype == torch.bfloat16
+    assert (found - exact).norm() < 1.3 * (expected - exact).norm()
+
+
+def test_no_layer_of_transformers_is_called_on_the_way() -> None:
+    model, called = tiny_model("llama, grouped heads"), list[str]()
+    for name, module in model.named_modules():
+        module.register_forward_hook(lambda *_, name=name: called.append(name))
+    use_lean_passes(model)
+    state = DecodingState(model, prefill(model, _tokens(30, 1)), 2, 9, capture=False)
+    state.next_logits([[7], [8, 9]])
+    assert set(called) == {"model.embed_tokens", "model.rotary_emb"}
+
+
+async def test_replies_and_scores_are_those_of_transformers_modules() -> None:
+    fields, spans = (ReplyField("x", "speech", max_tokens=12),), {"a": (2, 9), "b": (9, 20)}
+    prompt = RenderedPrompt(tuple(_tokens(30, 1)), spans, dict.fromkeys(spans, "block"))
+    without = RenderedPrompt(tuple(_tokens(12, 2)), {}, {})
+    found = []
+    for is_lean in (False, True):
+        model = tiny_model("llama, grouped heads")
+        assert not is_lean or use_lean_passes(model)
+        asked = CausalLanguageModel("tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"))
+        drawn = [random.Random(f"{row}") for row in range(3)]
+        request = GenerationRequest(prompt, fields, tuple(drawn), 0.8, 0.9, without_context=without, weighs="answer")
+        found.append(await asked.generate_scored(request, ScoringOptions()))
+    (plain, plain_scores), (lean, lean_scores) = found
+    assert [reply.tokens for reply in lean] == [reply.tokens for reply in plain]
+    assert [reply.information for reply in lean] == pytest.approx([reply.information for reply in plain], abs=1e-4)
+    assert lean_scores == pytest.approx(plain_scores, rel=1e-4)
+
+
+@pytest.mark.skipif(not computes_with_half_weights(), reason="no products with weights in half precision here")
+class TestHalfPrecision:
+    @pytest.mark.parametrize("bias", [True, False])
+    def test_a_product_is_that_of_the_rounded_weight_in_float32(self, bias: bool) -> None:
+        linear = nn.Linear(48, 80, bias=bias)
+        half = HalfLinear(linear.weight, linear.bias)
+        with torch.inference_mode():
+            for tokens in (1, 3, 17, 128):
+                inputs = torch.randn(2, tokens, 48)
+                expected = nn.functional.linear(inputs, linear.weight.half().float(), linear.bias)
+                torch.testing.assert_close(half(inputs), expected, rtol=1e-5, atol=1e-6)
+                assert torch.equal(half(inputs), half(inputs)), "the same call gives the same bits"
+
+    def test_it_takes_half_the_bytes(self) -> None:
+        plain, half = (nn.Sequential(nn.Linear(48, 80, bias=False)) for _ in range(2))
+        pack_linear_layers(plain)
+        pack_linear_layers(half, half=True)
+        assert 2 * weight_bytes(half) == weight_bytes(plain) == 48 * 80 * 4
+
+    @pytest.mark.parametrize("largest", [70_000.0, float("nan")])
+    def test_weights_beyond_its_range_stay_in_float32(self, largest: float) -> None:
+        model = nn.Sequential(nn.Linear(8, 8))
+        with torch.no_grad():
+            model[0].weight[0, 0] = largest
+        assert pack_linear_layers(model, half=True)
+        assert not isinstance(model[0], HalfLinear)
+
+    def test_a_model_says_so_to_the_record(self, tmp_path) -> None:
+        folder = save_tiny(tmp_path / "tiny")
+        for precision in ("float16", "float32"):
+            opened = open_model(str(folder), cache=tmp_path, precision=precision)
+            assert isinstance(opened, CausalLanguageModel)
+            assert opened.model in lean_passes
+            assert precision_of(opened.model) == precision
+            platform = platform_of([opened])
+            assert platform is not None
+            assert platform.precision == precision
+            assert platform.versions["engine"] == "2"
+
+    def test_a_processor_without_bfloat16_takes_it_by_itself(self, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+        monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: False)
+        opened = open_model(str(save_tiny(tmp_path / "tiny")), cache=tmp_path)
+        assert isinstance(opened, CausalLanguageModel)
+        if opened.model.device.type == "cpu":
+            assert precision_of(opened.model) == "float16"
