@@ -51,16 +51,9 @@ class Turns(Runs, Cognition, TurnStore):
 
     @override
     def save_candidate(self, run: str, turn: int, candidate: Candidate, part: str = "") -> None:
-        reply = candidate.reply.model_dump() | candidate.model_dump(include=_STORED_WITH_REPLY)
+        row = candidate_row(run, turn, part, candidate)
         with self.file.transaction():
-            row = {
-                **{"run": run, "turn": turn, "part": part},
-                **candidate.model_dump(include={"attempt", "inconsistency", "comment"}),
-                "content_id": self.text_id(candidate.text),
-                "reply": plain_json(reply),
-                "inconsistency_runs": plain_json(candidate.inconsistency_runs),
-            }
-            Table(self.file, "candidates").insert(row, replace=True)
+            Table(self.file, "candidates").insert(row | {"content_id": self.text_id(candidate.text)}, replace=True)
 
     @override
     def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
@@ -216,6 +209,17 @@ class Turns(Runs, Cognition, TurnStore):
             scores=scores if row["scored"] else None,
             removed=tuple(unit["unit"] for unit in removed),
         )
+
+
+def candidate_row(run: str, turn: int, part: str, candidate: Candidate) -> dict[str, Any]:
+    """Return a candidate as its row, without the row of its text."""
+    reply = candidate.reply.model_dump() | candidate.model_dump(include=_STORED_WITH_REPLY)
+    return {
+        **{"run": run, "turn": turn, "part": part},
+        **candidate.model_dump(include={"attempt", "inconsistency", "comment"}),
+        "reply": plain_json(reply),
+        "inconsistency_runs": plain_json(candidate.inconsistency_runs),
+    }
 
 
 def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[str]) -> TurnSummary:

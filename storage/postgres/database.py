@@ -109,7 +109,7 @@ class ServerDatabase(Database):
 
     def __init__(self, address: ServerAddress, conninfo: Mapping[str, Any], schema: str) -> None:
         self.path, self._conninfo, self._schema = address, conninfo, schema
-        self._writers = lock_key(schema)
+        self._writers, self.undone = lock_key(schema), 0
         self._driven: set[str] = set()
         self._second: Connection | None = None
         self._connection = self._connected()
@@ -170,18 +170,24 @@ class ServerDatabase(Database):
             return self._connection.execute(_numbered(sql), [_bound(value) for value in values])
 
     @override
-    def insert_row(self, sql: str, *values: Value) -> int:
-        (row,) = self.write(f"{sql} RETURNING id", *values).fetchall()
-        return int(row[0])
+    def write_all(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        if records := [[_bound(value) for value in row] for row in rows]:
+            with self._writing(), self._connection.cursor() as cursor:
+                cursor.executemany(_numbered(sql), records)
+
+    @override
+    def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
+        if not (records := [[_bound(value) for value in row] for row in rows]):
+            return []
+        with self._writing(), self._connection.cursor() as cursor:
+            cursor.executemany(_numbered(f"{sql} RETURNING id"), records, returning=True)
+            return [int(result.fetchone()[0]) for result in cursor.results()]
 
     @override
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
-        if records := [[_bound(value) for value in row] for row in rows]:
-            marks = ", ".join("?" * len(columns))
-            plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
-            sql = POSTGRES.insert(table, tuple(columns), replace) if replace else plain
-            with self._writing(), self._connection.cursor() as cursor:
-                cursor.executemany(_numbered(sql), records)
+        marks = ", ".join("?" * len(columns))
+        plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+        self.write_all(POSTGRES.insert(table, tuple(columns), replace) if replace else plain, [*rows])
 
     # --- transactions -----------------------------------------------------------------------------------------------
 
@@ -208,6 +214,7 @@ class ServerDatabase(Database):
             yield
             self._connection.execute("COMMIT")
         except BaseException:
+            self.undone += 1
             with suppress(psycopg.Error):  # as where the server went away
                 self._connection.rollback()
             raise
@@ -219,6 +226,7 @@ class ServerDatabase(Database):
             yield
             self._connection.execute("RELEASE nested")
         except BaseException:
+            self.undone += 1
             with suppress(psycopg.Error):
                 self._connection.execute("ROLLBACK TO nested; RELEASE nested")
             raise
@@ -326,6 +334,7 @@ class ServerDatabase(Database):
 
     @override
     def reopen(self) -> None:
+        self.undone += 1
         self._connection.close()
         self._connection = self._connected()
 
