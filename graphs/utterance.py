@@ -8,11 +8,11 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import Literal
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.walking import InnerGraph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.scorers.attention import score_attention
 from tertulia.nodes.shared.removal_factor import removal_factor_of
@@ -42,6 +42,11 @@ UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, Utt
 
 
 def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> UtteranceGraph:
+    """Return the utterance graph; the arguments are those of `utterance_graph`."""
+    return utterance_graph(chosen, has_prompt).compiled
+
+
+def utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> InnerGraph:
     """Return the utterance graph. λ is `removal_factor` of its state, found at its beginning, and acts in `prune`.
 
     Args:
@@ -53,14 +58,9 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_
 
 
 @lru_cache(maxsize=32)  # building takes as long as a turn, and a graph without a checkpointer is nobody's
-def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> UtteranceGraph:
+def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> InnerGraph:
     nodes = dict(chosen)
-    graph = StateGraph(
-        UtteranceState,
-        context_schema=Context,
-        input_schema=PromptedInput if has_prompt else UtteranceInput,
-        output_schema=UtteranceOutput,
-    )
+    graph = InnerGraph(UtteranceState, PromptedInput if has_prompt else UtteranceInput, UtteranceOutput)
     graph.add_node("begin_utterance", begin_utterance)
     if not has_prompt:
         graph.add_node("retrieve_memory", nodes.get("retrieve_memory", retrieve_memory))
@@ -81,23 +81,23 @@ def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> Ut
         graph.add_edge("begin_utterance", "retrieve_memory")
     # The main line: each step, and what follows it.
     prompted = "begin_utterance" if has_prompt else "retrieve_memory"
-    graph.add_conditional_edges(prompted, answered_in_loop(what_to_do_with_prompt), _PROMPT_PATHS)
+    graph.add_conditional_edges(prompted, what_to_do_with_prompt, _PROMPT_PATHS)
     graph.add_edge("score", "prune")
     graph.add_edge("prune", "generate")
     graph.add_edge("generate", "sense")
-    graph.add_conditional_edges("sense", answered_in_loop(should_judge), {True: "judge", False: "select_candidate"})
-    graph.add_conditional_edges("judge", answered_in_loop(how_to_revise), _REVISION_PATHS)
+    graph.add_conditional_edges("sense", should_judge, {True: "judge", False: "select_candidate"})
+    graph.add_conditional_edges("judge", how_to_revise, _REVISION_PATHS)
     graph.add_edge("roll_back", "sense")
     # The variants: another prompt before the scores, another revision after the judge.
-    graph.add_conditional_edges("vary_prompt", answered_in_loop(should_score), {True: "score", False: "generate"})
+    graph.add_conditional_edges("vary_prompt", should_score, {True: "score", False: "generate"})
     graph.add_conditional_edges(
-        "choose_revision", answered_in_loop(should_rewrite), {True: "rewrite", False: "roll_back"}
+        "choose_revision", should_rewrite, {True: "rewrite", False: "roll_back"}
     )
     graph.add_edge("rewrite", "judge")
 
     graph.add_edge("select_candidate", "decide_ending")
     graph.add_edge("decide_ending", END)
-    return graph.compile()
+    return graph
 
 
 def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Literal["score", "vary", "neither"]:

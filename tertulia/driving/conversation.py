@@ -171,19 +171,24 @@ async def _invoke(
     ask: Ask | None,
 ) -> list[str]:
     """Run the graph to the end of a turn, or until all have answered who were asked; return the ids of interrupts."""
-    tasks = graph.astream(
-        entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
-    )
+
+    def watch(within: str, task: Mapping[str, Any]) -> None:
+        tracer.note(within, task)
+        if "input" in task:
+            emit(_step_of(task, context.run))
+
+    watched = replace(context, watch=watch)
+    tasks = graph.astream(entry, config, context=watched, durability="exit", stream_mode="tasks", version="v2")
     answering: dict[str, asyncio.Task[None]] = {}
     try:
         async for event in tasks:
             if event["type"] != "tasks":
                 continue
             task = cast(Mapping[str, Any], event["data"])
-            tracer.note(event["ns"], task)
+            watch("", task)
             if "input" in task:
-                emit(_step_of(task, context.run))
-            elif task["interrupts"]:
+                continue
+            if task["interrupts"]:
                 assert ask is not None
                 (interrupt,) = task["interrupts"]
                 invited = invite(context, interrupt["value"], ask)
