@@ -49,9 +49,7 @@ def _built(chosen: tuple[tuple[str, NodeFunction], ...]) -> InnerGraph:
 
     graph.add_edge(START, "perceive")
     graph.add_edge(perceived, "choose_mechanisms")
-    graph.add_conditional_edges(
-        "choose_mechanisms", is_any_active, {True: "run_mechanisms", False: "assess"}
-    )
+    graph.add_conditional_edges("choose_mechanisms", is_any_active, {True: "run_mechanisms", False: "assess"})
     graph.add_edge("run_mechanisms", "assess")
     graph.add_edge(assessed, "decide")
     graph.add_edge("decide", END)

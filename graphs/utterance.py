@@ -90,9 +90,7 @@ def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> In
     graph.add_edge("roll_back", "sense")
     # The variants: another prompt before the scores, another revision after the judge.
     graph.add_conditional_edges("vary_prompt", should_score, {True: "score", False: "generate"})
-    graph.add_conditional_edges(
-        "choose_revision", should_rewrite, {True: "rewrite", False: "roll_back"}
-    )
+    graph.add_conditional_edges("choose_revision", should_rewrite, {True: "rewrite", False: "roll_back"})
     graph.add_edge("rewrite", "judge")
 
     graph.add_edge("select_candidate", "decide_ending")

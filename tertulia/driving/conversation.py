@@ -178,7 +178,16 @@ async def _invoke(
             emit(_step_of(task, context.run))
 
     watched = replace(context, watch=watch)
-    tasks = graph.astream(entry, config, context=watched, durability="exit", stream_mode="tasks", version="v2")
+    tasks = graph.astream(
+        # With `subgraphs`, though there are none, the end of a task is told before its checkpoint is stored.
+        entry,
+        config,
+        context=watched,
+        durability="exit",
+        stream_mode="tasks",
+        subgraphs=True,
+        version="v2",
+    )
     answering: dict[str, asyncio.Task[None]] = {}
     try:
         async for event in tasks:
