@@ -16,14 +16,14 @@ from typing_extensions import override
 from tertulia.state.cognition import Assessment, Call, Trace
 from tertulia.state.records import Candidate, Prompt, Record, Turn, TurnRecord
 from tertulia.state.store import AnyRecord
-from tertulia.storage.kept_contents import KeptContents, kept_contents
+from tertulia.storage.kept_contents import kept_contents
 from tertulia.storage.parts.cognition import step_row
 from tertulia.storage.parts.contents import UnitKey
 from tertulia.storage.parts.turns import candidate_row
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 
-#: Turns and prompts of the run that are kept: prompts show no more lines, and speakers look for their last one in these.
+#: Turns and prompts of the run that are kept: prompts show fewer lines, and speakers look for their last prompt in these.
 _TURNS_KEPT, _PROMPTS_KEPT = 160, 8
 
 #: Rounds whose steps and candidates are kept, beside what is before the first.
