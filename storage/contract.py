@@ -65,6 +65,9 @@ class Database(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
 
+    def joined(self) -> AbstractContextManager[None]:
+        """Make all writes inside part of the transaction that is open, as a whole with it, or one of their own."""
+
     def check_full_text(self) -> None:
         """Check the full-text index against the passages where that is cheap; `StorageError` if they differ."""
 

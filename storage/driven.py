@@ -74,7 +74,7 @@ class DrivenStore(SqlStore):
         """Store what waits."""
         if not (self._new_prompts or self._new_candidates or self._new_steps):
             return
-        with self.file.transaction():
+        with self.file.joined():
             if self._new_prompts:
                 self.save_prompts(self._new_prompts)
             if self._new_candidates:
@@ -152,7 +152,7 @@ class DrivenStore(SqlStore):
 
     @override
     def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
-        with self.file.transaction():
+        with self.file.joined():
             self.flush()
             is_new = run == self._run and record.turn.turn > self._last_begun[0]
             super().save_turn(run, record, parts)
@@ -236,7 +236,7 @@ class DrivenStore(SqlStore):
 
     @override
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
-        with self.file.transaction():
+        with self.file.joined():
             self.flush()
             super().save_trace(run, turn, trace)
 
@@ -248,7 +248,7 @@ class DrivenStore(SqlStore):
 
     @override
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        with self.file.transaction():
+        with self.file.joined():
             self.flush()
             super().save_calls(run, calls)
         if run == self._run:

@@ -35,7 +35,7 @@ class Cognition(Contents, CognitionStore):
     @override
     def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
         row = step_row(run, round, agent, node, record)
-        with self.file.transaction():
+        with self.file.joined():
             Table(self.file, "steps").insert(row, replace=True)
             if isinstance(record, Assessment):
                 self.save_passage(run, round, agent, "thought", record.thought)

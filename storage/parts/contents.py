@@ -91,7 +91,7 @@ class Contents(ContentStore):
         new = {content: prompt for content, prompt in prompts.items() if content not in stored}
         if not new:
             return
-        with self.file.transaction():
+        with self.file.joined():
             unit_ids = self.unit_ids(dict.fromkeys(unit_key(unit) for prompt in new.values() for unit in prompt.units))
             self.file.write_all(
                 "INSERT INTO prompts (hash, speaker, layout, unit_ids) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

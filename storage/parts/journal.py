@@ -25,7 +25,7 @@ class Journal(Cognition, CallStore):
 
     @override
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        with self.file.transaction():
+        with self.file.joined():
             Table(self.file, "calls").insert_all([self._row(run, call) for call in calls], replace=True)
 
     def _row(self, run: str, call: Call) -> dict[str, Any]:

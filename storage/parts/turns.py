@@ -52,7 +52,7 @@ class Turns(Runs, Cognition, TurnStore):
     @override
     def save_candidate(self, run: str, turn: int, candidate: Candidate, part: str = "") -> None:
         row = candidate_row(run, turn, part, candidate)
-        with self.file.transaction():
+        with self.file.joined():
             Table(self.file, "candidates").insert(row | {"content_id": self.text_id(candidate.text)}, replace=True)
 
     @override
@@ -76,7 +76,7 @@ class Turns(Runs, Cognition, TurnStore):
 
     @override
     def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
-        with self.file.transaction():
+        with self.file.joined():
             if self._save_utterance("turns", {"run": run, **record.turn.model_dump(exclude={"text"})}, record):
                 for part, utterance in (parts or {}).items():
                     # Round and time of a part are the turn's.

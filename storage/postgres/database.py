@@ -6,12 +6,13 @@
    checkpoints. Its locks die with it, however its process ends.
 """
 
+import itertools
 import json
 import os
 import re
 import socket
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -50,6 +51,9 @@ _CHECKPOINTS = {
     "checkpoint_blobs": "coalesce(octet_length(blob), 0)",
     "checkpoint_writes": "octet_length(blob)",
 }
+
+#: Rows that one statement inserts; it may have 65,535 parameters.
+_INSERTED_AT_ONCE = 1000
 
 Connection = psycopg.Connection[Any]
 
@@ -171,17 +175,22 @@ class ServerDatabase(Database):
 
     @override
     def write_all(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
-        if records := [[_bound(value) for value in row] for row in rows]:
-            with self._writing(), self._connection.cursor() as cursor:
+        records = [[_bound(value) for value in row] for row in rows]
+        with self._writing(), self._connection.cursor() as cursor:
+            if len(records) == 1:  # one message; several take a few, however many there are
+                cursor.execute(_numbered(sql), records[0])
+            elif records:
                 cursor.executemany(_numbered(sql), records)
 
     @override
     def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
-        if not (records := [[_bound(value) for value in row] for row in rows]):
-            return []
-        with self._writing(), self._connection.cursor() as cursor:
-            cursor.executemany(_numbered(f"{sql} RETURNING id"), records, returning=True)
-            return [int(result.fetchone()[0]) for result in cursor.results()]
+        into, values, marks = sql.rpartition("VALUES")
+        ids: list[int] = []
+        for some in (rows[at : at + _INSERTED_AT_ONCE] for at in range(0, len(rows), _INSERTED_AT_ONCE)):
+            every = f"{into}{values}{', '.join([marks] * len(some))} RETURNING id"
+            found = self.write(every, *itertools.chain.from_iterable(some)).fetchall()
+            ids += sorted(int(row[0]) for row in found)  # they are given out row by row
+        return ids
 
     @override
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
@@ -196,6 +205,10 @@ class ServerDatabase(Database):
     def transaction(self) -> Iterator[None]:
         with server_faults(self.path), self._nested() if self._is_in_transaction else self._outermost():
             yield
+
+    @override
+    def joined(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._is_in_transaction else self.transaction()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

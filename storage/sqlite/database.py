@@ -115,6 +115,10 @@ class StoreFile(Database):
         with storage_faults(self.path), self._nested() if self._connection.in_transaction else self._outermost():
             yield
 
+    @override
+    def joined(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._connection.in_transaction else self.transaction()
+
     @contextmanager
     def _outermost(self) -> Iterator[None]:
         try:
