@@ -104,7 +104,9 @@ class DrivenStore(SqlStore):
 
     @override
     def save_prompt(self, prompt: Prompt) -> str:
-        content = self._contents.prompt_hash(prompt)
+        # What is answered is mostly what was retrieved for it.
+        same = (content for content, kept in self._prompts.items() if kept is prompt)
+        content = next(same, None) or self._contents.prompt_hash(prompt)
         if content not in self._prompts:
             self._new_prompts[content] = prompt
             self._flush_if_at_once()
