@@ -23,7 +23,7 @@ from tertulia.storage.parts.turns import candidate_row
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 
-#: Turns and prompts of the run that are kept: prompts show fewer lines, and speakers look for their last prompt in these.
+#: Turns and prompts of the run that are kept: prompts show fewer lines, and speakers look for their last one in these.
 _TURNS_KEPT, _PROMPTS_KEPT = 160, 8
 
 #: Rounds whose steps and candidates are kept, beside what is before the first.

@@ -64,9 +64,9 @@ class Turns(Runs, Cognition, TurnStore):
             also="hash, text",
         )
         with record_faults(self.path):
-            return self._candidates(rows)
+            return self._read_candidates(rows)
 
-    def _candidates(self, rows: Sequence[dict[str, Any]]) -> list[Candidate]:
+    def _read_candidates(self, rows: Sequence[dict[str, Any]]) -> list[Candidate]:
         return [
             record_of(Candidate, row, inconsistency_runs=parsed(row["inconsistency_runs"]), **_stored_reply(row))
             for row in self.verified_texts([*rows])
@@ -212,7 +212,7 @@ class Turns(Runs, Cognition, TurnStore):
                 key = row["turn"], row.get("part", "")
                 turn = _part_turn(own[key[0]], row) if key[1] else own[key[0]]
                 record = _turn_record(row, turn, units.get((row["run"], *key), ()))
-                found[key] = record, self._candidates(candidates.get((row["run"], *key), ()))
+                found[key] = record, self._read_candidates(candidates.get((row["run"], *key), ()))
         return found
 
     def _by_utterance(
