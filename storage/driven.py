@@ -47,6 +47,7 @@ class DrivenStore(SqlStore):
         self._candidates: dict[tuple[int, str], dict[int, Candidate]] = {}
         self._steps: dict[int, dict[tuple[str, str], Record]] = {}
         self._begun: tuple[int, int, int] | None = None
+        self._forgotten = 0, 0  # the last turn whose candidates, and the last round whose steps, are no longer kept
         self._called: set[tuple[int, str, str, int]] = set()
         self._await_write()
 
@@ -148,7 +149,8 @@ class DrivenStore(SqlStore):
     def _candidates_of(self, turn: int, part: str) -> dict[int, Candidate]:
         kept = self._candidates.get((turn, part))
         if kept is None:
-            stored = [] if turn > self._last_begun[0] else super().candidates(self._run, turn, part)
+            is_new = turn > max(self._last_begun[0], self._forgotten[0])
+            stored = [] if is_new else super().candidates(self._run, turn, part)
             kept = self._candidates[turn, part] = {candidate.attempt: candidate for candidate in stored}
         return kept
 
@@ -188,7 +190,8 @@ class DrivenStore(SqlStore):
         for number in [number for number in self._turns if number < turn - _TURNS_KEPT]:
             del self._turns[number]
             self._records.pop(number, None)
-        for key in [key for key in self._candidates if key[0] < turn - _ROUNDS_KEPT]:
+        self._forgotten = max(self._forgotten[0], turn - _ROUNDS_KEPT - 1), self._forgotten[1]
+        for key in [key for key in self._candidates if key[0] <= self._forgotten[0]]:
             del self._candidates[key]
 
     # --- cognition and calls ----------------------------------------------------------------------------------------
@@ -204,7 +207,8 @@ class DrivenStore(SqlStore):
 
     def _keep_step(self, round: int, agent: str, node: str, record: Record) -> None:
         if round not in self._steps:
-            for earlier in [number for number in self._steps if 0 < number < round - _ROUNDS_KEPT]:
+            self._forgotten = self._forgotten[0], max(self._forgotten[1], round - _ROUNDS_KEPT - 1)
+            for earlier in [number for number in self._steps if 0 < number <= self._forgotten[1]]:
                 del self._steps[earlier]
         self._steps.setdefault(round, {})[agent, node] = record
 
@@ -215,11 +219,11 @@ class DrivenStore(SqlStore):
         kept = self._steps.get(round, {}).get((agent, node))
         if isinstance(kept, kind):
             return kept
-        if kept is None and round > self._last_begun[1] and round in self._steps:
+        if kept is None and round > max(self._last_begun[1], self._forgotten[1]):
             return None
         self.flush()
         found = super().step(run, round, agent, node, kind)
-        if found is not None:
+        if found is not None and round not in range(1, self._forgotten[1] + 1):
             self._keep_step(round, agent, node, found)
         return found
 
