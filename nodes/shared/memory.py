@@ -58,7 +58,7 @@ def retrieve_memories(
         return []
     ages_s = np.array([(now - memory.created).total_seconds() for memory in stream])
     importance = np.array([memory.importance for memory in stream])
-    vectors = _vectors(embedder, tuple(memory.text for memory in stream))
+    vectors = _vectors(embedder, tuple(memory.text for memory in stream))  # type: ignore[arg-type]  # it is hashable
     focal_points = np.array(embedder.embed(list(points)))
     return [stream[index] for index in best_of_stream(ages_s, importance, vectors, focal_points, parameters)]
 
