@@ -12,7 +12,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Send
 
 from tertulia.graphs.routing import answered_in_loop, is_finished
-from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.graphs.utterance import utterance_graph
+from tertulia.graphs.walking import InnerGraph
 from tertulia.nodes.album.draw_pairs import draw_pairs
 from tertulia.nodes.album.exchange import hand_over, meet, remember_exchange
 from tertulia.nodes.album.find_picture import find_picture
@@ -26,9 +27,14 @@ AlbumGraph = CompiledStateGraph[AlbumState, Context, AlbumState, AlbumState]
 
 
 def build_exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> ExchangeGraph:
+    """Return the graph of an exchange, with users' nodes by place."""
+    return exchange_graph(chosen).compiled
+
+
+def exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> InnerGraph:
     """Return the graph of an exchange: plan → find the picture that it means → question → answer → remember."""
-    utterance = build_utterance_graph(chosen, has_prompt=True)
-    graph = StateGraph(ExchangeState, context_schema=Context, input_schema=ExchangeInput, output_schema=ExchangeOutput)
+    utterance = utterance_graph(chosen, has_prompt=True)
+    graph = InnerGraph(ExchangeState, ExchangeInput, ExchangeOutput)
     graph.add_node("meet", meet)
     graph.add_node("plan", utterance)
     graph.add_node("find_picture", find_picture)
@@ -45,16 +51,17 @@ def build_exchange_graph(chosen: Mapping[str, NodeFunction] | None = None) -> Ex
     graph.add_edge("hand_over", "answer")
     graph.add_edge("answer", "remember_exchange")
     graph.add_edge("remember_exchange", END)
-    return graph.compile()
+    return graph
 
 
 def build_album_chat_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
 ) -> AlbumGraph:
     """Return the album-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
+    exchange = exchange_graph(chosen)
     graph = StateGraph(AlbumState, context_schema=Context)
     graph.add_node("draw_pairs", draw_pairs)
-    graph.add_node("exchange", build_exchange_graph(chosen))
+    graph.add_node("exchange", exchange.node if checkpointer else exchange.compiled)
     graph.add_node("record_round", record_round)
 
     graph.add_edge(START, "draw_pairs")

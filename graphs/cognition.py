@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START
 from langgraph.graph.state import CompiledStateGraph
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.walking import InnerGraph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.machinery.seating import first_step, last_step
 from tertulia.nodes.meeting.assess import assess
@@ -22,15 +22,18 @@ CognitionGraph = CompiledStateGraph[CognitionState, Context, CognitionInput, Cog
 
 def build_cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> CognitionGraph:
     """Return the cognition graph of one agent, with users' nodes by place; a round runs one for each agent present."""
+    return cognition_graph(chosen).compiled
+
+
+def cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> InnerGraph:
+    """Return the cognition graph of one agent, with users' nodes by place."""
     return _built(tuple(sorted((chosen or {}).items())))
 
 
 @lru_cache(maxsize=32)  # building takes as long as a round, and a graph without a checkpointer is nobody's
-def _built(chosen: tuple[tuple[str, NodeFunction], ...]) -> CognitionGraph:
+def _built(chosen: tuple[tuple[str, NodeFunction], ...]) -> InnerGraph:
     nodes = dict(chosen)
-    graph = StateGraph(
-        CognitionState, context_schema=Context, input_schema=CognitionInput, output_schema=CognitionOutput
-    )
+    graph = InnerGraph(CognitionState, CognitionInput, CognitionOutput)
     graph.add_node("perceive", first_step(nodes.get("perceive", perceive)))
     graph.add_node("choose_mechanisms", nodes.get("choose_mechanisms", choose_mechanisms))
     graph.add_node("run_mechanisms", nodes.get("run_mechanisms", run_mechanisms))
@@ -46,13 +49,11 @@ def _built(chosen: tuple[tuple[str, NodeFunction], ...]) -> CognitionGraph:
 
     graph.add_edge(START, "perceive")
     graph.add_edge(perceived, "choose_mechanisms")
-    graph.add_conditional_edges(
-        "choose_mechanisms", answered_in_loop(is_any_active), {True: "run_mechanisms", False: "assess"}
-    )
+    graph.add_conditional_edges("choose_mechanisms", is_any_active, {True: "run_mechanisms", False: "assess"})
     graph.add_edge("run_mechanisms", "assess")
     graph.add_edge(assessed, "decide")
     graph.add_edge("decide", END)
-    return graph.compile()
+    return graph
 
 
 def is_any_active(state: CognitionState) -> bool:

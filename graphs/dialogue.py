@@ -9,7 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from tertulia.graphs.routing import answered_in_loop, is_finished
-from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.graphs.utterance import utterance_graph
 from tertulia.nodes.conversation.seat import is_persons, speak_by_hand
 from tertulia.nodes.conversation.turns import record_turn, take_turn
 from tertulia.nodes.machinery.node import NodeFunction
@@ -23,9 +23,10 @@ def build_dialogue_graph(
     checkpointer: BaseCheckpointSaver[Any] | None = None, chosen: Mapping[str, NodeFunction] | None = None
 ) -> DialogueGraph:
     """Return the dialogue graph; with a checkpointer it pauses after every turn, to store a checkpoint."""
+    utterance = utterance_graph(chosen)
     graph = StateGraph(DialogueState, context_schema=Context)
     graph.add_node("take_turn", take_turn)
-    graph.add_node("utterance", build_utterance_graph(chosen))
+    graph.add_node("utterance", utterance.node if checkpointer else utterance.compiled)
     graph.add_node("speak_by_hand", speak_by_hand)
     graph.add_node("record_turn", record_turn)
 

@@ -12,9 +12,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from tertulia.graphs.cognition import build_cognition_graph
+from tertulia.graphs.cognition import cognition_graph
 from tertulia.graphs.routing import answered_in_loop, is_finished
-from tertulia.graphs.utterance import build_utterance_graph
+from tertulia.graphs.utterance import utterance_graph
 from tertulia.nodes.conversation.seat import attend, is_persons, speak_by_hand
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.meeting.orders import centralised, designated, random_order, rule_based
@@ -55,15 +55,15 @@ def build_group_chat_graph(
     chosen: Mapping[str, NodeFunction] | None = None,
 ) -> GroupGraph:
     """Return the group-chat graph; with a checkpointer it pauses after every round, to store a checkpoint."""
-    nodes = chosen or {}
+    nodes, utterance, cognition = chosen or {}, utterance_graph(chosen), cognition_graph(chosen)
     give_floor = ORDERS[order].__name__
     graph = StateGraph(GroupState, context_schema=Context)
     graph.add_node("prepare", prepare)
     graph.add_node("open_round", open_round)
-    graph.add_node("cognition", build_cognition_graph(chosen))
+    graph.add_node("cognition", cognition.node if checkpointer else cognition.compiled)
     graph.add_node("attend", attend)
     graph.add_node(give_floor, nodes.get(give_floor, ORDERS[order]))
-    graph.add_node("utterance", build_utterance_graph(chosen))
+    graph.add_node("utterance", utterance.node if checkpointer else utterance.compiled)
     graph.add_node("speak_by_hand", speak_by_hand)
     graph.add_node("record_speech", record_speech)
     graph.add_node("record_silence", record_silence)

@@ -12,7 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from tertulia.graphs.routing import answered_in_loop
+from tertulia.graphs.walking import InnerGraph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.scorers.attention import score_attention
 from tertulia.nodes.shared.removal_factor import removal_factor_of
@@ -60,6 +60,11 @@ UtteranceGraph = CompiledStateGraph[UtteranceState, Context, UtteranceInput, Utt
 
 
 def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> UtteranceGraph:
+    """Return the utterance graph; the arguments are those of `utterance_graph`."""
+    return utterance_graph(chosen, has_prompt).compiled
+
+
+def utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt: bool = False) -> InnerGraph:
     """Return the utterance graph. λ is `removal_factor` of its state, found at its beginning, and acts in `prune`.
 
     Args:
@@ -71,25 +76,20 @@ def build_utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_
 
 
 @lru_cache(maxsize=32)  # building takes as long as a turn, and a graph without a checkpointer is nobody's
-def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> UtteranceGraph:
-    graph = StateGraph(
-        UtteranceState,
-        context_schema=Context,
-        input_schema=PromptedInput if has_prompt else UtteranceInput,
-        output_schema=UtteranceOutput,
-    )
+def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> InnerGraph:
+    graph = InnerGraph(UtteranceState, PromptedInput if has_prompt else UtteranceInput, UtteranceOutput)
     add_utterance(graph, dict(chosen), has_prompt)
     graph.add_edge(START, FIRST_STEP)
     graph.add_edge(LAST_STEP, END)
-    return graph.compile()
+    return graph
 
 
 def add_utterance(
-    graph: StateGraph[Any, Any, Any, Any],
+    graph: StateGraph[Any, Any, Any, Any] | InnerGraph,
     nodes: Mapping[str, NodeFunction],
     has_prompt: bool = False,
     as_node: Callable[[NodeFunction], Any] = lambda node: node,
-    as_router: Callable[[Callable[..., Any]], Any] = answered_in_loop,
+    as_router: Callable[[Callable[..., Any]], Any] = lambda question: question,
 ) -> None:
     """Add the steps of an utterance to a graph, from `FIRST_STEP` to `LAST_STEP`, which the graph connects itself.
 

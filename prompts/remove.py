@@ -19,4 +19,6 @@ def removed_with_blocks(prompt: Prompt, units: Collection[str]) -> tuple[str, ..
 def remove_units(prompt: Prompt, units: Collection[str]) -> Prompt:
     """Return the prompt without these units, and without the texts of blocks that lose their last item."""
     removed = set(removed_with_blocks(prompt, units))
+    if not removed:
+        return prompt
     return prompt.model_copy(update={"units": tuple(unit for unit in prompt.units if unit.id not in removed)})

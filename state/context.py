@@ -1,6 +1,6 @@
 """The runtime context of a node: all that it gets besides its state and that can't be checkpointed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -85,6 +85,8 @@ class Context:
             (`nodes/meeting/past.py`). It follows from the store, so it never shows in the digits.
         recorded: By number, the turns that wait for their traces: who drives the graph stores them together. `None`:
             nobody does, so a turn is stored as soon as it is recorded.
+        watch: Is told of every node of an inner graph as it begins and as it has ended: the id of the task in which the
+            graph stands, and the node's task with its `input`, or its `result`. `None`: nobody wants to know.
     """
 
     run: str
@@ -103,6 +105,7 @@ class Context:
     picture_finder: PictureFinder | None = field(default=None, repr=False)
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
     recorded: dict[int, RecordedTurn] | None = field(default=None, repr=False)
+    watch: Callable[[str, Mapping[str, Any]], None] | None = field(default=None, repr=False)
 
     def record(self, *turns: RecordedTurn) -> None:
         """Take turns that are over: they are stored, all or none, once their traces are known (see `recorded`)."""

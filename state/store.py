@@ -167,6 +167,12 @@ class TurnStore(Protocol):
     def turn_record(self, run: str, turn: int) -> TurnRecord:
         """Return how a turn came about; `NotFoundError` if there is no such turn."""
 
+    def utterances(self, run: str, first: int, last: int) -> dict[tuple[int, str], tuple[TurnRecord, list[Candidate]]]:
+        """Return how the utterances of the turns `first` to `last` came about, by turn and part, with their candidates.
+
+        A few queries for all of them; what it raises is what reading them one by one does.
+        """
+
 
 class CognitionStore(Protocol):
     """Steps of agents' cognition, and the trace of every node."""
@@ -222,6 +228,9 @@ class CallStore(Protocol):
 
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
         """Return the calls of a run in the order of storing; `without_shared` leaves out those of its parent."""
+
+    def calls_between(self, run: str, first: int, last: int, without_shared: bool = False) -> list[Call]:
+        """Return those of the rounds `first` to `last`."""
 
 
 class StreamStore(Protocol):

@@ -33,6 +33,8 @@ class Database(Protocol):
 
     dialect: Dialect
     path: StoreAddress | str
+    #: How many transactions, or parts of one, were undone: rows that were inserted may be gone when it rises.
+    undone: int
 
     @property
     def is_checked(self) -> bool:
@@ -47,8 +49,11 @@ class Database(Protocol):
     def write(self, sql: str, *values: Value) -> Written:
         """Execute one statement that writes."""
 
-    def insert_row(self, sql: str, *values: Value) -> int:
-        """Execute an INSERT of one row, and return its `id`."""
+    def write_all(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Execute one statement that writes for each of some rows of values; inside a transaction."""
+
+    def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
+        """Execute an INSERT for each of some rows, and return their `id`s; inside a transaction."""
 
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
         """Insert rows; inside a transaction.
@@ -59,6 +64,9 @@ class Database(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
+
+    def joined(self) -> AbstractContextManager[None]:
+        """Make all writes inside part of the transaction that is open, as a whole with it, or one of their own."""
 
     def check_full_text(self) -> None:
         """Check the full-text index against the passages where that is cheap; `StorageError` if they differ."""

@@ -16,7 +16,7 @@ from typing import Literal
 from tertulia.state.errors import StorageError
 
 #: The version of these tables, which a store notes as `PRAGMA user_version`.
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 #: Tells a store from other programs' SQLite files: `Poly` in ASCII, after the project's first name, under which the
 #: first stores were made.
@@ -378,6 +378,8 @@ TABLES: Mapping[str, TableSchema] = {
                 Column("run"),
             ),
             key=("simulation", "day", "number"),
+            # What two last said to each other is asked for before every encounter.
+            indexes={"encounters_by_pair": ("simulation", "initiator", "partner", "day", "number")},
             without_rowid=True,
         ),
         TableSchema(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +58,15 @@ def retrieve_memories(
         return []
     ages_s = np.array([(now - memory.created).total_seconds() for memory in stream])
     importance = np.array([memory.importance for memory in stream])
-    vectors = np.array(embedder.embed([memory.text for memory in stream]))
+    vectors = _vectors(embedder, tuple(memory.text for memory in stream))  # type: ignore[arg-type]  # it is hashable
     focal_points = np.array(embedder.embed(list(points)))
     return [stream[index] for index in best_of_stream(ages_s, importance, vectors, focal_points, parameters)]
+
+
+@lru_cache(maxsize=64)  # in every turn the same memories are looked through: ten thousands of numbers
+def _vectors(embedder: Embedder, texts: tuple[str, ...]) -> Numbers:
+    """Return the embeddings `(N, D)` of texts."""
+    return np.array(embedder.embed(texts))
 
 
 def best_of_stream(

@@ -35,8 +35,9 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     monitor, attempt = Monitor.of(state, context), state["attempt"]
     candidate = candidate_at(context, state["turn"], attempt, state.get("part", ""))
     reply, redraws = candidate.reply, context.parameters.redraws if context.parameters.written_together == 1 else 0
+    faults = monitor.faults(utterance_of(reply, monitor.speaker))
     for again in range(redraws):
-        if not (faults := monitor.faults(utterance_of(reply, monitor.speaker))):
+        if not faults:
             break
         drafts = drafts_wanted(state, context)
         rows = range(_REDRAWN + again * drafts, _REDRAWN + (again + 1) * drafts)
@@ -45,8 +46,7 @@ async def sense(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
         if best is not reply:
             vetoed = _VETOED + attempt * context.parameters.redraws + again
             save_candidate(state, context, vetoed, reply, monitor.speaker, "vetoed", faults)
-        reply = best
-    faults = monitor.faults(utterance_of(reply, monitor.speaker))
+            reply, faults = best, monitor.faults(utterance_of(best, monitor.speaker))
     save_candidate(
         *(state, context, attempt, reply, monitor.speaker, candidate.origin, faults),
         probability=candidate.probability,

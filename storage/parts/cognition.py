@@ -34,14 +34,8 @@ class Cognition(Contents, CognitionStore):
 
     @override
     def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
-        row: dict[str, Value] = {
-            "run": run,
-            "round": round,
-            "agent": agent,
-            "node": node,
-            "record": json_text(record.model_dump()),
-        }
-        with self.file.transaction():
+        row = step_row(run, round, agent, node, record)
+        with self.file.joined():
             Table(self.file, "steps").insert(row, replace=True)
             if isinstance(record, Assessment):
                 self.save_passage(run, round, agent, "thought", record.thought)
@@ -128,6 +122,11 @@ class Cognition(Contents, CognitionStore):
     def _record(self, kind: type[AnyRecord], text: str) -> AnyRecord:
         with record_faults(self.path):
             return kind.model_validate(parsed(text))
+
+
+def step_row(run: str, round: int, agent: str, node: str, record: Record) -> dict[str, Value]:
+    """Return a step as its row; `ValueError` or `TypeError` if the record holds what JSON can't."""
+    return {"run": run, "round": round, "agent": agent, "node": node, "record": json_text(record.model_dump())}
 
 
 def check_turns(store: Contents, which: str, values: Sequence[Value], tables: Sequence[str]) -> None:

@@ -17,6 +17,12 @@ from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, checksum, parsed, searchable
 
+#: Units that one statement asks for: SQLite takes no more than some ten thousand parameters.
+_ASKED_AT_ONCE = 2000
+
+#: A unit as its row has it: id, text, block, kind, removable, speaker, picture.
+UnitKey = tuple[str, str, str, str, bool, str | None, str | None]
+
 #: SQL that joins the texts of rows with a `content_id`.
 WITH_TEXT = "LEFT JOIN contents ON contents.id = content_id"
 
@@ -60,23 +66,40 @@ class Contents(ContentStore):
 
     def text_id(self, text: str) -> int:
         """Return the id of the row of a text in `contents`, inserting it if it is missing; inside a transaction."""
-        content = content_hash(text)
-        rows = self.file.rows("SELECT id FROM contents WHERE hash = ?", content)
-        if rows:
-            return int(rows[0]["id"])
-        return self.file.insert_row("INSERT INTO contents (hash, text) VALUES (?, ?)", content, text)
+        return self.text_ids([text])[text]
+
+    def text_ids(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the ids of the rows of texts in `contents`, inserting those that are missing; inside a transaction."""
+        hashes = {text: content_hash(text) for text in texts}
+        found = f"SELECT hash, id FROM contents WHERE hash IN {self.file.dialect.given_texts}"
+        known = {row["hash"]: int(row["id"]) for row in self.file.rows(found, json.dumps([*hashes.values()]))}
+        new = {content: text for text, content in hashes.items() if content not in known}
+        ids = self.file.insert_rows("INSERT INTO contents (hash, text) VALUES (?, ?)", [*new.items()])
+        known.update(zip(new, ids, strict=True))
+        return {text: known[content] for text, content in hashes.items()}
 
     @override
     def save_prompt(self, prompt: Prompt) -> str:
         content = content_hash(_canonical(prompt))
-        if not self.file.rows("SELECT 1 FROM prompts WHERE hash = ?", content):
-            with self.file.transaction():
-                unit_ids = json.dumps(self._unit_ids(prompt.units), separators=(",", ":"))
-                self.file.write(
-                    "INSERT INTO prompts (hash, speaker, layout, unit_ids) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    *(content, prompt.speaker, prompt.layout, unit_ids),
-                )
+        self.save_prompts({content: prompt})
         return content
+
+    def save_prompts(self, prompts: Mapping[str, Prompt]) -> None:
+        """Store prompts, given by their hashes, that are not stored yet: the more at once, the fewer statements."""
+        listed = f"SELECT hash FROM prompts WHERE hash IN {self.file.dialect.given_texts}"
+        stored = {row["hash"] for row in self.file.rows(listed, json.dumps([*prompts]))}
+        new = {content: prompt for content, prompt in prompts.items() if content not in stored}
+        if not new:
+            return
+        with self.file.joined():
+            unit_ids = self.unit_ids(dict.fromkeys(unit_key(unit) for prompt in new.values() for unit in prompt.units))
+            self.file.write_all(
+                "INSERT INTO prompts (hash, speaker, layout, unit_ids) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [
+                    (content, prompt.speaker, prompt.layout, _listed(unit_ids[unit_key(unit)] for unit in prompt.units))
+                    for content, prompt in new.items()
+                ],
+            )
 
     @override
     def prompt(self, content: str) -> Prompt:
@@ -159,37 +182,37 @@ class Contents(ContentStore):
             passages = [{**kept, "agent": agent, "text": searchable(text)} for agent, text in dict.fromkeys(memories)]
             Table(self.file, "passages").insert_all(passages)
 
-    def _unit_ids(self, units: Sequence[Unit]) -> list[int]:
+    def unit_ids(self, keys: Collection[UnitKey]) -> dict[UnitKey, int]:
         """Return the ids of the rows of units, inserting those that are missing; inside a transaction."""
-        keys = [
-            (unit.id, content_hash(unit.text), unit.block, unit.kind, unit.removable, unit.speaker, unit.picture)
-            for unit in units
-        ]
-        known = self._known_units({key[:2] for key in keys})
-        for key, unit in zip(keys, units, strict=True):
-            if key not in known:
-                known[key] = self.file.insert_row(
-                    """INSERT INTO units (unit, content_id, block, kind, removable, speaker, picture)
-                    VALUES (?, ?, ?, ?, ?, ?, ?)""",
-                    *(unit.id, self.text_id(unit.text), *key[2:]),
-                )
-        return [known[key] for key in keys]
+        hashes = {key: content_hash(key[1]) for key in keys}
+        stored = self._known_units({(key[0], content) for key, content in hashes.items()})
+        known = {key: stored.get((key[0], content, *key[2:])) for key, content in hashes.items()}
+        new = [key for key, row in known.items() if row is None]
+        texts = self.text_ids(key[1] for key in new)
+        ids = self.file.insert_rows(
+            """INSERT INTO units (unit, content_id, block, kind, removable, speaker, picture)
+            VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            [(key[0], texts[key[1]], *key[2:]) for key in new],
+        )
+        return {key: row for key, row in known.items() if row is not None} | dict(zip(new, ids, strict=True))
 
     def _known_units(self, asked: Collection[tuple[str, str]]) -> dict[tuple[Value, ...], int]:
-        """Return the rows of stored units among those with the given ids and text hashes, by one query.
+        """Return the rows of stored units among those with the given ids and text hashes.
 
         The keys are id, hash, block, kind, removable, speaker and picture.
         """
-        if not asked:
-            return {}
-        rows = self.file.rows(
-            # CROSS JOIN: in this order, by the indexes.
-            f"""SELECT unit, hash, block, kind, removable, speaker, picture, units.id AS row
-            FROM (VALUES {", ".join(["(?, ?)"] * len(asked))}) AS asked CROSS JOIN contents CROSS JOIN units
-            WHERE hash = column2 AND unit = column1 AND content_id = contents.id""",
-            *itertools.chain.from_iterable(asked),
-        )
-        return {tuple(row.values())[:-1]: row["row"] for row in rows}
+        known: dict[tuple[Value, ...], int] = {}
+        pairs = [*asked]
+        for some in (pairs[at : at + _ASKED_AT_ONCE] for at in range(0, len(pairs), _ASKED_AT_ONCE)):
+            rows = self.file.rows(
+                # CROSS JOIN: in this order, by the indexes.
+                f"""SELECT unit, hash, block, kind, removable, speaker, picture, units.id AS row
+                FROM (VALUES {", ".join(["(?, ?)"] * len(some))}) AS asked CROSS JOIN contents CROSS JOIN units
+                WHERE hash = column2 AND unit = column1 AND content_id = contents.id""",
+                *itertools.chain.from_iterable(some),
+            )
+            known |= {tuple(row.values())[:-1]: row["row"] for row in rows}
+        return known
 
     def verified_texts(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return rows with texts and their hashes; `StorageError` if a text is missing or does not match its hash."""
@@ -203,9 +226,23 @@ class Contents(ContentStore):
         return damaged(self.path, f"the {what} {content} is missing")
 
 
+def unit_key(unit: Unit) -> UnitKey:
+    """Return what tells a unit from others."""
+    return unit.id, unit.text, unit.block, unit.kind, unit.removable, unit.speaker, unit.picture
+
+
+def _listed(unit_ids: Iterable[int]) -> str:
+    return json.dumps([*unit_ids], separators=(",", ":"))
+
+
 def _canonical(prompt: Prompt) -> str:
+    return hashed_text(prompt.layout, prompt.speaker, map(unit_text, prompt.units))
+
+
+def unit_text(unit: Unit) -> str:
+    """Return the JSON of a unit as the hash of its prompt covers it."""
     # Without defaults, so that a field added later does not change the hashes of what is stored.
-    return canonical_json(prompt.model_dump(exclude_defaults=True))
+    return canonical_json(unit.model_dump(exclude_defaults=True))
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:

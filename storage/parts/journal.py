@@ -25,7 +25,7 @@ class Journal(Cognition, CallStore):
 
     @override
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        with self.file.transaction():
+        with self.file.joined():
             Table(self.file, "calls").insert_all([self._row(run, call) for call in calls], replace=True)
 
     def _row(self, run: str, call: Call) -> dict[str, Any]:
@@ -50,6 +50,10 @@ class Journal(Cognition, CallStore):
     @override
     def calls(self, run: str, round: int | None = None, without_shared: bool = False) -> list[Call]:
         first, last = (0, NO_LIMIT) if round is None else (round, round)
+        return self.calls_between(run, first, last, without_shared)
+
+    @override
+    def calls_between(self, run: str, first: int, last: int, without_shared: bool = False) -> list[Call]:
         self.check_run(run, first, last, ("calls",))
         rows = Table(self.file, "calls").select(
             f"""{_PARAMETERS} JOIN lineage ON ancestor = calls.run AND round <= rounds

@@ -81,21 +81,20 @@ class Runs(Contents, RunStore):
 
     def new_run_id(self) -> str:
         """Return an id that no run has: four characters, more when those become few."""
-        taken = self._taken_ids()
         names = (_random_id(4 + attempt // 8) for attempt in itertools.count())
-        return next(name for name in names if name not in taken)
+        return next(name for name in names if not self._is_taken(name))
 
     def new_run_ids(self, number: int) -> list[str]:
         """Return ids that no run has, for runs that are made in other stores: long, as others may do the same now."""
-        taken, found = self._taken_ids(), dict[str, None]()
+        found = dict[str, None]()
         while len(found) < number:
-            if (name := _random_id(_RESERVED_LENGTH)) not in taken:
+            if not self._is_taken(name := _random_id(_RESERVED_LENGTH)):
                 found[name] = None
         return list(found)
 
-    def _taken_ids(self) -> set[str]:
-        ids = "SELECT run AS id FROM runs UNION SELECT simulation FROM simulations"
-        return {row["id"] for row in self.file.rows(ids)}
+    def _is_taken(self, name: str) -> bool:
+        taken = "SELECT 1 FROM runs WHERE run = ? UNION ALL SELECT 1 FROM simulations WHERE simulation = ?"
+        return bool(self.file.rows(taken, name, name))
 
     def drive_lock(self, run: str) -> AbstractContextManager[None]:
         """Hold the lock by which one process drives a run; `StorageError` names a process that holds it already."""

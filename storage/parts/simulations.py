@@ -1,5 +1,6 @@
 """Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
 
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, zip_longest
@@ -172,12 +173,17 @@ class Simulations(Streams, TownStore):
 
     @override
     def last_encounters(self, simulation: str, before: Encounter, limit: int) -> list[Encounter]:
-        found = self._read_encounters(
-            """WHERE simulation = ? AND (day, number) < (?, ?) AND ? IN (initiator, partner)
-            AND ? IN (initiator, partner) ORDER BY day DESC, number DESC LIMIT ?""",
-            *(simulation, before.day, before.number, *before.pair, limit),
-        )
-        return found[::-1]
+        # Each of the two may have begun: asked for separately, both are looked up in the index, the last ones first.
+        found = [
+            encounter
+            for pair in (before.pair, before.pair[::-1])
+            for encounter in self._read_encounters(
+                """WHERE simulation = ? AND initiator = ? AND partner = ? AND (day, number) < (?, ?)
+                ORDER BY day DESC, number DESC LIMIT ?""",
+                *(simulation, *pair, before.day, before.number, limit),
+            )
+        ]
+        return sorted(found, key=lambda encounter: (encounter.day, encounter.number))[-limit:]
 
     def _read_encounters(self, which: str, *values: Value) -> list[Encounter]:
         rows = Table(self.file, "encounters").select(which, *values)
@@ -200,12 +206,9 @@ class Simulations(Streams, TownStore):
         """Return by run what is stored before the first turn of why the two of an encounter meet."""
         if not encounters:
             return {}
-        before_the_first = "steps.round = 0 AND steps.agent = '' AND steps.node = ?"
-        if len(encounters) == 1:
-            rows = Table(self.file, "steps").select(f"WHERE run = ? AND {before_the_first}", encounters[0]["run"], node)
-        else:
-            join = f"JOIN encounters ON encounters.run = steps.run WHERE simulation = ? AND {before_the_first}"
-            rows = Table(self.file, "steps").select(join, encounters[0]["simulation"], node)
+        runs = json.dumps([encounter["run"] for encounter in encounters])
+        of_runs = f"WHERE run IN {self.file.dialect.given_texts} AND round = 0 AND agent = '' AND node = ?"
+        rows = Table(self.file, "steps").select(of_runs, runs, node)
         return {row["run"]: parsed(row["record"]) for row in rows}
 
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:

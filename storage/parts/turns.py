@@ -1,6 +1,6 @@
 """Turns of a store file, their parts, and how each came about: candidates, scores, what was removed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,16 +51,9 @@ class Turns(Runs, Cognition, TurnStore):
 
     @override
     def save_candidate(self, run: str, turn: int, candidate: Candidate, part: str = "") -> None:
-        reply = candidate.reply.model_dump() | candidate.model_dump(include=_STORED_WITH_REPLY)
-        with self.file.transaction():
-            row = {
-                **{"run": run, "turn": turn, "part": part},
-                **candidate.model_dump(include={"attempt", "inconsistency", "comment"}),
-                "content_id": self.text_id(candidate.text),
-                "reply": plain_json(reply),
-                "inconsistency_runs": plain_json(candidate.inconsistency_runs),
-            }
-            Table(self.file, "candidates").insert(row, replace=True)
+        row = candidate_row(run, turn, part, candidate)
+        with self.file.joined():
+            Table(self.file, "candidates").insert(row | {"content_id": self.text_id(candidate.text)}, replace=True)
 
     @override
     def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
@@ -71,16 +64,19 @@ class Turns(Runs, Cognition, TurnStore):
             also="hash, text",
         )
         with record_faults(self.path):
-            return [
-                record_of(Candidate, row, inconsistency_runs=parsed(row["inconsistency_runs"]), **_stored_reply(row))
-                for row in self.verified_texts(rows)
-            ]
+            return self._read_candidates(rows)
+
+    def _read_candidates(self, rows: Sequence[dict[str, Any]]) -> list[Candidate]:
+        return [
+            record_of(Candidate, row, inconsistency_runs=parsed(row["inconsistency_runs"]), **_stored_reply(row))
+            for row in self.verified_texts([*rows])
+        ]
 
     # --- turns and their parts --------------------------------------------------------------------------------------
 
     @override
     def save_turn(self, run: str, record: TurnRecord, parts: Mapping[str, TurnRecord] | None = None) -> None:
-        with self.file.transaction():
+        with self.file.joined():
             if self._save_utterance("turns", {"run": run, **record.turn.model_dump(exclude={"text"})}, record):
                 for part, utterance in (parts or {}).items():
                     # Round and time of a part are the turn's.
@@ -203,19 +199,65 @@ class Turns(Runs, Cognition, TurnStore):
         self.check_turn(rows[0]["run"], turn)
         return rows[0]
 
+    @override
+    def utterances(self, run: str, first: int, last: int) -> dict[tuple[int, str], tuple[TurnRecord, list[Candidate]]]:
+        self.check_run(run, first, last, ("unit_scores", "candidates", "parts", "steps", "calls"))
+        turns, parts = self._utterances("turns", run, first, last), self._utterances("parts", run, first, last)
+        units = self._by_utterance("unit_scores", run, first, last, "", "position")
+        candidates = self._by_utterance("candidates", run, first, last, WITH_TEXT, "attempt")
+        found = {}
+        with record_faults(self.path):
+            own = {row["turn"]: record_of(Turn, row) for row in turns}
+            for row in (*turns, *parts):
+                key = row["turn"], row.get("part", "")
+                turn = _part_turn(own[key[0]], row) if key[1] else own[key[0]]
+                record = _turn_record(row, turn, units.get((row["run"], *key), ()))
+                found[key] = record, self._read_candidates(candidates.get((row["run"], *key), ()))
+        return found
+
+    def _by_utterance(
+        self, table: str, run: str, first: int, last: int, join: str, order: str
+    ) -> dict[tuple[str, int, str], list[dict[str, Any]]]:
+        """Return the rows of turns by run, turn and part."""
+        rows = Table(self.file, table).select(
+            f"{join} {_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn, part, {order}",
+            *(run, first, last),
+            also="hash, text" if join else "",
+        )
+        found: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
+        for row in rows:
+            found.setdefault((row["run"], row["turn"], row["part"]), []).append(row)
+        return found
+
     def _record_of(self, row: Mapping[str, Any], turn: Turn) -> TurnRecord:
         units = Table(self.file, "unit_scores").select(
             "WHERE run = ? AND turn = ? AND part = ? ORDER BY position", row["run"], row["turn"], row.get("part", "")
         )
-        removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
-        scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
-        return record_of(
-            TurnRecord,
-            row,
-            turn=turn,
-            scores=scores if row["scored"] else None,
-            removed=tuple(unit["unit"] for unit in removed),
-        )
+        return _turn_record(row, turn, units)
+
+
+def _turn_record(row: Mapping[str, Any], turn: Turn, units: Sequence[Mapping[str, Any]]) -> TurnRecord:
+    """Return how a turn came about, from its row and those of its units' scores."""
+    removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
+    scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
+    return record_of(
+        TurnRecord,
+        row,
+        turn=turn,
+        scores=scores if row["scored"] else None,
+        removed=tuple(unit["unit"] for unit in removed),
+    )
+
+
+def candidate_row(run: str, turn: int, part: str, candidate: Candidate) -> dict[str, Any]:
+    """Return a candidate as its row, without the row of its text."""
+    reply = candidate.reply.model_dump() | candidate.model_dump(include=_STORED_WITH_REPLY)
+    return {
+        **{"run": run, "turn": turn, "part": part},
+        **candidate.model_dump(include={"attempt", "inconsistency", "comment"}),
+        "reply": plain_json(reply),
+        "inconsistency_runs": plain_json(candidate.inconsistency_runs),
+    }
 
 
 def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[str]) -> TurnSummary:

@@ -6,12 +6,13 @@
    checkpoints. Its locks die with it, however its process ends.
 """
 
+import itertools
 import json
 import os
 import re
 import socket
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -50,6 +51,9 @@ _CHECKPOINTS = {
     "checkpoint_blobs": "coalesce(octet_length(blob), 0)",
     "checkpoint_writes": "octet_length(blob)",
 }
+
+#: Rows that one statement inserts; it may have 65,535 parameters.
+_INSERTED_AT_ONCE = 1000
 
 Connection = psycopg.Connection[Any]
 
@@ -109,7 +113,7 @@ class ServerDatabase(Database):
 
     def __init__(self, address: ServerAddress, conninfo: Mapping[str, Any], schema: str) -> None:
         self.path, self._conninfo, self._schema = address, conninfo, schema
-        self._writers = lock_key(schema)
+        self._writers, self.undone = lock_key(schema), 0
         self._driven: set[str] = set()
         self._second: Connection | None = None
         self._connection = self._connected()
@@ -170,18 +174,29 @@ class ServerDatabase(Database):
             return self._connection.execute(_numbered(sql), [_bound(value) for value in values])
 
     @override
-    def insert_row(self, sql: str, *values: Value) -> int:
-        (row,) = self.write(f"{sql} RETURNING id", *values).fetchall()
-        return int(row[0])
+    def write_all(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        records = [[_bound(value) for value in row] for row in rows]
+        with self._writing(), self._connection.cursor() as cursor:
+            if len(records) == 1:  # one message; several take a few, however many there are
+                cursor.execute(_numbered(sql), records[0])
+            elif records:
+                cursor.executemany(_numbered(sql), records)
+
+    @override
+    def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
+        into, values, marks = sql.rpartition("VALUES")
+        ids: list[int] = []
+        for some in (rows[at : at + _INSERTED_AT_ONCE] for at in range(0, len(rows), _INSERTED_AT_ONCE)):
+            every = f"{into}{values}{', '.join([marks] * len(some))} RETURNING id"
+            found = self.write(every, *itertools.chain.from_iterable(some)).fetchall()
+            ids += sorted(int(row[0]) for row in found)  # they are given out row by row
+        return ids
 
     @override
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
-        if records := [[_bound(value) for value in row] for row in rows]:
-            marks = ", ".join("?" * len(columns))
-            plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
-            sql = POSTGRES.insert(table, tuple(columns), replace) if replace else plain
-            with self._writing(), self._connection.cursor() as cursor:
-                cursor.executemany(_numbered(sql), records)
+        marks = ", ".join("?" * len(columns))
+        plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+        self.write_all(POSTGRES.insert(table, tuple(columns), replace) if replace else plain, [*rows])
 
     # --- transactions -----------------------------------------------------------------------------------------------
 
@@ -190,6 +205,10 @@ class ServerDatabase(Database):
     def transaction(self) -> Iterator[None]:
         with server_faults(self.path), self._nested() if self._is_in_transaction else self._outermost():
             yield
+
+    @override
+    def joined(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._is_in_transaction else self.transaction()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -208,6 +227,7 @@ class ServerDatabase(Database):
             yield
             self._connection.execute("COMMIT")
         except BaseException:
+            self.undone += 1
             with suppress(psycopg.Error):  # as where the server went away
                 self._connection.rollback()
             raise
@@ -219,6 +239,7 @@ class ServerDatabase(Database):
             yield
             self._connection.execute("RELEASE nested")
         except BaseException:
+            self.undone += 1
             with suppress(psycopg.Error):
                 self._connection.execute("ROLLBACK TO nested; RELEASE nested")
             raise
@@ -326,6 +347,7 @@ class ServerDatabase(Database):
 
     @override
     def reopen(self) -> None:
+        self.undone += 1
         self._connection.close()
         self._connection = self._connected()
 

@@ -5,6 +5,7 @@ Nothing points to anything by a foreign key: a run's rows may come before what t
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import StorageError
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 #: The table that tells a store from what other programs have in a schema, and its version.
 _VERSION_TABLE = "tertulia_store"
+
+#: Versions that have today's tables, and lack indexes.
+_BEFORE_INDEXES = (8,)
 
 _TYPES = {"count": "bigint", "flag": "smallint", "number": "double precision", "bytes": "bytea"}
 
@@ -113,7 +117,9 @@ def is_made(connection: "Connection[Any]", schema: str, address: ServerAddress) 
             "end of the address"
         )
     (version,) = connection.execute(f"SELECT max(version) FROM {schema}.{_VERSION_TABLE}").fetchone() or (None,)
-    if version != SCHEMA_VERSION:
+    if version in _BEFORE_INDEXES:
+        _add_indexes(connection, schema)
+    elif version != SCHEMA_VERSION:
         raise StorageError(_version_complaint(version, address))
     for table in TABLES.values():
         if table.name not in found or not _is_as_made(table, *found[table.name][1:]):
@@ -122,6 +128,18 @@ def is_made(connection: "Connection[Any]", schema: str, address: ServerAddress) 
         if view not in found:
             raise damaged(address, f"{view} is not as it was made")
     return True
+
+
+def _add_indexes(connection: "Connection[Any]", schema: str) -> None:
+    """Make the indexes that an older store lacks; who may only read does without."""
+    from psycopg import errors
+
+    with suppress(errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction), connection.transaction():
+        for table in TABLES.values():
+            for name, columns in (table.indexes or {}).items():
+                made = f"CREATE INDEX IF NOT EXISTS {name} ON {schema}.{table.name} ({', '.join(columns)})"
+                connection.execute(made)
+        connection.execute(f"UPDATE {schema}.{_VERSION_TABLE} SET version = {SCHEMA_VERSION}")
 
 
 def _version_complaint(version: object, address: ServerAddress) -> str:

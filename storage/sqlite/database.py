@@ -48,7 +48,7 @@ class StoreFile(Database):
 
     def __init__(self, path: Path | str, create: bool) -> None:
         """Open the file (see `open_connection`) and check its structure where that is cheap."""
-        self.path = path
+        self.path, self.undone = path, 0
         self._connect(create)
         try:
             self._check_structure()
@@ -89,16 +89,20 @@ class StoreFile(Database):
             return self._connection.execute(sql, [bound(value) for value in values])
 
     @override
-    def insert_row(self, sql: str, *values: Value) -> int:
-        row = self.write(sql, *values).lastrowid
-        assert row is not None  # an INSERT into a table with row ids
-        return row
+    def write_all(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        with storage_faults(self.path):
+            self._connection.executemany(sql, [[bound(value) for value in row] for row in rows])
+
+    @override
+    def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
+        inserted = [self.write(sql, *row).lastrowid for row in rows]
+        return [row for row in inserted if row is not None]  # all, in tables with row ids
 
     @override
     def insert_all(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Value]], replace: bool) -> None:
-        records: list[list[Any]] = [[bound(value) for value in row] for row in rows]
-        with storage_faults(self.path):
-            self.database.table(table).insert_all([[*columns], *records], replace=replace)
+        marks = ", ".join("?" * len(columns))
+        verb = "INSERT OR REPLACE" if replace else "INSERT"
+        self.write_all(f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({marks})", [*rows])
 
     @override
     @contextmanager
@@ -111,6 +115,10 @@ class StoreFile(Database):
         with storage_faults(self.path), self._nested() if self._connection.in_transaction else self._outermost():
             yield
 
+    @override
+    def joined(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._connection.in_transaction else self.transaction()
+
     @contextmanager
     def _outermost(self) -> Iterator[None]:
         try:
@@ -120,6 +128,7 @@ class StoreFile(Database):
             yield
             self._connection.execute("COMMIT")
         except BaseException:
+            self.undone += 1
             self._connection.rollback()
             raise
 
@@ -130,6 +139,7 @@ class StoreFile(Database):
             yield
             self._connection.execute("RELEASE nested")
         except BaseException:
+            self.undone += 1
             if self._connection.in_transaction:  # SQLite itself rolls back all of it where the disk is full
                 self._connection.execute("ROLLBACK TO nested")
                 self._connection.execute("RELEASE nested")
@@ -146,6 +156,7 @@ class StoreFile(Database):
 
     @override
     def reopen(self) -> None:
+        self.undone += 1
         self._connection.rollback()
         self.close()
         self._connect(create=False)

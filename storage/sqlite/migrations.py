@@ -273,4 +273,14 @@ def experiments(db: Database) -> None:
     how_it_came = "content_id, {}prompt, scored, chosen, rollbacks, scored_by, judged_by"
     _convert(db, "turns", f"run, turn, round, speaker, {how_it_came.format('sim_time_s, ended, ')}", {}, added=1)
     _convert(db, "parts", f"run, turn, part, speaker, {how_it_came.format('')}", {}, added=1)
+
+
+# --- version 9 ------------------------------------------------------------------------------------------------------
+
+
+@MIGRATIONS()
+def encounters_of_a_pair(db: Database) -> None:
+    """An index of the encounters of two; a town of a hundred thousand was walked through before each."""
+    _drop_views(db)
+    _execute_released(db, 9)
     _create_views(db)

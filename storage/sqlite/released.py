@@ -302,5 +302,7 @@ _VERSION_8 = (
         checksum INTEGER NOT NULL) WITHOUT ROWID""",
 )
 
+_VERSION_9 = ("CREATE INDEX encounters_by_pair ON encounters (simulation, initiator, partner, day, number)",)
+
 #: The statements of each version.
-VERSIONS = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8)
+VERSIONS = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _VERSION_6, _VERSION_7, _VERSION_8, _VERSION_9)

@@ -5,6 +5,7 @@ Where people have seats, a turn is interrupted while they are asked; the others 
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, cast
 
@@ -33,6 +34,7 @@ from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
 from tertulia.state.records import RunKind
 from tertulia.state.seat import Ask
+from tertulia.storage.driven import DrivenStore
 from tertulia.storage.sqlite.checkpoints import SynchronousSaver
 
 #: The nodes with which a turn begins, and the nodes one of which ends it.
@@ -69,6 +71,12 @@ async def drive(
         raise UsageError(
             f"seat={context.parameters.seat}: there is nobody to ask here; leave the seat out, or use `tertulia run`"
         )
+    with context.store.deferring() if isinstance(context.store, DrivenStore) else nullcontext():
+        await _drive(context, checkpointer, emit, ask)
+
+
+async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit: Emit, ask: Ask | None) -> None:
+    """Drive a conversation, as `drive` says."""
     context.broker.clear()
     context.kept.clear()
     context = replace(context, recorded={})
@@ -94,7 +102,7 @@ async def drive(
         try:
             asked = await _invoke(graph, entry, config, context, tracer, emit, ask)
         except HandedOverError:  # the turn starts over, with the model in that seat
-            return await drive(context, checkpointer, emit, ask)
+            return await _drive(context, checkpointer, emit, ask)
         config, entry = {"configurable": {"thread_id": context.run}}, None
         if asked:
             entry = Command(resume=dict.fromkeys(asked, True))
@@ -163,8 +171,22 @@ async def _invoke(
     ask: Ask | None,
 ) -> list[str]:
     """Run the graph to the end of a turn, or until all have answered who were asked; return the ids of interrupts."""
+
+    def watch(within: str, task: Mapping[str, Any]) -> None:
+        tracer.note(within, task)
+        if "input" in task:
+            emit(_step_of(task, context.run))
+
+    watched = replace(context, watch=watch)
     tasks = graph.astream(
-        entry, config, context=context, durability="exit", stream_mode="tasks", subgraphs=True, version="v2"
+        # With `subgraphs`, though there are none, the end of a task is told before its checkpoint is stored.
+        entry,
+        config,
+        context=watched,
+        durability="exit",
+        stream_mode="tasks",
+        subgraphs=True,
+        version="v2",
     )
     answering: dict[str, asyncio.Task[None]] = {}
     try:
@@ -172,10 +194,10 @@ async def _invoke(
             if event["type"] != "tasks":
                 continue
             task = cast(Mapping[str, Any], event["data"])
-            tracer.note(event["ns"], task)
+            watch("", task)
             if "input" in task:
-                emit(_step_of(task, context.run))
-            elif task["interrupts"]:
+                continue
+            if task["interrupts"]:
                 assert ask is not None
                 (interrupt,) = task["interrupts"]
                 invited = invite(context, interrupt["value"], ask)

@@ -19,10 +19,10 @@ class Tracer:
         self._tasks: dict[str, tuple[Mapping[str, Any], str]] = {}  # by id: the task, and whose part it is
         self._updates: dict[str, dict[str, Any] | None] = {}
 
-    def note(self, namespace: tuple[str, ...], task: Mapping[str, Any]) -> None:
-        """Take the event of a task that begins or has ended."""
+    def note(self, within: str, task: Mapping[str, Any]) -> None:
+        """Take the event of a task that begins or has ended, and the id of the one in whose inner graph it stands."""
         if "input" in task:
-            self._tasks[task["id"]] = task, namespace[-1].rpartition(":")[2] if namespace else ""
+            self._tasks[task["id"]] = task, within
         else:
             self._updates[task["id"]] = task["result"]
 

@@ -414,8 +414,11 @@ def context_of(
     """
     from tertulia.models.batching import BatchingBroker
     from tertulia.state.context import Context
+    from tertulia.storage.driven import DrivenStore
 
     parameters = Parameters.of_record(run.parameters)
+    if parameters.seat is None:
+        store = DrivenStore(store, run.run)
     for model in engines.seeing:
         model.use_pictures(store.picture)
     ancestors = _ancestors_of_same_seed(store, run) if run.kind == "album_chat" else []

@@ -20,7 +20,7 @@ from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
-from tertulia.state.store import Store
+from tertulia.storage.store import SqlStore
 
 _WITHHELD = ("start", "withheld")
 
@@ -67,7 +67,7 @@ class RunComparison:
         return first, second
 
 
-def compare(store: Store, a: str, b: str, turn: int | None = None) -> RunComparison:
+def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComparison:
     """Compare two runs of a store, to the last record; ids, lineage and wall-clock times are disregarded.
 
     Args:

@@ -9,15 +9,18 @@
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tertulia.state.album import Exchange
-from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
+from tertulia.state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Record, RunRecord, TurnRecord
 from tertulia.state.seat import Answer
 from tertulia.state.store import Store
+
+if TYPE_CHECKING:
+    from tertulia.storage.store import SqlStore
 
 #: Names, numbers and texts, in dictionaries and lists.
 Document = Mapping[str, Any]
@@ -30,6 +33,12 @@ _IDENTITY_OF_A_STREAM = ("simulation",)
 
 #: Not compared: these, and the sources of Python objects; their hashes are compared.
 _NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions": {"__all__": {"code"}}}
+
+#: Past all turns.
+_LAST = 2**62
+
+#: Turns that are read at once, and how many that are the same are read with those around them.
+_READ_AT_ONCE, _READ_BETWEEN = 512, 8
 
 #: Steps of cognition, in the order in which they happen.
 _MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
@@ -57,7 +66,8 @@ class TurnComparison:
     """The comparison of a turn of two runs; turn 0 is the preparation.
 
     Attributes:
-        a, b: Its documents (see `turn_documents`); `None` in a run that does not have it.
+        a, b: Its documents (see `turn_documents`); `None` in a run that does not have it, and empty where its rows are
+            the same in both, and were not read.
         differences: In the order in which things happen; empty where only one of the runs has the turn.
     """
 
@@ -103,12 +113,50 @@ class Comparison:
         return not self.settings and not self.differing
 
 
-def compare_runs(store: Store, a: RunRecord, b: RunRecord) -> Comparison:
-    """Compare two runs of a store; a dialogue and a meeting are compared in what both have."""
+def compare_runs(store: "SqlStore", a: RunRecord, b: RunRecord) -> Comparison:
+    """Compare two runs of a store; a dialogue and a meeting are compared in what both have.
+
+    Turns whose rows are the same are not read: their documents are empty.
+    """
     settings = settings_that_differ_in(a, store.start(a.run), b, store.start(b.run))
-    turns_a, turns_b = turn_documents(store, a.run), turn_documents(store, b.run)
-    numbers = sorted({*turns_a, *turns_b})
-    return Comparison(tuple(settings), tuple(compare_documents(n, turns_a.get(n), turns_b.get(n)) for n in numbers))
+    compared = {turn.turn: turn for turn in compare_turns_of(store, (a, b), differing_turns(store, a, b))}
+    numbers = range(max(a.turns, b.turns) + 1)
+    return Comparison(
+        tuple(settings), tuple(compared.get(number) or TurnComparison(number, {}, {}) for number in numbers)
+    )
+
+
+def differing_turns(store: "SqlStore", a: RunRecord, b: RunRecord) -> list[int]:
+    """Return the turns of two runs that may differ, and those that only one of them has; all others are the same.
+
+    The preparation, turn 0, is always among them.
+    """
+    both, longest = sorted((a.turns, b.turns))
+    shared = min(store.shared_turns(a.run, b.run), both)
+    return [0, *store.turns_that_may_differ(a.run, b.run, shared + 1, both), *range(both + 1, longest + 1)]
+
+
+def compare_turns_of(
+    store: Store, runs: tuple[RunRecord, RunRecord], numbers: Sequence[int]
+) -> Iterator[TurnComparison]:
+    """Yield the comparisons of some turns of two runs, given ascending, without those that neither has."""
+    for some in _slices(numbers):
+        documents = [turn_documents(store, run.run, some[0], some[-1]) for run in runs]
+        for number in some:
+            if any(number in of_run for of_run in documents):
+                yield compare_documents(number, *(of_run.get(number) for of_run in documents))
+
+
+def _slices(numbers: Sequence[int]) -> Iterator[list[int]]:
+    """Yield numbers in slices that are read at once: few enough for memory, and without many others between them."""
+    some: list[int] = []
+    for number in numbers:
+        if some and (number - some[-1] > _READ_BETWEEN or number - some[0] >= _READ_AT_ONCE):
+            yield some
+            some = []
+        some.append(number)
+    if some:
+        yield some
 
 
 def compare_documents(turn: int, a: Document | None, b: Document | None) -> TurnComparison:
@@ -195,37 +243,24 @@ def turn_documents(store: Store, run: str, first: int = 0, last: int | None = No
     """
     minds = _minds(store, run, first, last)
     calls: dict[int, dict[str, dict[str, Document]]] = {}
-    for call in _calls(store, run, first, last):
+    for call in store.calls_between(run, first, _LAST if last is None else last):
         document = call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
         calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = document
     prepared: Document = {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}
     documents = {} if first > 0 else {0: prepared}
     exchanges = {turn: found for (turn, _), found in store.steps(run, "exchange", Exchange, first, last).items()}
-    for turn in store.turns(run, max(first, 1), last):
-        record, candidates = store.turn_record(run, turn.turn), store.candidates(run, turn.turn)
-        before: dict[str, Document] = {}
-        after: dict[str, Document] = {}
-        if turn.turn in exchanges:
-            for part, of_part in store.parts(run, turn.turn).items():
-                where = before if part == "plan" else after  # its own utterance is the question
-                where[part] = _utterance_document(of_part, store.candidates(run, turn.turn, part))
-            before["exchange"] = exchanges[turn.turn].model_dump(mode="json")
-        documents[turn.turn] = {
-            **minds.get(turn.turn, _no_mind()),
-            **before,
-            **_utterance_document(record, candidates),
-            **after,
-            "calls": calls.get(turn.turn, {}),
-        }
+    utterances = store.utterances(run, max(first, 1), _LAST if last is None else last)
+    parts: dict[int, dict[str, Document]] = {}
+    for (turn, part), (record, candidates) in utterances.items():
+        parts.setdefault(turn, {})[part] = _utterance_document(record, candidates)
+    for turn, of_turn in parts.items():
+        own = of_turn.pop("")
+        before = {part: of_part for part, of_part in of_turn.items() if part == "plan"}
+        after = {part: of_part for part, of_part in of_turn.items() if part != "plan"}  # the turn's own is the question
+        exchange = {"exchange": exchanges[turn].model_dump(mode="json")} if turn in exchanges else {}
+        mind = minds.get(turn, _no_mind())
+        documents[turn] = {**mind, **before, **exchange, **own, **after, "calls": calls.get(turn, {})}
     return documents
-
-
-def _calls(store: Store, run: str, first: int, last: int | None) -> Iterator[Call]:
-    if last is None:
-        yield from (call for call in store.calls(run) if call.round >= first)
-    else:
-        for number in range(first, last + 1):
-            yield from store.calls(run, number)
 
 
 def _minds(store: Store, run: str, first: int, last: int | None) -> dict[int, dict[str, Any]]:

@@ -1,28 +1,18 @@
 """Comparisons of long runs, of which only some turns are read: those that may differ, and of these the wanted ones."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, takewhile
+from itertools import takewhile
 
 from tertulia.reading.comparing import RunComparison
 from tertulia.reading.differences import (
     Comparison,
     TurnComparison,
-    compare_documents,
+    compare_turns_of,
+    differing_turns,
     settings_that_differ_in,
-    turn_documents,
 )
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
-
-
-def differing_turns(store: SqlStore, a: RunRecord, b: RunRecord) -> list[int]:
-    """Return the turns of two runs that may differ, and those that only one of them has; all others are the same.
-
-    The preparation, turn 0, is always among them.
-    """
-    both, longest = sorted((a.turns, b.turns))
-    shared = min(store.shared_turns(a.run, b.run), both)
-    return [0, *store.turns_that_may_differ(a.run, b.run, shared + 1, both), *range(both + 1, longest + 1)]
 
 
 def compare_to_parting(store: SqlStore, a: str, b: str) -> tuple[RunComparison, list[int]]:
@@ -39,7 +29,7 @@ def compare_to_parting(store: SqlStore, a: str, b: str) -> tuple[RunComparison, 
     same = [turn.turn for turn in takewhile(lambda turn: turn.is_same, _compared_in_steps(store, runs, numbers))]
     differing = numbers[len(same) :]
     shown = differing[0] if differing else min(run.turns for run in runs)
-    return _comparison(store, runs, _compared(store, runs, [shown]), with_settings=True), differing
+    return _comparison(store, runs, [*compare_turns_of(store, runs, [shown])], with_settings=True), differing
 
 
 def compare_turns(store: SqlStore, a: str, b: str, numbers: Sequence[int]) -> RunComparison:
@@ -49,7 +39,7 @@ def compare_turns(store: SqlStore, a: str, b: str, numbers: Sequence[int]) -> Ru
         numbers: Their numbers, ascending; one that neither run has is left out.
     """
     runs = (store.run(a), store.run(b))
-    return _comparison(store, runs, _compared(store, runs, numbers), with_settings=False)
+    return _comparison(store, runs, [*compare_turns_of(store, runs, numbers)], with_settings=False)
 
 
 def _comparison(
@@ -67,15 +57,5 @@ def _compared_in_steps(
     """Yield turns one after the other, reading few at first: two runs that part mostly part in the first of them."""
     done, size = 0, 2
     while done < len(numbers):
-        yield from _compared(store, runs, numbers[done : done + size])
+        yield from compare_turns_of(store, runs, numbers[done : done + size])
         done, size = done + size, 2 * size
-
-
-def _compared(store: SqlStore, runs: tuple[RunRecord, RunRecord], numbers: Sequence[int]) -> list[TurnComparison]:
-    turns: list[TurnComparison] = []
-    for _, grouped in groupby(enumerate(numbers), key=lambda place: place[1] - place[0]):
-        following = [number for _, number in grouped]
-        documents = [turn_documents(store, run.run, following[0], following[-1]) for run in runs]
-        known = [number for number in following if any(number in of_run for of_run in documents)]
-        turns += [compare_documents(number, *(of_run.get(number) for of_run in documents)) for number in known]
-    return turns

@@ -13,11 +13,14 @@ from support.group_stored import NAMES, a_group_run, a_meeting, write_meeting
 from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turns
 
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.reading import differences as differences_module
+from tertulia.reading.comparing import compare
 from tertulia.reading.differences import differences, word_differences
 from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, TurnRecord
+from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
 
 A, B = "aaaa", "bbbb"
@@ -384,3 +387,47 @@ def test_marked_words_are_all_words(a: str, b: str) -> None:
     assert common[0] == common[1]
     if a == b:
         assert all(is_common for passages in marked for _, is_common in passages)
+
+
+# --- how much is read -----------------------------------------------------------------------------------------------
+
+
+def test_turns_that_are_the_same_are_not_read(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for run in (A, B):
+        store.create_run(a_run(run), a_case())
+        write_turns(store, run, 1, 40)
+    store.save_candidate(B, 30, a_candidate(7, "Not what the other one said."))
+    read: list[int] = []
+    document = differences_module.turn_documents
+
+    def noted(of: SqlStore, run: str, first: int = 0, last: int | None = None) -> Any:
+        found = document(of, run, first, last)
+        read.extend(found)
+        return found
+
+    monkeypatch.setattr(differences_module, "turn_documents", noted)
+    found = compared(cli)
+    assert found["first_divergence"] == {"turn": 30, "differs": ["candidates", "judgement"], "only_in": None}
+    assert [turn["turn"] for turn in found["turns"]] == [30]
+    assert set(read) == {0, 30}
+
+
+@pytest.mark.parametrize("turns", [4, 24])
+def test_a_comparison_takes_as_many_statements_however_many_turns_differ(
+    cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    for run, words in ((A, "Yes."), (B, "No.")):
+        store.create_run(a_run(run), a_case())
+        write_turns(store, run, 1, turns)
+        for turn in range(1, turns + 1):
+            store.save_candidate(run, turn, a_candidate(7, words))
+    statements = []
+    fetched = StoreFile._fetched
+
+    def noted(file: StoreFile, sql: str, values: Any) -> list[dict[str, Any]]:
+        statements.append(sql)
+        return fetched(file, sql, values)
+
+    monkeypatch.setattr(StoreFile, "_fetched", noted)
+    assert len(compare(store, A, B).comparison.differing) == turns
+    assert len(statements) < 80

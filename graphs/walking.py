@@ -1,0 +1,125 @@
+"""Inner graphs: what an agent does within a step of a conversation, as a graph of LangGraph's, and as a walk.
+
+LangGraph plans every step of a subgraph anew, with channels, versions and a message to its loop: a millisecond a node,
+often more than what the node itself takes. But an inner graph has no checkpoints of its own, and no two of its nodes
+run side by side. So where a conversation is driven, its nodes are walked through one after the other, with the same
+inputs and updates. The graph is compiled where it is drawn, or run by itself.
+"""
+
+import inspect
+import itertools
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_type_hints
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from tertulia.graphs.routing import answered_in_loop
+from tertulia.nodes.machinery.node import NodeFunction
+from tertulia.state.context import Context
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A node, with the keys of the state that it is given."""
+
+    node: "NodeFunction | InnerGraph"
+    given: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """A question about the state, and by its answer the next node."""
+
+    question: Callable[..., Any]
+    paths: Mapping[Hashable, str]
+    asks_runtime: bool
+
+    def next(self, state: Mapping[str, Any], runtime: Runtime[Context]) -> str:
+        return self.paths[self.question(state, runtime) if self.asks_runtime else self.question(state)]
+
+
+class InnerGraph:
+    """A graph whose nodes run one after the other, each followed by one other, or by the end."""
+
+    def __init__(self, state: type, given: type, returned: type) -> None:
+        """Take the state of its nodes, what it is given of it, and what it returns of it: `TypedDict`s."""
+        self._graph: StateGraph[Any, Context, Any, Any] = StateGraph(
+            state, context_schema=Context, input_schema=given, output_schema=returned
+        )
+        self._types = get_type_hints(state, include_extras=True)
+        self._given, self._returned = tuple(get_type_hints(given)), tuple(get_type_hints(returned))
+        #: By key, how updates are merged; such a key is there from the beginning, and empty.
+        self._merged = {
+            key: metadata[-1] for key, kind in self._types.items() if (metadata := getattr(kind, "__metadata__", ()))
+        }
+        self._steps: dict[str, _Step] = {}
+        self._next: dict[str, str | _Decision] = {}
+
+    def add_node(self, name: str, node: "NodeFunction | InnerGraph") -> None:
+        """Add a node, or a graph that stands in the place of one."""
+        self._graph.add_node(name, node.compiled if isinstance(node, InnerGraph) else node)
+        kind = None if isinstance(node, InnerGraph) else get_type_hints(node).get("state")
+        keys = get_type_hints(kind) if isinstance(kind, type) and hasattr(kind, "__total__") else self._types
+        self._steps[name] = _Step(node, tuple(keys))
+
+    def add_edge(self, before: str, after: str) -> None:
+        """Say what follows a node."""
+        self._graph.add_edge(before, after)
+        self._next[before] = after
+
+    def add_conditional_edges(self, before: str, question: Callable[..., Any], paths: dict[Hashable, str]) -> None:
+        """Say what follows a node, by the answer to a question about the state, and the runtime if it asks for it."""
+        self._graph.add_conditional_edges(before, answered_in_loop(question), paths)
+        self._next[before] = _Decision(question, paths, len(inspect.signature(question).parameters) > 1)
+
+    @cached_property
+    def compiled(self) -> CompiledStateGraph[Any, Context, Any, Any]:
+        """The graph as LangGraph runs and draws it."""
+        return self._graph.compile()
+
+    @property
+    def node(self) -> Callable[..., Awaitable[dict[str, Any]]]:
+        """The graph as a node of the graph of a conversation that is driven."""
+
+        async def walk(state: Any, runtime: Runtime[Context]) -> dict[str, Any]:
+            assert runtime.execution_info is not None
+            return await self._walk(state, runtime, runtime.execution_info.task_id, itertools.count())
+
+        return walk
+
+    async def _walk(
+        self, given: Mapping[str, Any], runtime: Runtime[Context], within: str, numbers: Iterator[int]
+    ) -> dict[str, Any]:
+        """Run the nodes; tell whoever watches of each as it begins and ends.
+
+        Args:
+            within: The id of the task in which the graph stands.
+            numbers: What ids of its tasks end with.
+        """
+        watch = runtime.context.watch
+        state: dict[str, Any] = {key: {} for key in self._merged} | {k: given[k] for k in self._given if k in given}
+        at = self._after(START, state, runtime)
+        while at != END:
+            step, task = self._steps[at], {"id": f"{within}/{next(numbers)}", "name": at}
+            shown = {key: state[key] for key in step.given if key in state}
+            if watch is not None:
+                watch(within, task | {"input": shown})
+            if isinstance(step.node, InnerGraph):
+                update = await step.node._walk(shown, runtime, task["id"], numbers)
+            else:
+                update = await step.node(shown, runtime) or {}
+            update = {key: value for key, value in update.items() if key in self._types}
+            if watch is not None:
+                watch(within, task | {"result": update})
+            for key, value in update.items():
+                state[key] = self._merged[key](state[key], value) if key in self._merged else value
+            at = self._after(at, state, runtime)
+        return {key: state[key] for key in self._returned if key in state}
+
+    def _after(self, node: str, state: dict[str, Any], runtime: Runtime[Context]) -> str:
+        following = self._next[node]
+        return following if isinstance(following, str) else following.next(state, runtime)
