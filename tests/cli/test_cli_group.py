@@ -319,9 +319,9 @@ def test_thoughts_are_told_under_a_turn(store: SqlStore, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     ben, ada, cleo = (line.strip() for line in out.splitlines()[:3])
     assert ben.startswith("→ Ben")
-    assert ben.endswith("3.10 s  W 0.65  Ben thinks number 2.  [time analysis]")
-    assert ada.endswith("5.25 s  W 0.65  Ada thinks number 2.")
-    assert cleo.endswith("–  W 0.25  Cleo thinks number 2.")
+    assert ben.endswith("█▏\t3.10 s\tW 0.65\tBen thinks number 2.  [time analysis]")
+    assert ada.endswith("\t5.25 s\tW 0.65\tAda thinks number 2.")
+    assert cleo.endswith("\t–\tW 0.25\tCleo thinks number 2.")
     live.print_round_thoughts(store, store.run(DIALOGUE), 1)
     assert capsys.readouterr().out == ""
 
