@@ -58,7 +58,7 @@ def _rows(table: Table) -> Iterator[list[str]]:
 
 def _cell(cell: Any) -> str:
     text = cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
-    return " ".join(text.split("\n"))
+    return " ".join(text.split("\n")).rstrip()
 
 
 def progress() -> Console:

@@ -207,8 +207,8 @@ def test_stats_count_exchanges_and_who_has_seen_what(cli: Cli, store: SqlStore) 
     }
     assert pictures["map"]["holders"] == 1
     out = cli("stats", "a1b2").out
-    assert re.search(r"pot: Beige +1 +2 +3 +2 +2 +2\n", out)
-    assert re.search(r"Cleo +2 +0 +\d+ +1 +0 +2\n", out)
+    assert "pot: Beige\t1\t2\t3\t2\t2\t2\n" in out
+    assert re.search(r"^Cleo\t2\t0\t\d+\t1\t0\t2$", out, re.MULTILINE)
 
 
 def test_diff_sees_plan_picture_and_answer(cli: Cli, store: SqlStore) -> None:
@@ -224,9 +224,9 @@ def test_diff_sees_plan_picture_and_answer(cli: Cli, store: SqlStore) -> None:
         assert document["first_divergence"]["turn"] == 3
         assert aspect in document["first_divergence"]["differs"]
         assert [turn["turn"] for turn in document["turns"]] == [3]
-    assert "plan    The pot again. | The pot, if I must." in cli("diff", "a1b2", "plan").out
+    assert "plan\tThe pot again. | The pot, if I must.\n" in cli("diff", "a1b2", "plan").out
     assert "pot.png (named, passed) | Ben → Eva: tub-black (named, passed)" in cli("diff", "a1b2", "pict").out
-    assert "answer  A small plant. | A big plant." in cli("diff", "a1b2", "answ").out
+    assert "answer\tA small plant. | A big plant.\n" in cli("diff", "a1b2", "answ").out
 
 
 def test_questions_and_answers_are_measured_stored_or_exported(cli: Cli, store: SqlStore) -> None:

@@ -20,11 +20,14 @@ def test_it_prints_questions_and_answers_with_their_probabilities(cli: Cli, run:
     assert shown.code == 0, shown.err
     heading, *lines = shown.out.splitlines()
     assert heading == f"Bob of run {run}, after turn 2, answered by rehearsal"
-    hope, sign = tt.open_store("tertulia.db").run(run).ask("Bob", ["What do you hope for?", "q"], at=2)[:1], "Sign"
-    assert lines[:3] == ["", "What do you hope for?", str(hope[0].answer)]
-    assert lines[3:5] == ["", sign]
-    assert lines[5] in ("yes", "no")
-    assert lines[6].startswith("probabilities: yes 0.")
+    questions = ["What do you hope for?", tt.Question(text="Sign", options=["yes", "no"])]
+    hope, sign = tt.open_store("tertulia.db").run(run).ask("Bob", questions, at=2)
+    assert lines[:3] == ["", "What do you hope for?", str(hope.answer)]
+    assert lines[3:6] == ["", "Sign", str(sign.answer)]
+    assert sign.answer in ("yes", "no")
+    assert sign.probabilities is not None
+    shares = f"yes {sign.probabilities['yes']:.2f}, no {sign.probabilities['no']:.2f}"
+    assert lines[6] == f"probabilities: {shares}"
     assert "before the first turn" in cli("ask", run, "Bob", "Why?", "--at", "0").out
 
 

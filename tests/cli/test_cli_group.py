@@ -43,9 +43,9 @@ def test_runs_tell_the_order_of_a_meeting(cli: Cli) -> None:
     rows = {row["run"]: row for row in cli("runs", "--json").json["runs"]}
     assert (rows[RUN]["scenario"], rows[RUN]["order"], rows[RUN]["turns"]) == ("summer_day", "self_driven", ROUNDS)
     assert rows[DIALOGUE]["order"] is None
-    listed = {line.split()[0]: line for line in cli("runs").out.splitlines()[1:]}
-    assert "self driven" in listed[RUN]
-    assert "self driven" not in listed[DIALOGUE]
+    heading, *listed = (line.split("\t") for line in cli("runs").out.splitlines())
+    orders = {row[0]: row[heading.index("order")] for row in listed}
+    assert orders == {RUN: "self driven", DIALOGUE: "–"}
 
 
 def test_show_a_meeting(cli: Cli) -> None:
@@ -166,7 +166,7 @@ def test_a_meeting_is_shown_with_its_clock_and_silences(cli: Cli) -> None:
 def test_a_round_is_shown_with_its_race(cli: Cli) -> None:
     lines = [line.strip() for line in cli("show", RUN, "--turn", 4).out.splitlines()]
     cleo, ada, ben = (
-        next(line for line in lines if line.startswith(start)) for start in ("→ Cleo", "Ada   █", "Ben   ")
+        next(line for line in lines if line.startswith(start)) for start in ("→ Cleo\t█", "Ada\t█", "Ben\t")
     )
     assert cleo.count("█") < ada.count("█")
     assert "3.50 s" in cleo
@@ -174,7 +174,7 @@ def test_a_round_is_shown_with_its_race(cli: Cli) -> None:
     assert "not willing: W 0.25 < θ 0.5" in ben
     assert "self driven; a tie of Ada and Cleo was drawn; first word after 3.50 s" in lines
     assert any("0.25 × 0.60 topic" in line and "= 0.65 ≥ θ = 0.5" in line for line in lines)
-    assert "off        memory retrieval, mention response" in lines
+    assert "off\tmemory retrieval, mention response" in lines
     assert any(line.startswith("→ said") for line in lines)
 
 
@@ -202,7 +202,7 @@ def test_who_was_willing_and_not_asked(cli: Cli, store: SqlStore) -> None:
 
 def test_what_went_wrong_in_an_agent_is_shown(cli: Cli) -> None:
     assert "went without: memory_retrieval took longer than 20 s" in cli("show", RUN, "--turn", 7).out
-    assert "noticed    not turn 2: relevance 0.08, below 0.12" in cli("show", RUN, "--turn", 3).out
+    assert "noticed\tnot turn 2: relevance 0.08, below 0.12\n" in cli("show", RUN, "--turn", 3).out
 
 
 def test_timeline(cli: Cli) -> None:
@@ -219,7 +219,12 @@ def test_timeline(cli: Cli) -> None:
     assert document["left"] == [{"agent": BEN, "sim_time_s": 40.0, "reason": "a call at half past"}]
     shown = cli("timeline", RUN).out
     lines = shown.splitlines()
-    assert max(map(len, lines)) <= 120
+    rows = [line.split("\t") for line in lines if "\t" in line]
+    assert [row[1] for row in rows[1:3]] == [
+        "Ada: Good that you are here.",
+        "Ada: Shall we look for a place for the summer day?",
+    ]
+    assert rows[5][2] == "→ Cleo: Cleo thinks number 4. · Ada: Ada thinks number 4."
     assert (
         shown.index("Dev joins") < shown.index("Sorry that I am late.") < shown.index("Ben leaves: a call at half past")
     )
@@ -271,8 +276,7 @@ def test_stats_of_a_dialogue(cli: Cli) -> None:
 
 def test_stats_for_people(cli: Cli) -> None:
     lines = cli("stats", RUN).out.splitlines()
-    assert max(map(len, lines)) <= 120
-    row = next(line.split() for line in lines if line.startswith("Ben ") and "6-0" in line)
+    row = next(line.split("\t") for line in lines if line.startswith("Ben\t") and "6-0" in line)
     assert row == ["Ben", "1", "2", "4", "0-6", "6-0", "0-6", "0", "0"]
     assert lines[-1].startswith("the run: 7 turns in 0.84 simulated minutes; silences: 2, 20 s together; evenness: 0.9")
 
@@ -315,9 +319,9 @@ def test_thoughts_are_told_under_a_turn(store: SqlStore, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     ben, ada, cleo = (line.strip() for line in out.splitlines()[:3])
     assert ben.startswith("→ Ben")
-    assert ben.endswith("3.10 s  W 0.65  Ben thinks number 2.  [time analysis]")
-    assert ada.endswith("5.25 s  W 0.65  Ada thinks number 2.")
-    assert cleo.endswith("–  W 0.25  Cleo thinks number 2.")
+    assert ben.endswith("█▏\t3.10 s\tW 0.65\tBen thinks number 2.  [time analysis]")
+    assert ada.endswith("\t5.25 s\tW 0.65\tAda thinks number 2.")
+    assert cleo.endswith("\t–\tW 0.25\tCleo thinks number 2.")
     live.print_round_thoughts(store, store.run(DIALOGUE), 1)
     assert capsys.readouterr().out == ""
 
@@ -346,7 +350,7 @@ def test_nothing_of_a_meeting_is_obeyed_by_a_terminal(cli: Cli, capsys: pytest.C
             result = cli(*arguments, *more)
             assert result.code == 0, result.err
             printed += result.out + result.err
-    assert all(char == "\n" or char.isprintable() for char in printed)
+    assert all(char in "\n\t" or char.isprintable() for char in printed)
     assert "[red]Lu�[/red]" in printed  # shown as it is, not read as markup
     result = cli("show", ODD, "--turn", 2, "--agent", "\x1b[31mnobody")
     result.complains(3, "nobody")

@@ -15,7 +15,8 @@ def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:
     assert all(found["description"] for found in listed.values())
     assert (listed["max_turns"]["default"], listed["max_turns"]["default_in_group_chat"]) == (16, 100)
     printed = cli("settings").out
-    assert all(f"\n{name} " in printed for name in listed)
+    rows = [line.split("\t") for line in printed.splitlines() if "\t" in line and not line.startswith("parameter\t")]
+    assert {row[0]: row[-1] for row in rows} == {name: found["description"] for name, found in listed.items()}
     assert "16 (in a group 100)" in printed
 
 
