@@ -376,10 +376,9 @@ def reopen(
     if model is not None:
         access = _on_other_servers(run, model, access)
     if run.trial is not None and run.status != "finished":
-        experiment = run.trial.experiment
         raise UsageError(
-            f"run {run.run} is a trial of experiment {experiment}, whose calls meet those of other trials; go on "
-            f"with all of them: tertulia lab resume {shell_argument(experiment)}"
+            f"run {run.run} is a trial of experiment {run.trial.experiment}, whose calls meet those of other trials; "
+            f"go on with all of them: tertulia lab resume {shell_argument(run.trial.experiment)}"
         )
     registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)

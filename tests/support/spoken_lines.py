@@ -180,17 +180,17 @@ LETTERS_AT_RANDOM = tuple(_letters_at_random(number) for number in range(200))
 
 #: Words of prompts that the rehearsal takes up.
 _TOPICS = (
-    "crane", "quay", "meeting", "caught", "agreeable", "spirit", "picnic", "honest", "moment", "office", "harbour"
+    "crane", "quay", "meeting", "catch", "agreement", "spirit", "picnic", "honour", "moment", "office", "harbour"
 )  # fmt: skip
 
 
 def _rehearsed(number: int) -> str:
     """Return an utterance as the rehearsal puts it together: an opening, a remark, an ending, or some of them."""
-    from tertulia.models.rehearsal import _ENDINGS, _OPENINGS, _REMARKS
+    from tertulia.models.rehearsed_words import CURRENT, WORDS
 
-    draw = random.Random(number)
-    a, b = draw.sample(_TOPICS, 2)
-    parts = [draw.choice(_OPENINGS), draw.choice(_REMARKS), draw.choice(_ENDINGS)]
+    draw, words = random.Random(number), WORDS[CURRENT]
+    a, b = (f"the {topic}" for topic in draw.sample(_TOPICS, 2))
+    parts = [draw.choice(words.openings), draw.choice(words.remarks), draw.choice(words.endings)]
     kept = [part for part in parts if part == parts[1] or draw.random() < 0.5]
     return " ".join(part.format(a=a, b=b) for part in kept)
 

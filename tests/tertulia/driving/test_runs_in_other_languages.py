@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.english import COMMON, words_of
 from support.ga_builder import RunBuilder, node
 from support.protocol_server import serving
 
+from tertulia.models.rehearsed_words import CURRENT, WORDS
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.prompts.templates import read_yaml
 from tertulia.state.cognition import Assessment, Finding
@@ -231,11 +233,15 @@ def english_in(text: str, language: str) -> set[str]:
 def language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """A language that the rehearsal speaks."""
     spoken = SPOKEN[request.param]
-    stock = {"OPENINGS": (f"{spoken.topics[0]}.",), "ENDINGS": (f"{spoken.topics[1]}?",), "COMMENTS": spoken.remarks}
-    stock |= {"REMARKS": spoken.remarks, "TOPICS": spoken.topics}
-    for name, texts in stock.items():
-        monkeypatch.setattr(f"tertulia.models.rehearsal._{name}", texts)
-    monkeypatch.setattr("tertulia.models.rehearsal._TOPIC", re.compile(r"(?!)"))  # or it takes up keys of forms
+    words = replace(
+        WORDS[CURRENT],
+        openings=(f"{spoken.topics[0]}.",),
+        endings=(f"{spoken.topics[1]}?",),
+        remarks=spoken.remarks,
+        comments=spoken.remarks,
+        topic=lambda texts, generator: generator.choice(spoken.topics),  # or it takes up keys of forms
+    )
+    monkeypatch.setitem(WORDS, CURRENT, words)
     code: str = request.param
     return code
 
