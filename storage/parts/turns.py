@@ -7,6 +7,7 @@ from typing import Any
 from typing_extensions import override
 
 from tertulia.state.errors import NotFoundError
+from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.records import Candidate, Reply, Turn, TurnRecord
 from tertulia.state.store import TurnStore
 from tertulia.storage.faults import damaged, record_faults
@@ -32,12 +33,14 @@ class TurnSummary:
 
     Attributes:
         by_hand: Whether somebody wrote it: it has words and no prompt.
+        edited: Whether somebody rewrote what a model was about to say.
         removal_factor: λ as it was in force; `None` where nothing was scored, or an older version stored it.
         removable: The removable items of its prompt; `None` where nothing was scored.
         removed: How many of them were removed; `None` where nothing was scored.
     """
 
     by_hand: bool
+    edited: bool
     rollbacks: int
     removal_factor: float | None
     removable: int | None
@@ -263,6 +266,7 @@ def candidate_row(run: str, turn: int, part: str, candidate: Candidate) -> dict[
 def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[str]) -> TurnSummary:
     return TurnSummary(
         by_hand=row["speaker"] is not None and row["prompt"] is None,
+        edited=row["chosen"] == EDITED_ATTEMPT,
         rollbacks=row["rollbacks"],
         removal_factor=row["removal_factor"],
         removable=None if removable is None else len(removable),

@@ -102,7 +102,10 @@ def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
 
 def _making(summary: TurnSummary | None) -> Document:
     """Return the making of a turn in figures; the opening of a meeting has none."""
-    nothing = {"by_hand": False, "rollbacks": 0, "removal_factor": None, "removable": None, "removed": None}
+    nothing = {
+        **{"by_hand": False, "edited": False, "rollbacks": 0},
+        **{"removal_factor": None, "removable": None, "removed": None},
+    }
     return nothing if summary is None else asdict(summary)
 
 
