@@ -162,6 +162,7 @@ function TurnMarks({ run, turn }: { run: RunInFull; turn: ConversationTurn }) {
   if (turn.rollbacks) marks.push(["rollbacks", <>↺ rolled back {turn.rollbacks}×</>]);
   if (turn.bids.length) marks.push(["bids", <>{raced} of {turn.bids.length} wanted the floor</>]);
   if (turn.by_hand) marks.push(["hand", turn.speaker === run.seat ? "✎ typed by a person" : "✎ written by hand"]);
+  if (turn.edited) marks.push(["hand", "✎ rewritten by a person"]);
   if (turn.ended) marks.push(["ended", "∎ ended the conversation"]);
   if (!marks.length) return null;
   return <p class="turn-marks">{marks.map(([key, mark]) => <span key={key} class={`turn-mark ${key}`}>{mark}</span>)}</p>;
