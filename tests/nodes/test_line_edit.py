@@ -28,7 +28,9 @@ STARTS = [pytest.param(a_pier(), id="dialogue"), pytest.param(a_quay(), id="meet
 
 
 def a_run_of(start: Start, **settings: Any) -> Context:
-    return a_context(ScriptedModel(endings=repeat(False)), settings.pop("store", None), start, **{"max_turns": 4, **settings})
+    return a_context(
+        ScriptedModel(endings=repeat(False)), settings.pop("store", None), start, **{"max_turns": 4, **settings}
+    )
 
 
 def pause(context: Context, round: int, wanted: bool = True) -> None:

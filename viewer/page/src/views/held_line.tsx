@@ -85,7 +85,7 @@ export function HeldPanel({ run, control }: { run: Run; control: PauseControl })
   const { pause, problem } = control;
   return (
     <>
-      <div role="alert">{problem !== null && <p class="notice bad data small">{problem}</p>}</div>
+      <div class="held-alert" role="alert">{problem !== null && <p class="notice bad data small">{problem}</p>}</div>
       {pause.held !== null && <Held key={`${run.run} ${pause.held.turn}`} run={run} line={pause.held} control={control} />}
     </>
   );
