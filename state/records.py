@@ -264,7 +264,7 @@ class Candidate(Record):
 
     attempt: int = Field(
         ge=0,
-        description="0: the first; then its backups; behind them what was rewritten, from 1000 what was vetoed, and 2000 "
+        description="0: the first; then its backups; behind them what was rewritten, from 1000 what was vetoed; 2000: "
         "what a person wrote instead",
     )
     text: str

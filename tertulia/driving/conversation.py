@@ -1,7 +1,7 @@
 """Drive a conversation's graph from its last checkpoint: one turn, or one round of an album chat, per invocation.
 
-Where people have seats, a turn is interrupted while they are asked; the others think meanwhile. So it is while a line is
-held (`held_line`).
+Where people have seats, a turn is interrupted while they are asked; the others think meanwhile. So it is while a line
+is held (`held_line`).
 """
 
 import asyncio
