@@ -55,9 +55,7 @@ def set_pause(store: SqlStore, run: str, wanted: bool) -> Document:
     with store.transaction():
         record = store.run(run)
         if record.kind == "album_chat":
-            raise UsageError(
-                "The exchanges of an album chat take place side by side; it can't be paused before a line."
-            )
+            raise UsageError("Exchanges of an album chat take place side by side; it can't be paused before a line.")
         if record.status == "finished":
             raise ConflictError("The conversation is over; there is no next line.")
         if _held(store, record) is not None and not wanted:

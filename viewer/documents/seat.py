@@ -179,6 +179,7 @@ def _run(store: SqlStore, run: str) -> tuple[RunRecord, Start, Parameters]:
 
 
 def is_driven(store: SqlStore, record: RunRecord) -> bool:
+    """Return whether a process drives a run now."""
     return record.status == "running" and store.drivers().is_driven(record.run)
 
 
