@@ -151,9 +151,9 @@ class Turns(Runs, Cognition, TurnStore):
         with record_faults(self.path):
             return self._record_of(row, record_of(Turn, row))
 
-    def summaries(self, run: str, first: int = 1) -> dict[int, TurnSummary]:
+    def summaries(self, run: str, first: int = 1, last: int | None = None) -> dict[int, TurnSummary]:
         """Return how the turns from `first` on came about, in figures, by turn: a few queries for all of them."""
-        key = (run, first, NO_LIMIT)
+        key = (run, first, NO_LIMIT if last is None else last)
         self.check_run(*key, ("unit_scores",))
         rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
         removed: dict[int, set[str]] = {}

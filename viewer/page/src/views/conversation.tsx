@@ -17,7 +17,8 @@ import { HeldPanel, PauseButton, type PauseControl, usePause } from "./held_line
 import { TurnPane } from "./turn";
 
 export function ConversationView({ run, live }: { run: RunInFull; live: RunProgress | null }) {
-  const turns = useTurns(run.run, live);
+  const { query } = usePlace();
+  const turns = useTurns(run.run, live, Number(query.turn ?? 0));
   const isOver = (live?.status ?? run.status) === "finished";
   const pausing = usePause(run, isOver);
   return (
@@ -78,7 +79,7 @@ function Conversation({ run, turns, isOver, pausing }: ConversationProps) {
     requestAnimationFrame(() => lead(isTurn ? pane.current : (list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)));
   };
   const settled = useSettled(asked);
-  const current = useMemo(() => ({ ...run, turns: turns.at(-1)!.turn }), [run, turns.length]);
+  const current = useMemo(() => ({ ...run, turns: Math.max(run.turns, turns.at(-1)!.turn) }), [run, turns.length]);
 
   return (
     <div class="conversation">
