@@ -62,7 +62,9 @@ READERS: dict[str, Reader] = {
     "store": lambda store, _parts, _query: actions.store_page(store),
     "runs": lambda store, _parts, query: runs.runs_page(store, _limit(query, "first")),
     "runs/*": lambda store, parts, _query: conversation.run_page(store, parts[0]),
-    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], _after(query), _limit(query, "to")),
+    "runs/*/turns": lambda store, parts, query: conversation.turns_page(
+        store, parts[0], _after(query), _limit(query, "to")
+    ),
     "runs/*/thoughts": lambda store, parts, _query: conversation.thoughts_page(store, parts[0]),
     "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], _turn(parts[1])),
     "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], _turn(parts[1])),
