@@ -3,7 +3,7 @@
 store                               the words by which a command names the store
 runs                                all runs and simulations; ?first=N: the newest N runs
 runs/RUN                            a run without its turns
-runs/RUN/turns                      its turns, each with its bids, and how a meeting opened; ?after=N&to=M: those behind N, to M
+runs/RUN/turns                      its turns, each with its bids, and how a meeting opened; ?after=N&to=M: N+1 to M
 runs/RUN/thoughts                   the thoughts behind the turns of a meeting
 runs/RUN/turns/N                    how a turn came about
 runs/RUN/turns/N/states             the state before and after every node of the turn
