@@ -264,7 +264,8 @@ class Candidate(Record):
 
     attempt: int = Field(
         ge=0,
-        description="0: the first; then its backups; behind them what was rewritten, and from 1000 what was vetoed",
+        description="0: the first; then its backups; behind them what was rewritten, from 1000 what was vetoed; 2000: "
+        "what a person wrote instead",
     )
     text: str
     reply: Reply

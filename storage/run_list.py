@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from tertulia.storage.faults import record_faults
+from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.parts.runs import check_nothing_is_lost, checked_parameters
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
@@ -39,15 +40,22 @@ class RunListing:
         """Take a store, which stays open as long as this is used."""
         self._store, self._file = store, store.file
 
-    def rows(self) -> list[dict[str, Any]]:
+    def count(self) -> int:
+        """Return how many runs there are."""
+        return int(self._file.rows("SELECT count(*) AS runs FROM runs")[0]["runs"])
+
+    def rows(self, first: int | None = None) -> list[dict[str, Any]]:
         """Return a row for every run, newest first: its columns, with λ, speaking order, and number of turns.
+
+        Args:
+            first: The most rows; `None`: all.
 
         Raises:
             StorageError: A row is damaged.
         """
         also = f"{TURNS_OF_RUN} AS turns, contents.hash AS start"
-        join = "LEFT JOIN contents ON contents.id = case_id ORDER BY runs.id DESC"
-        rows = Table(self._file, "runs").select(join, also=also)
+        join = "LEFT JOIN contents ON contents.id = case_id ORDER BY runs.id DESC LIMIT ?"
+        rows = Table(self._file, "runs").select(join, NO_LIMIT if first is None else first, also=also)
         if self._file.is_checked:
             check_nothing_is_lost(self._file)
         with record_faults(self._store.path):

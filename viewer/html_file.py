@@ -154,7 +154,11 @@ def _document(store: SqlStore, run: RunRecord, path: str) -> Document:
     if path.endswith("/actions"):
         return document | {"store": []}
     if path == "runs":
-        return document | {"runs": [row for row in document["runs"] if row["run"] == run.run], "simulations": []}
+        return document | {
+            "runs": [row for row in document["runs"] if row["run"] == run.run],
+            "total": 1,
+            "simulations": [],
+        }
     return _without_others(document, run.run)
 
 

@@ -35,6 +35,7 @@ from tertulia.viewer.documents.seat import (
     seat_version,
     seats_page,
 )
+from tertulia.viewer.sent import sent_json
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
 
@@ -46,9 +47,6 @@ SEAT_PATHS = frozenset({"/", "/viewer.js", "/viewer.css", "/api/seat", "/api/sea
 
 #: Seconds between two looks at the store for a seat; when a page connects again; seconds between signs of life.
 _LOOK_EVERY_S, _RECONNECT_AFTER_MS, _HEARTBEAT_S = 0.04, 1000, 15.0
-
-#: The most bytes that are read of what a seat sends, so that a line that is far too long is refused in a sentence.
-_LARGEST_LINE_BYTES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ class SeatPages:
 
     async def invite(self, request: Request) -> Response:
         """Make the invitation for a seat, or withdraw it: `{"run": …, "agent": …, "withdraw": false}`."""
-        match await _sent(request):
+        match await sent_json(request):
             case {"run": str(run), "agent": str(agent), "withdraw": bool(withdraw), **more} if not more:
                 seat = SeatOfRun(await self._reader.read(lambda store: check_seat_of(store, run, agent)), agent)
             case _:
@@ -165,7 +163,7 @@ class SeatPages:
         The body is `{"turn": …, "words": …, "seconds": …}` or `{"leave": true}`, with `agent` besides if the sender
         says whose line it is.
         """
-        seat, sent = _seat(request), await _sent(request)
+        seat, sent = _seat(request), await sent_json(request)
         if isinstance(sent, dict) and sent.pop("agent", seat.agent) != seat.agent:
             raise HTTPException(403, f"This invitation is for {seat.agent} alone; nobody else's line can be sent.")
         match sent:
@@ -178,7 +176,7 @@ class SeatPages:
                 stored = await self._stored(lambda store: leave_seat(store, seat.run, seat.agent))
             case _:
                 raise UsageError("a line has a turn, words and seconds")
-        await self._go_on(seat.run)
+        await self._starter.go_on_if_left(self._reader, seat.run)
         return JSONResponse(stored)
 
     def close(self) -> None:
@@ -190,13 +188,6 @@ class SeatPages:
             return await self._reader.read(store_it)
         except ConflictError as error:
             raise HTTPException(409, str(error)) from None
-
-    async def _go_on(self, run: str) -> None:
-        """Go on with a run that nobody drives, as its process was killed or has waited too long."""
-        status = await self._reader.read(lambda store: seats_page(store, run))
-        is_over = status["status"] == "finished" or status["driven"]
-        if not is_over and not self._starter.is_driving(run):
-            self._starter.go_on(run)
 
     async def _events(self, seat: SeatOfRun) -> AsyncIterator[str]:
         yield f"retry: {_RECONNECT_AFTER_MS}\n\n"
@@ -234,20 +225,3 @@ def _seat(request: Request) -> SeatOfRun:
     if not isinstance(seat, SeatOfRun):
         raise HTTPException(403, "This address has no seat. Open the invitation that was made for you.")
     return seat
-
-
-async def _sent(request: Request) -> Any:
-    """Return the JSON that the page has sent; a page of another site was refused before (viewer/security.py)."""
-    if not request.headers.get("origin"):
-        raise HTTPException(403, "A seat is taken from the page alone.")
-    if request.headers.get("content-type") != "application/json":
-        raise HTTPException(400, "What is sent is described by JSON.")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LARGEST_LINE_BYTES:
-            raise HTTPException(413, "The line is far too long. Nothing was sent: shorten it.")
-    try:
-        return json.loads(bytes(body))
-    except (ValueError, RecursionError):
-        raise UsageError("what was sent is no JSON") from None

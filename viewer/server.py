@@ -27,6 +27,7 @@ from tertulia.viewer.documents.figures import similarity_page
 from tertulia.viewer.documents.measures import KeptTrials, measure_page
 from tertulia.viewer.documents.reported import report_page
 from tertulia.viewer.fork_changes import LONGEST_TEXT
+from tertulia.viewer.pauses import PausePages
 from tertulia.viewer.seats import SeatPages, SeatTokens
 from tertulia.viewer.security import Guards, refusal
 from tertulia.viewer.starting import Starter
@@ -84,6 +85,7 @@ def build_app(
             Route("/api/start", pages.started),
             Route("/api/start", pages.start, methods=["POST"]),
             *([] if seats is None else _seat_routes(seats)),
+            *([] if starter is None else _pause_routes(PausePages(pages.reader, starter))),
             Route("/api/{path:path}", pages.document),
             Route("/", pages.built),
             Route("/{name}", pages.built),
@@ -112,6 +114,10 @@ def _seat_routes(seats: SeatPages) -> list[Route]:
         Route("/api/seat", seats.send, methods=["POST"]),
         Route("/api/seat/changes", seats.changes),
     ]
+
+
+def _pause_routes(pauses: PausePages) -> list[Route]:
+    return [Route("/api/pause", pauses.shown), Route("/api/pause", pauses.changed, methods=["POST"])]
 
 
 class Pages:

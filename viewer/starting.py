@@ -16,7 +16,9 @@ from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress, argument_for
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.actions import fork_words, resume_words, seats_words
+from tertulia.viewer.documents.seat import seats_page
 from tertulia.viewer.fork_changes import check_fork, read_changes, texts_of
+from tertulia.viewer.store_reader import StoreReader
 
 #: The most commands at once, and the lines and bytes of the output of each that are shown and read.
 _AT_ONCE, _LINES, _READ_BYTES = 4, 12, 20_000
@@ -103,6 +105,17 @@ class Starter:
     def go_on(self, run: str) -> Command:
         """Go on with a run; `UsageError` if too many go on already."""
         return self.start([*resume_words(run), "--in-page", "--store", argument_for(self._store)])
+
+    async def go_on_if_left(self, reader: StoreReader, run: str) -> None:
+        """Go on with a run that nobody drives, as its process was killed or has waited too long.
+
+        Raises:
+            UsageError: Too many go on already.
+        """
+        page = await reader.read(lambda store: seats_page(store, run))
+        is_over = page["status"] == "finished" or page["driven"]
+        if not is_over and not self.is_driving(page["run"]):
+            self.go_on(page["run"])
 
     def start(self, words: Sequence[str]) -> Command:
         """Start a command.

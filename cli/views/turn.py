@@ -91,8 +91,8 @@ def _print_candidate(console: Console, candidate: Candidate, details: TurnDetail
     figure = f"{number(candidate.inconsistency)}{f' ({runs})' if len(candidate.inconsistency_runs) > 1 else ''}"
     mark = ("→ said  ", "green") if chosen else "        "
     line = plain(candidate.text, "" if chosen else "dim")
-    if candidate.origin in ("rewritten", "vetoed"):
-        line.append(f"  ({candidate.origin})", "dim")
+    if candidate.origin in ("rewritten", "vetoed", "by_hand"):
+        line.append(f"  ({candidate.origin.replace('_', ' ')})", "dim")
     rows = Table.grid()
     rows.add_row(Text.assemble(mark, f"{figure:>6}  "), line)
     if (written := as_written(candidate, details.prompt)) is not None:

@@ -2,6 +2,7 @@
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.conversation.line_edit import as_edited
 from tertulia.nodes.shared.limits import limit_is_reached
 from tertulia.nodes.utterance.generate import candidate_at
 from tertulia.state.context import Context, RecordedTurn
@@ -18,9 +19,12 @@ async def take_turn(state: DialogueState, runtime: Runtime[Context]) -> Dialogue
 
 
 async def record_turn(state: DialogueState, runtime: Runtime[Context]) -> DialogueState:
-    """Record the turn and how it came about, and advance the simulated clock by the time that it takes to say it."""
+    """Record the turn and how it came about, and advance the simulated clock by the time that it takes to say it.
+
+    A person may have the line held and rewrite it before.
+    """
     context = runtime.context
-    record = spoken_turn(state, context)
+    record = spoken_turn(as_edited(state, context), context)
     context.record(RecordedTurn(record))
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
     is_over = limit_is_reached(record.turn.turn, now_s, context.parameters)

@@ -2,6 +2,7 @@
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.conversation.line_edit import as_edited
 from tertulia.nodes.conversation.turns import speaking_time_s, spoken_turn
 from tertulia.nodes.shared.limits import group_chat_is_over
 from tertulia.state.context import Context, RecordedTurn
@@ -25,9 +26,12 @@ async def open_round(state: GroupState, runtime: Runtime[Context]) -> GroupState
 
 
 async def record_speech(state: GroupState, runtime: Runtime[Context]) -> GroupState:
-    """Record the utterance, and advance the clock by the time that it takes to say it."""
+    """Record the utterance, and advance the clock by the time that it takes to say it.
+
+    A person may have the line held and rewrite it before.
+    """
     context, speaker = runtime.context, state["speaker"]
-    record = spoken_turn(state, context)
+    record = spoken_turn(as_edited(state, context), context)
     context.record(RecordedTurn(record))
     now_s = state["sim_time_s"] + speaking_time_s(record.turn.text, context.parameters.speaking_rate_wpm)
     mind = state["minds"][speaker]

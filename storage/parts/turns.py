@@ -7,6 +7,7 @@ from typing import Any
 from typing_extensions import override
 
 from tertulia.state.errors import NotFoundError
+from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.records import Candidate, Reply, Turn, TurnRecord
 from tertulia.state.store import TurnStore
 from tertulia.storage.faults import damaged, record_faults
@@ -32,12 +33,14 @@ class TurnSummary:
 
     Attributes:
         by_hand: Whether somebody wrote it: it has words and no prompt.
+        edited: Whether somebody rewrote what a model was about to say.
         removal_factor: λ as it was in force; `None` where nothing was scored, or an older version stored it.
         removable: The removable items of its prompt; `None` where nothing was scored.
         removed: How many of them were removed; `None` where nothing was scored.
     """
 
     by_hand: bool
+    edited: bool
     rollbacks: int
     removal_factor: float | None
     removable: int | None
@@ -148,9 +151,9 @@ class Turns(Runs, Cognition, TurnStore):
         with record_faults(self.path):
             return self._record_of(row, record_of(Turn, row))
 
-    def summaries(self, run: str, first: int = 1) -> dict[int, TurnSummary]:
+    def summaries(self, run: str, first: int = 1, last: int | None = None) -> dict[int, TurnSummary]:
         """Return how the turns from `first` on came about, in figures, by turn: a few queries for all of them."""
-        key = (run, first, NO_LIMIT)
+        key = (run, first, NO_LIMIT if last is None else last)
         self.check_run(*key, ("unit_scores",))
         rows = Table(self.file, "turns").select(f"{_OF_A_RUN.format('turns')} AND turn BETWEEN ? AND ?", *key)
         removed: dict[int, set[str]] = {}
@@ -263,6 +266,7 @@ def candidate_row(run: str, turn: int, part: str, candidate: Candidate) -> dict[
 def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[str]) -> TurnSummary:
     return TurnSummary(
         by_hand=row["speaker"] is not None and row["prompt"] is None,
+        edited=row["chosen"] == EDITED_ATTEMPT,
         rollbacks=row["rollbacks"],
         removal_factor=row["removal_factor"],
         removable=None if removable is None else len(removable),

@@ -1,10 +1,11 @@
 """Drive a conversation's graph from its last checkpoint: one turn, or one round of an album chat, per invocation.
 
-Where people have seats, a turn is interrupted while they are asked; the others think meanwhile.
+Where people have seats, a turn is interrupted while they are asked; the others think meanwhile. So it is while a line
+is held (`held_line`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, StateSnapshot
 
 from tertulia.driving.events import Emit, Noted, StepStarted, TurnFinished, ignore
+from tertulia.driving.held_line import wait_for_edit
 from tertulia.driving.platforms import note_platform
 from tertulia.driving.tracing import Tracer
 from tertulia.graphs.album_chat import AlbumGraph, build_album_chat_graph
@@ -30,6 +32,7 @@ from tertulia.state.cognition import Trace
 from tertulia.state.context import Context
 from tertulia.state.errors import HandedOverError, UsageError
 from tertulia.state.graph_state import GroupState
+from tertulia.state.line_edit import HELD
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
 from tertulia.state.records import RunKind
@@ -198,10 +201,9 @@ async def _invoke(
             if "input" in task:
                 continue
             if task["interrupts"]:
-                assert ask is not None
                 (interrupt,) = task["interrupts"]
-                invited = invite(context, interrupt["value"], ask)
-                answering[interrupt["id"]] = asyncio.create_task(invited)
+                waited = _waited_for(context, interrupt["value"], ask, emit)
+                answering[interrupt["id"]] = asyncio.create_task(waited)
             elif task["name"] in _LAST and task["error"] is None:
                 # Here, so that it is stored before the checkpoint is: the graph goes on when it is asked for more.
                 _store(context, tracer.traces())
@@ -210,6 +212,14 @@ async def _invoke(
         for task_of_one in answering.values():
             task_of_one.cancel()
     return [*answering]
+
+
+def _waited_for(context: Context, asked: dict[str, Any], ask: Ask | None, emit: Emit) -> Coroutine[Any, Any, None]:
+    """Return what waits for whom the graph was interrupted: a person in a seat, or one who has paused before a line."""
+    if HELD in asked:
+        return wait_for_edit(context, asked, emit)
+    assert ask is not None
+    return invite(context, asked, ask)
 
 
 def _store(context: Context, traces: Mapping[int, Trace]) -> None:

@@ -18,6 +18,9 @@ from tertulia.storage.store import SqlStore
 #: Characters of a line that a list shows, and cases whose people are kept.
 _SHOWN, _KEPT = 160, 20_000
 
+#: Runs up to this many are asked for by name; for more, all lines are read at once.
+_NAMED_AT_MOST = 500
+
 #: The people of a case by the hash of its text, and the first lines of runs by their ids: neither ever changes.
 _people: dict[str, list[str]] = {}
 _lines: WeakKeyDictionary[SqlStore, "dict[str, RunLine]"] = WeakKeyDictionary()
@@ -35,15 +38,24 @@ def run_lines(store: SqlStore, runs: Collection[str]) -> dict[str, RunLine]:
     """Return the first line of these runs by the id of each; a run in which nobody has spoken has none."""
     known = _lines.setdefault(store, {})
     unknown = [run for run in runs if run not in known]
-    found = RunListing(store).first_lines(unknown if len(unknown) < len(runs) else None)
+    found = RunListing(store).first_lines(unknown if len(unknown) <= _NAMED_AT_MOST else None)
     known |= {run: RunLine(speaker, _cut(text)) for run, (speaker, text) in found.items()}
     return {run: known[run] for run in runs if run in known}
 
 
-def listed_runs(store: SqlStore) -> list[Document]:
-    """Return every run as `runs_document` has it, newest first, with its people and its first line."""
+def count_runs(store: SqlStore) -> int:
+    """Return how many runs a store has."""
+    return RunListing(store).count()
+
+
+def listed_runs(store: SqlStore, first: int | None = None) -> list[Document]:
+    """Return every run as `runs_document` has it, newest first, with its people and its first line.
+
+    Args:
+        first: The most runs, the newest; `None`: all.
+    """
     listing = RunListing(store)
-    rows = listing.rows()
+    rows = listing.rows(first)
     lines = run_lines(store, [row["run"] for row in rows])
     conversations, names = (
         store.simulations.conversations(),

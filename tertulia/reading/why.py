@@ -10,6 +10,7 @@ from tertulia.reading.removal import retained
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.why_round import floor_sentence
 from tertulia.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percentage, quoted, times
+from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Unit
 from tertulia.state.text import clean, counted
@@ -155,6 +156,8 @@ def _candidate_clause(details: TurnDetails) -> str:
     at = next((place for place, found in enumerate(made) if found.attempt == details.record.chosen), None)
     if at is None:
         return ""
+    if made[at].attempt == EDITED_ATTEMPT:
+        return "a person rewrote the line before it was said"
     which = "the only candidate was said" if len(made) == 1 else f"candidate {at + 1} of {len(made)} was said"
     reason = _reason(details, made, made[at])
     back = f"after rolling back {times(details.record.rollbacks)}" if details.record.rollbacks else ""

@@ -60,6 +60,24 @@ def test_only_later_turns_are_read_where_only_those_are_asked_for(rehearsed: tup
         document_at(store, f"runs/{run}/turns", {"after": "x"})
 
 
+def test_the_first_turns_are_those_of_all_turns(rehearsed: tuple[SqlStore, str]) -> None:
+    store, run = rehearsed
+    rows = document_at(store, f"runs/{run}/turns")["turns"]
+    assert document_at(store, f"runs/{run}/turns", {"to": "4"})["turns"] == rows[:5]
+    assert document_at(store, f"runs/{run}/turns", {"after": "2", "to": "4"})["turns"] == rows[3:5]
+    with pytest.raises(SettingError, match="to"):
+        document_at(store, f"runs/{run}/turns", {"to": "x"})
+
+
+def test_the_newest_runs_are_the_first_of_all_runs(rehearsed: tuple[SqlStore, str]) -> None:
+    store, run = rehearsed
+    everything = document_at(store, "runs")
+    newest = document_at(store, "runs", {"first": "1"})
+    assert (everything["total"], newest["total"]) == (2, 2)
+    assert newest["runs"] == everything["runs"][:1]
+    assert newest["runs"][0]["run"] == run
+
+
 def test_an_agent_in_short_is_the_agent_of_every_round(rehearsed: tuple[SqlStore, str]) -> None:
     store, run = rehearsed
     short = document_at(store, f"runs/{run}/agents/bob")

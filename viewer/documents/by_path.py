@@ -1,9 +1,9 @@
 """The documents of the viewer by their paths, as the server answers them and exported files contain them.
 
 store                               the words by which a command names the store
-runs                                all runs and simulations
+runs                                all runs and simulations; ?first=N: the newest N runs
 runs/RUN                            a run without its turns
-runs/RUN/turns                      its turns, each with its bids, and how a meeting opened; ?after=N: those behind N
+runs/RUN/turns                      its turns, each with its bids, and how a meeting opened; ?after=N&to=M: N+1 to M
 runs/RUN/thoughts                   the thoughts behind the turns of a meeting
 runs/RUN/turns/N                    how a turn came about
 runs/RUN/turns/N/states             the state before and after every node of the turn
@@ -60,9 +60,11 @@ _SEVERAL = 60
 #: The readers of documents by path; `*` is a variable part.
 READERS: dict[str, Reader] = {
     "store": lambda store, _parts, _query: actions.store_page(store),
-    "runs": lambda store, _parts, _query: runs.runs_page(store),
+    "runs": lambda store, _parts, query: runs.runs_page(store, _limit(query, "first")),
     "runs/*": lambda store, parts, _query: conversation.run_page(store, parts[0]),
-    "runs/*/turns": lambda store, parts, query: conversation.turns_page(store, parts[0], _after(query)),
+    "runs/*/turns": lambda store, parts, query: conversation.turns_page(
+        store, parts[0], _after(query), _limit(query, "to")
+    ),
     "runs/*/thoughts": lambda store, parts, _query: conversation.thoughts_page(store, parts[0]),
     "runs/*/turns/*": lambda store, parts, _query: turn.turn_page(store, parts[0], _turn(parts[1])),
     "runs/*/turns/*/states": lambda store, parts, _query: turn.states_page(store, parts[0], _turn(parts[1])),
@@ -122,6 +124,13 @@ def _after(query: Mapping[str, str]) -> int:
     if value != "-1" and not _NUMBER.fullmatch(value):
         raise SettingError("after", repr(value), " is no number of a turn")
     return int(value)
+
+
+def _limit(query: Mapping[str, str], name: str) -> int | None:
+    value = query.get(name)
+    if value is not None and not _NUMBER.fullmatch(value):
+        raise SettingError(name, repr(value), " is no number")
+    return None if value is None else int(value)
 
 
 def _several(query: Mapping[str, str]) -> list[int]:

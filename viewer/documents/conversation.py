@@ -68,19 +68,23 @@ def _fork(fork: RunRecord) -> Document:
     return {"run": fork.run, "turn": fork.parent[1], "label": fork.label, "removal_factor": factor}
 
 
-def turns_page(store: SqlStore, run: str, after: int = -1) -> Document:
-    """Return the turns of a run with their bids, after a turn; -1: all, with the opening of a meeting as turn 0."""
+def turns_page(store: SqlStore, run: str, after: int = -1, to: int | None = None) -> Document:
+    """Return the turns of a run with their bids, after a turn; -1: all, with the opening of a meeting as turn 0.
+
+    Args:
+        to: The last turn; `None`: all that there are. A page that shows the first of them need not wait for the others.
+    """
     record = store.run(run)
     start = store.start(record.run)
     parameters = Parameters.of_record(record.parameters)
     first = max(1, after + 1)
-    summaries = store.summaries(record.run, first)
-    bids = _bids(store, record, start, first)
+    summaries = store.summaries(record.run, first, to)
+    bids = _bids(store, record, start, first, to)
     exchanges: dict[int, RecordedExchange] = {}
     if isinstance(start, Population):
-        exchanges = {exchange.turn.turn: exchange for exchange in read_exchanges(store, record.run, start, first)}
+        exchanges = {exchange.turn.turn: exchange for exchange in read_exchanges(store, record.run, start, first, to)}
     opening = start.opening_turn if isinstance(start, Meeting) and after < 0 else None
-    turns = [*([opening] if opening else []), *store.turns(record.run, first)]
+    turns = [*([opening] if opening else []), *store.turns(record.run, first, to)]
     rows = [
         _turn_row(turn, start, parameters)
         | _making(summaries.get(turn.turn))
@@ -102,14 +106,17 @@ def _turn_row(turn: Turn, start: Start, parameters: Parameters) -> Document:
 
 def _making(summary: TurnSummary | None) -> Document:
     """Return the making of a turn in figures; the opening of a meeting has none."""
-    nothing = {"by_hand": False, "rollbacks": 0, "removal_factor": None, "removable": None, "removed": None}
+    nothing = {
+        **{"by_hand": False, "edited": False, "rollbacks": 0},
+        **{"removal_factor": None, "removable": None, "removed": None},
+    }
     return nothing if summary is None else asdict(summary)
 
 
-def _bids(store: SqlStore, run: RunRecord, start: Start, first: int) -> dict[int, list[Document]]:
+def _bids(store: SqlStore, run: RunRecord, start: Start, first: int, last: int | None) -> dict[int, list[Document]]:
     bids: dict[int, list[Document]] = {}
     if isinstance(start, Meeting):
-        for (round, agent), bid in store.steps(run.run, "bid", Bid, first).items():
+        for (round, agent), bid in store.steps(run.run, "bid", Bid, first, last).items():
             fields = fields_of(bid, "latency_s", "willingness", "willing", "won")
             bids.setdefault(round, []).append({"agent": agent, **fields})
     return bids

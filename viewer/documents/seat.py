@@ -56,7 +56,7 @@ def seats_page(store: SqlStore, run: str) -> Document:
         "run": record.run,
         "status": record.status,
         "turns": record.turns,
-        "driven": _is_driven(store, record),
+        "driven": is_driven(store, record),
         "seatable": not isinstance(start, Population),
         "people": [
             {
@@ -100,7 +100,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "title": start.title if isinstance(start, Meeting) else record.scenario,
         "kind": record.kind,
         "status": record.status,
-        "driven": _is_driven(store, record),
+        "driven": is_driven(store, record),
         "left": _has_left(store, record, agent),
         "turn": record.turns + 1,
         "people": list(start.names),
@@ -119,9 +119,9 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
 def seat_version(store: SqlStore, run: str) -> Hashable:
     """Return what differs as soon as the page of any seat of a run does; it is read faster than such a page."""
     record = store.run(run)
-    first = max(1, _round(store, record) - 1)
+    first = max(1, round_under_way(store, record) - 1)
     steps = [[*store.steps(record.run, node, kind, first)] for node, kind in _STEPS.items()]
-    return record.status, record.turns, _is_driven(store, record), tuple(map(tuple, steps))
+    return record.status, record.turns, is_driven(store, record), tuple(map(tuple, steps))
 
 
 def answer_seat(store: SqlStore, run: str, agent: str, sent: Sent) -> Document:
@@ -140,7 +140,7 @@ def answer_seat(store: SqlStore, run: str, agent: str, sent: Sent) -> Document:
         record, _, parameters = _run(store, run)
         if record.status == "finished" or sent.turn != record.turns + 1:
             raise ConflictError(_not_open(record, sent.turn))
-        round = _round(store, record)
+        round = round_under_way(store, record)
         if (before := store.step(record.run, round, agent, ANSWERED, Answer)) is not None:
             if before.words == words:
                 return {"turn": sent.turn, "words": words, "again": True}
@@ -168,7 +168,7 @@ def leave_seat(store: SqlStore, run: str, agent: str) -> Document:
             raise ConflictError("The conversation is over; there is no seat to leave.")
         if not _has_left(store, record, agent):
             # A turn that may be under way with this person in it is theirs to its end.
-            round = _round(store, record) + (_question(store, record, agent) is None)
+            round = round_under_way(store, record) + (_question(store, record, agent) is None)
             store.save_step(record.run, round, agent, LEFT, Left())
     return {"left": True}
 
@@ -178,11 +178,12 @@ def _run(store: SqlStore, run: str) -> tuple[RunRecord, Start, Parameters]:
     return record, store.start(record.run), Parameters.of_record(record.parameters)
 
 
-def _is_driven(store: SqlStore, record: RunRecord) -> bool:
+def is_driven(store: SqlStore, record: RunRecord) -> bool:
+    """Return whether a process drives a run now."""
     return record.status == "running" and store.drivers().is_driven(record.run)
 
 
-def _round(store: SqlStore, record: RunRecord) -> int:
+def round_under_way(store: SqlStore, record: RunRecord) -> int:
     """Return the round that is under way, or will be next."""
     last = store.turns(record.run, record.turns, record.turns) if record.turns else []
     return last[0].round + 1 if last else 1
@@ -192,18 +193,18 @@ def _question(store: SqlStore, record: RunRecord, agent: str) -> Asked | None:
     """Return what a person is asked at present; `None` if they are not, have answered, or have left."""
     if record.status == "finished" or _has_left(store, record, agent):
         return None
-    round = _round(store, record)
+    round = round_under_way(store, record)
     asked = store.step(record.run, round, agent, ASKED, Asked)
     return None if asked is None or _answer(store, record, agent) is not None else asked
 
 
 def _latest_question(store: SqlStore, record: RunRecord, agent: str) -> Asked | None:
-    found = store.steps(record.run, ASKED, Asked, max(1, _round(store, record) - _ROUNDS), None, agent)
+    found = store.steps(record.run, ASKED, Asked, max(1, round_under_way(store, record) - _ROUNDS), None, agent)
     return found[max(found)] if found else None
 
 
 def _answer(store: SqlStore, record: RunRecord, agent: str) -> Answer | None:
-    return store.step(record.run, _round(store, record), agent, ANSWERED, Answer)
+    return store.step(record.run, round_under_way(store, record), agent, ANSWERED, Answer)
 
 
 def _has_left(store: SqlStore, record: RunRecord, agent: str) -> bool:
@@ -249,7 +250,7 @@ def _race(
     """
     if not isinstance(start, Meeting) or parameters.order != "self_driven":
         return None
-    round = _round(store, record)
+    round = round_under_way(store, record)
     bids = store.steps(record.run, "bid", Bid, max(1, round - _ROUNDS), max(1, round - 1))
     fastest: dict[int, float] = {}
     own: dict[int, float] = {}

@@ -58,9 +58,10 @@ export function useRun(id: string): [Loaded<RunInFull>, () => void] {
 
 /**
  * Return the turns of a run; new ones are appended as `progress` tells of them. A turn that is read again takes the place
- * of the one with its number, so a run that was killed and goes on shows none twice.
+ * of the one with its number, so a run that was killed and goes on shows none twice. Of a long run those up to the one
+ * that is `asked` for are read first, and shown while the others are read.
  */
-export function useTurns(run: string, progress: RunProgress | null): Loaded<readonly ConversationTurn[]> {
+export function useTurns(run: string, progress: RunProgress | null, asked: number): Loaded<readonly ConversationTurn[]> {
   const [held, hold] = useState<{ run: string; loaded: Loaded<readonly ConversationTurn[]> } | null>(null);
   const reading = useRef(false);
   const [tries, tryAgain] = useState(0);
@@ -68,7 +69,8 @@ export function useTurns(run: string, progress: RunProgress | null): Loaded<read
   const loaded = held?.run === run ? held.loaded : null;
   useEffect(() => {
     let isWanted = true;
-    readDocument<ConversationTurns>(runPath(run, "turns")).then(
+    const path = runPath(run, "turns");
+    readDocument<ConversationTurns>(source.isFile ? path : `${path}?to=${firstPage(asked)}`).then(
       ({ turns }) => isWanted && hold({ run, loaded: { state: "ready", value: turns } }),
       (error: Error) => isWanted && hold({ run, loaded: { state: "failed", error: error.message } }),
     );
@@ -92,6 +94,14 @@ export function useTurns(run: string, progress: RunProgress | null): Loaded<read
       .finally(() => void (reading.current = false));
   }, [turns, last, progress, run, tries]);
   return loaded ?? { state: "loading" };
+}
+
+/** Turns that are read at first, in steps, so that an address that is opened again has them at once. */
+const TURNS_AT_FIRST = 150;
+
+/** Return the last turn that is read at first, where one of them is asked for. */
+export function firstPage(asked: number): number {
+  return (Math.floor((Number.isFinite(asked) ? Math.max(0, asked) : 0) / TURNS_AT_FIRST) + 1) * TURNS_AT_FIRST;
 }
 
 /** Return turns with others in the place of those with their numbers, or behind them. */

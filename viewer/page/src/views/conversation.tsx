@@ -13,14 +13,27 @@ import { FindField } from "./conversation/find";
 import { SPEEDS, usePlayback, useTurnKeys } from "./conversation/playback";
 import { Timeline } from "./conversation/timeline";
 import { FollowButton, Transcript } from "./conversation/transcript";
+import { HeldPanel, PauseButton, type PauseControl, usePause } from "./held_line";
 import { TurnPane } from "./turn";
 
 export function ConversationView({ run, live }: { run: RunInFull; live: RunProgress | null }) {
-  const turns = useTurns(run.run, live);
+  const { query } = usePlace();
+  const turns = useTurns(run.run, live, Number(query.turn ?? 0));
   const isOver = (live?.status ?? run.status) === "finished";
+  const pausing = usePause(run, isOver);
   return (
     <WithDocument of={turns}>
-      {(turns) => turns.length ? <Conversation run={run} turns={turns} isOver={isOver} /> : <Empty run={run} isOver={isOver} />}
+      {(turns) =>
+        turns.length ? (
+          <Conversation run={run} turns={turns} isOver={isOver} pausing={pausing} />
+        ) : (
+          <>
+            {pausing && <p class="row"><PauseButton control={pausing} /></p>}
+            {pausing && <HeldPanel run={run} control={pausing} />}
+            <Empty run={run} isOver={isOver} />
+          </>
+        )
+      }
     </WithDocument>
   );
 }
@@ -33,7 +46,14 @@ function Empty({ run, isOver }: { run: RunInFull; isOver: boolean }) {
   );
 }
 
-function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly ConversationTurn[]; isOver: boolean }) {
+interface ConversationProps {
+  readonly run: RunInFull;
+  readonly turns: readonly ConversationTurn[];
+  readonly isOver: boolean;
+  readonly pausing: PauseControl | null;
+}
+
+function Conversation({ run, turns, isOver, pausing }: ConversationProps) {
   const { query } = usePlace();
   const asked = query.turn === undefined ? (turns.find((turn) => turn.turn > 0) ?? turns[0]!).turn : Number(query.turn);
   const index = useMemo(() => indexOf(turns, asked), [turns, asked]);
@@ -59,10 +79,11 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
     requestAnimationFrame(() => lead(isTurn ? pane.current : (list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)));
   };
   const settled = useSettled(asked);
-  const current = useMemo(() => ({ ...run, turns: turns.at(-1)!.turn }), [run, turns.length]);
+  const current = useMemo(() => ({ ...run, turns: Math.max(run.turns, turns.at(-1)!.turn) }), [run, turns.length]);
 
   return (
     <div class="conversation">
+      {pausing && <HeldPanel run={run} control={pausing} />}
       {hasClock && <Timeline run={run} turns={turns} chosen={index} choose={choose} playback={playback} />}
       <div class="sides">
         <div class={`side said-side ${isFolded ? "folded" : ""}`} ref={list}>
@@ -72,6 +93,7 @@ function Conversation({ run, turns, isOver }: { run: RunInFull; turns: readonly 
               <button aria-pressed={areThoughtsShown} onClick={() => goWith({ thoughts: areThoughtsShown ? null : 1 })}>Thoughts</button>
             )}
             {wasGoingOn.current && <FollowButton isFollowed={isFollowed} isOver={isOver} />}
+            {pausing && <PauseButton control={pausing} />}
             <span class="muted small keys">
               <kbd>←</kbd> <kbd>→</kbd> turn{hasClock && <>, <kbd>Space</kbd> plays</>}
             </span>

@@ -10,14 +10,18 @@ import { idsOf, listOfIds } from "../id_list";
 import { go, goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import "../styles/runs.css";
-import { useDocument } from "../use_document";
+import { type Loaded, useDocument } from "../use_document";
 import { depths, type ListedRun, type ListedSimulation, matches, type Node, type Row, rowsOf, runsUnder, type Sort, treeOf, turnsOf } from "./run_tree";
 
 interface Runs {
   readonly runs: readonly ListedRun[];
+  /** The runs of the store; the first answer has only the newest of them. */
+  readonly total: number;
   readonly simulations: readonly ListedSimulation[];
 }
 
+/** Runs that are read first, and drawn at once, while the others are read. */
+const READ_FIRST = 100;
 /** Rows that are drawn at first, more than any screen shows, and that are added at a time. */
 const [FIRST, PAGE] = [40, 150];
 /** A store in which much happens is read anew so often at most, in milliseconds. */
@@ -30,13 +34,29 @@ let left = { address: "", shown: FIRST, scrolled: 0 };
 let seen: string | number | null = null;
 
 export function RunsView() {
-  const runs = useDocument<Runs>("runs", useChanges());
+  const runs = useRuns();
   return (
     <main class="view">
       <div class="heading"><h1>Runs</h1>{!source.isFile && <Lists shown="Runs" />}</div>
       <WithDocument of={runs}>{(document) => (document.runs.length ? <Tree {...document} /> : <Empty />)}</WithDocument>
     </main>
   );
+}
+
+/** Whether all runs were read once: whoever comes back has them at once. */
+let areAllRead = false;
+/** What of an address needs all runs at once. */
+const NEEDS_ALL = ["find", "status", "scenario", "sort", "order", "toggled"];
+
+/** Return all runs; until they are there only the newest of them, where that is what the reader looks at first. */
+function useRuns(): Loaded<Runs> {
+  const { query } = usePlace();
+  const [isQuick] = useState(!source.isFile && !areAllRead && !NEEDS_ALL.some((name) => query[name]));
+  const version = useChanges();
+  const first = useDocument<Runs>(isQuick ? `runs?first=${READ_FIRST}` : null);
+  const all = useDocument<Runs>(isQuick && first.state === "loading" ? null : "runs", version);
+  if (all.state === "ready") areAllRead = true;
+  return all.state === "loading" && first.state === "ready" ? first : all;
 }
 
 /** Return a number that grows when runs of the store have changed. */
@@ -75,7 +95,7 @@ function Empty() {
 /** Return ids with one of them taken away, or added at the end. */
 const switched = (ids: readonly string[], id: string) => (ids.includes(id) ? ids.filter((other) => other !== id) : [...ids, id]);
 
-function Tree({ runs, simulations }: Runs) {
+function Tree({ runs, total, simulations }: Runs) {
   const { path, query } = usePlace();
   const sort = SORTS.find(([name]) => name === query.sort)?.[0] ?? "date";
   const isDown = (query.order ?? (sort === "scenario" ? "up" : "down")) !== "up";
@@ -99,7 +119,7 @@ function Tree({ runs, simulations }: Runs) {
   const choose = (id: string) => goWith({ chosen: listOfIds(switched(idsOf(held.current.chosen), id).slice(-2)) });
   return (
     <>
-      <Filters runs={runs} found={found} sort={sort} isDown={isDown} filter={filter} />
+      <Filters runs={runs} total={total} found={found} sort={sort} isDown={isDown} filter={filter} />
       {rows.length === 0 && (
         <Notice title="No run matches">
           <p><button onClick={() => goWith({ find: null, status: null, scenario: null })}>Show all runs</button></p>
@@ -151,8 +171,9 @@ function useShown(count: number, address: string): [number, () => void] {
   return [Math.min(shown, count), () => setShown((now) => now + PAGE)];
 }
 
-function Filters({ runs, found, sort, isDown, filter }: {
+function Filters({ runs, total, found, sort, isDown, filter }: {
   runs: readonly ListedRun[];
+  total: number;
   found: number;
   sort: Sort;
   isDown: boolean;
@@ -176,7 +197,7 @@ function Filters({ runs, found, sort, isDown, filter }: {
         {orderWords(sort, isDown)}
       </button>
       <span class="muted small" role="status">
-        {found === runs.length ? counted(runs.length, "run") : `${found.toLocaleString("en")} of ${counted(runs.length, "run")}`}
+        {found === runs.length ? counted(total, "run") : `${found.toLocaleString("en")} of ${counted(total, "run")}`}
         {sort !== "date" && "; forks stay below their parents"}
       </span>
     </form>

@@ -44,6 +44,8 @@ export interface Exchange {
 export interface ConversationTurn extends TurnRow {
   readonly duration_s: number;
   readonly by_hand: boolean;
+  /** Whether a person rewrote what a model was about to say. */
+  readonly edited: boolean;
   readonly rollbacks: number;
   readonly removal_factor: number | null;
   readonly removable: number | null;

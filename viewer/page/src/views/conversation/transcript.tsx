@@ -40,7 +40,7 @@ export function Transcript({ run, turns, chosen, choose, open, thoughts, term, i
   }, [turns[chosen]?.turn, thoughts !== null]);
 
   const last = shown.at(-1)?.index ?? -1;
-  const news = useNews(turns, last, () => rows.scrollToIndex(turns.length - 1, { align: "end" }), isFollowed);
+  const news = useNews(turns, run.turns, last, () => rows.scrollToIndex(turns.length - 1, { align: "end" }), isFollowed);
 
   const onClick = (event: MouseEvent) => {
     const row = (event.target as Element).closest<HTMLElement>("[data-index]");
@@ -162,6 +162,7 @@ function TurnMarks({ run, turn }: { run: RunInFull; turn: ConversationTurn }) {
   if (turn.rollbacks) marks.push(["rollbacks", <>↺ rolled back {turn.rollbacks}×</>]);
   if (turn.bids.length) marks.push(["bids", <>{raced} of {turn.bids.length} wanted the floor</>]);
   if (turn.by_hand) marks.push(["hand", turn.speaker === run.seat ? "✎ typed by a person" : "✎ written by hand"]);
+  if (turn.edited) marks.push(["hand", "✎ rewritten by a person"]);
   if (turn.ended) marks.push(["ended", "∎ ended the conversation"]);
   if (!marks.length) return null;
   return <p class="turn-marks">{marks.map(([key, mark]) => <span key={key} class={`turn-mark ${key}`}>{mark}</span>)}</p>;
@@ -170,14 +171,18 @@ function TurnMarks({ run, turn }: { run: RunInFull; turn: ConversationTurn }) {
 /** Milliseconds between two reports to a screen reader. */
 const REPORTED_EVERY = 5000;
 
-/** Return the way to turns that came while something else was read; where they are followed, they are kept in view. */
-function useNews(turns: readonly ConversationTurn[], lastShown: number, toEnd: () => void, isFollowed: boolean): ComponentChildren {
+/**
+ * Return the way to turns that came while something else was read; where they are followed, they are kept in view. Those that
+ * were stored as the run was opened are no news, also where they are read after the first ones.
+ */
+function useNews(turns: readonly ConversationTurn[], stored: number, lastShown: number, toEnd: () => void, isFollowed: boolean): ComponentChildren {
   const count = turns.length;
-  const [seen, see] = useState(count);
+  const known = useRef(Math.max(count, stored + (turns[0]?.turn === 0 ? 1 : 0))).current;
+  const [seen, see] = useState(known);
   const [report, setReport] = useState("");
-  const reported = useRef({ at: 0, count });
+  const reported = useRef({ at: 0, count: known });
   useEffect(() => {
-    if (lastShown >= count - 1) see(count);
+    if (lastShown >= count - 1) see((seen) => Math.max(seen, count));
   }, [lastShown, count]);
   useLayoutEffect(() => {
     if (isFollowed && count) toEnd();

@@ -60,7 +60,7 @@ interface RowProps {
 function CandidateRow(props: RowProps) {
   const { candidate, making } = props;
   const { attempt, origin, chosen, inconsistency } = candidate;
-  const title = origin === "vetoed" ? "Draft" : `Candidate ${attempt + 1}`;
+  const title = origin === "vetoed" ? "Draft" : origin === "by_hand" ? "A person's words" : `Candidate ${attempt + 1}`;
   if (chosen) {
     return (
       <li class="candidate card stack chosen">
@@ -122,6 +122,7 @@ function Written({ candidate: { probability, string_seed, remark } }: { candidat
 /** Return why a candidate was said, or not. */
 function fateOf(candidate: Candidate, making: Making): string {
   const { threshold } = making;
+  if (candidate.origin === "by_hand") return "";
   if (candidate.origin === "vetoed") return "drawn again before it was judged";
   if (candidate.inconsistency === null) return making.judged_by ? "not judged: an earlier candidate was said" : "";
   if (threshold === null) return "";

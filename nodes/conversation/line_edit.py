@@ -1,0 +1,66 @@
+"""A pause before a line enters the conversation, in which a person may rewrite it.
+
+1. Whoever watches a dialogue or a meeting asks for it (`Pause`); the next line that a model has written is held.
+2. The graph is interrupted, and resumed once it is stored what became of the line (`LineEdit`).
+3. A turn that starts over after a crash computes the same line, and takes what is stored.
+"""
+
+from typing import Any, TypeVar
+
+from langgraph.types import interrupt
+
+from tertulia.state.context import Context
+from tertulia.state.graph_state import DialogueState, GroupState
+from tertulia.state.line_edit import EDITED, EDITED_ATTEMPT, HELD, PAUSED, LineEdit, Pause
+from tertulia.state.records import Candidate, Reply
+from tertulia.state.seat import as_utterance
+from tertulia.state.store import Store
+
+SpokenState = TypeVar("SpokenState", DialogueState, GroupState)
+
+
+def as_edited(state: SpokenState, context: Context) -> SpokenState:
+    """Return the state with the line that is said: a person's where a pause was asked for and they have rewritten it.
+
+    Raises:
+        GraphInterrupt: The line is held, and nothing is stored of what becomes of it.
+    """
+    if state["prompt"] is None or not pause_is_due(context.store, context.run, state["round"]):
+        return state
+    edit = context.store.step(context.run, state["round"], "", EDITED, LineEdit)
+    if edit is None:
+        # The driver stores it before it resumes the graph; other tools resume it with the words, or with none.
+        line = {name: state[name] for name in ("turn", "round", "speaker", "ended")} | {"attempt": state["chosen"]}
+        words = as_utterance(str(interrupt({HELD: line})))
+        edit = LineEdit(words=words or None)
+        context.store.save_step(context.run, state["round"], "", EDITED, edit)
+    if edit.words is None:
+        return state
+    speaker, attempt = state["speaker"], state["chosen"]
+    reply = Reply(text=edit.words, tokens=(), text_tokens=(0, 0), fields={speaker: edit.words})
+    written = Candidate(
+        attempt=EDITED_ATTEMPT,
+        text=edit.words,
+        reply=reply,
+        origin="by_hand",
+        remark=f"written by a person in the place of candidate {attempt + 1}",
+    )
+    context.store.save_candidate(context.run, state["turn"], written)
+    changes: Any = {"chosen": EDITED_ATTEMPT, "ended": False}
+    return {**state, **changes}
+
+
+def pause_is_due(store: Store, run: str, round: int) -> bool:
+    """Whether the line of a round is held: a pause was asked for, and no line has been held since.
+
+    A fork takes over no pause of its parent's.
+    """
+    asked = {number: pause for (number, _), pause in store.steps(run, PAUSED, Pause, 1, round, "").items()}
+    if not asked:
+        return False
+    record = store.run(run)
+    first = record.parent[1] + record.rewritten if record.parent else 1
+    newest = max((number for number in asked if number >= first), default=None)
+    if newest is None or not asked[newest].wanted:
+        return False
+    return not store.steps(run, EDITED, LineEdit, newest, round - 1, "")

@@ -1,0 +1,51 @@
+"""A pause before the next line: what the page asks for, the line that waits, and what a person has made of it.
+
+All three are steps of the run, stored under its group (no agent's name), so that neither the page nor the process that
+drives the run has to live as long as the pause.
+"""
+
+from pydantic import Field
+
+from tertulia.state.records import Record
+
+#: The steps under which these are stored.
+PAUSED, HELD, EDITED = "pause_before_line", "hold_line", "edit_line"
+
+#: The attempt number of the candidate that a person has written in the place of the one that was to be said.
+EDITED_ATTEMPT = 2000
+
+
+class Pause(Record):
+    """The wish that the run stops before the next line, stored under the round that is under way.
+
+    Attributes:
+        wanted: False where it was taken back.
+    """
+
+    wanted: bool = True
+
+
+class HeldLine(Record):
+    """A line that waits until a person lets it pass, or rewrites it.
+
+    Attributes:
+        turn, round: The turn that is under way.
+        attempt: The number of the candidate that is to be said, whose text is stored with the candidates.
+        ended: Whether that candidate would end the conversation.
+    """
+
+    turn: int = Field(ge=1)
+    round: int = Field(ge=1)
+    speaker: str
+    attempt: int = Field(ge=0)
+    ended: bool
+
+
+class LineEdit(Record):
+    """What a person has made of a held line.
+
+    Attributes:
+        words: What is said instead, as `tertulia.state.seat.as_utterance` returns it; `None`: the line as it was.
+    """
+
+    words: str | None = None
