@@ -128,7 +128,7 @@ function AlongAxis({ measure, axis, open, width, height, chosen }: MeasurePlotPr
   const ofControl = control.flatMap(({ settings }) => settings.flatMap((setting) => controlMark(measure, setting) ?? []));
   const extent = extentOf([...marks, ...ofControl]);
   if (!extent) return <text x={box.left} y={height / 2}>no figures</text>;
-  const y = scaleLinear(extent, [box.bottom, box.top]).nice(5);
+  const y = valueScale(extent, [box.bottom, box.top]);
   // The first line stands where its values are, the others beside it to the right and to the left.
   const step = Math.min(12, (width - 100) / (values.length * 4));
   const shift = (index: number) => Math.ceil(index / 2) * (index % 2 ? step : -step);
@@ -151,6 +151,13 @@ function AlongAxis({ measure, axis, open, width, height, chosen }: MeasurePlotPr
   );
 }
 
+/** A scale that ends at round numbers, but not beyond 1 where no value is: shares and distinct-n can't be. */
+function valueScale(extent: [number, number], range: [number, number]) {
+  const scale = scaleLinear(extent, range).nice(5);
+  const [first, last] = scale.domain() as [number, number];
+  return extent[1] <= 1 ? scale.domain([first, Math.min(last, 1)]) : scale;
+}
+
 function BySetting({ measure, open, width, height, chosen }: MeasurePlotProps & { width: number; height: number; chosen: Mark | undefined }) {
   const settings = measure.settings.map(({ setting }) => setting).filter((setting) => marksOf(measure, setting).length);
   const longest = Math.min(width * 0.4, Math.max(40, ...settings.map(textWidth)) + 14);
@@ -158,7 +165,7 @@ function BySetting({ measure, open, width, height, chosen }: MeasurePlotProps & 
   const controls = settings.flatMap((setting) => controlMark(measure, setting) ?? []);
   const extent = extentOf([...settings.flatMap((setting) => marksOf(measure, setting)), ...controls]);
   if (!extent) return <text x={12} y={height / 2}>no figures</text>;
-  const x = scaleLinear(extent, [box.left + 8, width - box.right]).nice(5);
+  const x = valueScale(extent, [box.left + 8, width - box.right]);
   const y = scaleBand(settings, [box.top, box.bottom]);
   const middle = (setting: string) => (y(setting) ?? 0) + y.bandwidth() / 2;
   const point = (mark: Mark, isControl: boolean): Drawn => ({

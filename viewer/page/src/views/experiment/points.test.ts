@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Axis } from "./documents";
-import { lineName } from "./points";
+import { extentOf, lineName, type Mark } from "./points";
 
 const axis: Axis = { parameter: "removal_factor", values: {}, series: {} };
 const named = (label: string, ...settings: string[]) => lineName({ label, settings, isControl: false }, axis);
@@ -13,4 +13,10 @@ test("a line is called as its settings are", () => {
 
 test("settings without a name in common are called by what they have besides", () => {
   expect(named("removal_order=placebo", "a", "b")).toBe("removal order: placebo");
+});
+
+test("an axis does not go beyond 1 where no value does, and does where an interval does", () => {
+  const mark = (value: number, high: number) => ({ value, low: value - 0.1, high }) as unknown as Mark;
+  expect(extentOf([mark(0.97, 0.99), mark(0.5, 0.6)])![1]).toBe(1);
+  expect(extentOf([mark(0.97, 1.02)])![1]).toBeGreaterThan(1.02);
 });

@@ -71,7 +71,7 @@ export function extentOf(marks: readonly Mark[]): [number, number] | null {
   if (!values.length) return null;
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const room = high > low ? (high - low) * 0.04 : Math.abs(high) * 0.1 || 0.1;
-  return [low - room, high + room];
+  return [low - room, high <= 1 ? Math.min(high + room, 1) : high + room];
 }
 
 /** Return a measure that the page can't take with the means of the report that has it; the measure itself elsewhere. */
