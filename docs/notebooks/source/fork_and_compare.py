@@ -20,8 +20,14 @@ bolder
 # %%
 divergence = tt.diff(run, bolder).first_divergence
 print("they part in turn", divergence.turn, "in", ", ".join(divergence.aspects))
-for difference in divergence.differences[:6]:
-    print("  ", difference)
+for name, turn in (("λ = 0.5", run.turn(4)), ("λ = 0.9", bolder.turn(4))):
+    print(f"{name}: {sum(unit.removed for unit in turn.units):2d} units removed; {turn.text}")
+
+# %% [markdown]
+# `divergence.differences` has every value that differs, with its path and both sides:
+
+# %%
+[".".join(difference.path) for difference in divergence.differences][:8]
 
 # %% [markdown]
 # Turns 1 to 3 are the same; so is a fork that changes nothing:

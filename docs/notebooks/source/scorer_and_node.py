@@ -55,7 +55,9 @@ def open_question(view):
 
 
 meeting = tt.run("team_building", rounds=4, rehearse=True, seed=1, mechanisms=[open_question])
-print(len(meeting.turns), "rounds;", "mechanisms:", [extension.name for extension in meeting.record.extensions])
+chosen = meeting.participation().agents
+for agent in chosen:
+    print(f"{agent.agent:6} thought with it in {agent.mechanisms['open_question'].on} of {agent.decisions} rounds")
 
 # %% [markdown]
 # ## What the record keeps
