@@ -45,8 +45,13 @@ def draw_units(path: Path) -> None:
     axes.barh(range(len(units)), shares, color=[REMOVED if unit.removed else KEPT for unit in units], height=0.75)
     axes.set_yticks(range(len(units)), [_first_words(unit.text) for unit in units], fontsize=7.5)
     axes.set(xlabel="share of the attention that the reply would pay, %")
-    axes.set_title(f"Orange was removed: {sum(unit.removed for unit in units)} of {len(units)} units had "
-                   f"{100 * (reached or 0):.1f} % of the attention (λ = 0.5)", fontsize=10)  # fmt: skip
+    gone, percent = sum(unit.removed for unit in units), 100 * (reached or 0)
+    labels = {
+        REMOVED: f"removed at λ = 0.5: {gone} of {len(units)} units, with {percent:.1f} % of the attention",
+        KEPT: "kept; one that would overshoot is passed over",
+    }
+    patches = [plt.Rectangle((0, 0), 1, 1, color=color) for color in labels]
+    axes.legend(patches, labels.values(), frameon=False, fontsize=8, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
     _save(figure, path)
 
@@ -72,7 +77,7 @@ def draw_effects(path: Path) -> None:
 
 def _first_words(text: str) -> str:
     """Return the beginning of a unit's first line."""
-    line = text.strip().splitlines()[0]
+    line = text.strip().splitlines()[0].removeprefix("- ")
     return line if len(line) <= 72 else line[:70].rsplit(" ", 1)[0] + " …"
 
 
