@@ -13,10 +13,10 @@ import matplotlib
 
 matplotlib.use("svg")
 
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-import tertulia as tt  # noqa: E402
-from tertulia.viewer.example import example_store  # noqa: E402
+import tertulia as tt
+from tertulia.viewer.example import example_store
 
 DOCS = Path(__file__).parents[1]
 ARMS = DOCS / "results" / "laboratory" / "arms_figures.csv"

@@ -32,7 +32,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for file in [file for file in files if file.src_uri.endswith(".ipynb")]:
         files.remove(file)
         notebook = json.loads(Path(str(file.abs_src_path)).read_text(encoding="utf-8"))
-        files.append(File.generated(config, page_of(file.src_uri), content=markdown_of(notebook, Path(file.src_uri).name)))
+        content = markdown_of(notebook, Path(file.src_uri).name)
+        files.append(File.generated(config, page_of(file.src_uri), content=content))
         files.append(file)
     return files
 
@@ -47,6 +48,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     parts = _FENCE.split(markdown)
     parts[::2] = [_LINK.sub(lambda link: _relinked(link, page.file.src_uri, config), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Return a page without the marks that introduce code in docstrings."""
+    return html.replace("<p>::</p>", "")
 
 
 def _relinked(link: re.Match[str], uri: str, config: MkDocsConfig) -> str:

@@ -12,6 +12,8 @@ import tertulia.langgraph
 
 
 class State(MessagesState):
+    """What the graph carries."""
+
     topic: str
     utterance: tertulia.langgraph.Utterance
 
@@ -23,6 +25,7 @@ people = [
 
 
 def graph_of(node):
+    """Return a graph of this one node."""
     builder = StateGraph(State)
     builder.add_node("speak", node)
     builder.add_edge(START, "speak")

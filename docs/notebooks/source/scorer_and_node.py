@@ -50,6 +50,7 @@ short
 # %%
 @tt.mechanism("look for a question that nobody has answered yet")
 def open_question(view):
+    """Find the last question."""
     asked = [line for line in view.lines() if line.text.endswith("?")]
     return f"{asked[-1].speaker} asked: {asked[-1].text}" if asked else None
 
@@ -74,6 +75,7 @@ print(extension.code)
 # %%
 @tt.scorer
 def too_few(units):
+    """Give one score for all units."""
     return [1.0]
 
 
