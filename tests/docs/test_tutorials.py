@@ -47,8 +47,8 @@ def test_it_runs(page: Path, cli: Cli, served: Served, without_weights: None) ->
             exec(compile(content, str(page), "exec"), names)
         for line in content.splitlines() if language == "console" else []:
             result = cli(*words_of(line, first))
-            assert result.exit_code == 0, f"{line}\n{result.stderr}"
-            first = first or (re.findall(r"^run (\w+)", result.stdout + result.stderr, re.MULTILINE) or [""])[0]
+            assert result.code == 0, f"{line}\n{result.err}"
+            first = first or (re.findall(r"^run (\w+)", result.out + result.err, re.MULTILINE) or [""])[0]
     assert blocks
 
 
