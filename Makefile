@@ -7,7 +7,7 @@ ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cl
 # The package as it is installed, of links: what mypy reads.
 LINKED := .mypy_cache/linked
 
-.PHONY: setup conversation hooks demo voice pictures example viewer viewer-check viewer-packages check test ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup conversation hooks demo voice pictures example docs notebooks viewer viewer-check viewer-packages check test ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
 # What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
@@ -64,6 +64,23 @@ example: setup
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh viewer/example/make.sh "$$folder/store.db" && \
 	$(BIN)/python -m tertulia.viewer.example "$$folder/store.db"
+
+# The site of docs/ in .site/html; a broken link, a missing page or a missing anchor fails. Its packages lie apart
+# (docs/requirements.txt). The API reference is read from the package as it is installed, of links.
+docs: .site/venv/.installed
+	rm -rf .site/linked && mkdir -p .site/linked/tertulia
+	ln -s $(CURDIR)/tertulia/* $(ROOMS:%=$(CURDIR)/%) .site/linked/tertulia
+	NO_MKDOCS_2_WARNING=1 .site/venv/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
+	@echo ".site/html/index.html"
+
+.site/venv/.installed: docs/requirements.txt
+	$(PYTHON) -m venv .site/venv
+	.site/venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r docs/requirements.txt
+	touch $@
+
+# Executes docs/notebooks/source/*.py one after another, and writes them with what they show: minutes. Some: NOTEBOOKS="sweep meeting".
+notebooks: setup
+	$(BIN)/python docs/notebooks/make.py $(NOTEBOOKS)
 
 # The page of `view` and of exported files: viewer/page/ is its source, viewer/built/ what the package ships.
 viewer: viewer-packages
@@ -147,4 +164,4 @@ nightly: setup
 	$(BIN)/python -m benchmarks.nightly
 
 clean:
-	rm -rf $(VENV) $(PAGE)/node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .site $(PAGE)/node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
