@@ -163,7 +163,7 @@ def test_the_help_has_panels_exit_codes_and_defaults(cli: Cli) -> None:
     panels = [line.removesuffix(":") for line in listed.splitlines() if line.endswith(":") and line[0] != " "]
     assert panels == ["Options", "Converse", "Look", "Compare", "Measure", "Extend", "Maintain"]
     assert "..." not in listed.replace("[ARGS]...", "")
-    assert "    130  interrupted; the line to resume with is printed" in listed.splitlines()
+    assert "    130  interrupted, stopped or out of budget; the line to resume with is printed" in listed.splitlines()
     words = " ".join(cli("run", "--help").out.split())
     assert "information to remove; 0.5, unless the scenario sets it" in words
     assert "At most so many rounds: 16 in a dialogue" in words

@@ -172,11 +172,11 @@ def test_the_paper_s_words_are_english_and_of_two(cli: Cli) -> None:
     Path("key.yaml").write_text(GERMAN, encoding="utf-8")
     for settings, words in (
         (PAPER, "preset=paper sets it; "),
-        (("--set", "wording=paper"), "in German; set wording=own"),
+        (("--set", "wording=paper"), "in German; give --set wording=own"),
     ):
         result = cli("run", "key.yaml", "--rehearse", *settings)
         result.complains(2, "wording=paper: the paper's words are English, and the prompts here are in German", words)
-    result.complains(2, "set wording=own for prompts in German, or language=en for the paper's")
+    result.complains(2, "give --set wording=own for prompts in German, or --set language=en for the paper's")
     assert cli("run", "key.yaml", "--rehearse", *PAPER, "--set", "wording=own", "--rounds", "1").code == 0
     assert cli("run", "key.yaml", "--rehearse", *PAPER, "--set", "language=en", "--rounds", "1").code == 0
     cli("fork", "@last", "--at", "1", "--set", "language=de").complains(2, "wording=paper", "language=en")
