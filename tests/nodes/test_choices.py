@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 
 import pytest
 from support.commands import Cli
@@ -231,7 +232,8 @@ async def test_the_last_situation_and_thought_stand_in_the_next_rounds_prompts()
 
 @pytest.mark.parametrize("banned", [0, 5])
 async def test_a_model_that_echoes_may_not_say_its_last_thought_again(banned: int) -> None:
-    model = ScriptedModel(no_repeat_ngram=banned)
+    comments = (f"I have counted to {number}." for number in count(1))  # so nobody thinks what another one thinks
+    model = ScriptedModel(comments=comments, no_repeat_ngram=banned)
     context, _ = await held(model=model, max_turns=2)
     asked = [request for batch in model.asked("generate_batch") for request in batch]
     last = context.store.step("k3f9", 1, "Ana", "assess", Assessment)

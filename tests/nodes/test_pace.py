@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Cli
 from support.dialogue_case import BEGINNING, a_context, some_turns
+from support.scripted import ScriptedModel
 from support.setpoints import a_setpoint
 
 from tertulia.graphs.dialogue import build_dialogue_graph
@@ -69,7 +70,7 @@ def test_a_history_is_read_on_and_read_anew_where_a_run_goes_back() -> None:
         ({}, [0.5, 0.5, 0.5, 0.5]),
         ({"pruning": "first", "pruning_turns": 2}, [0.5, 0.5, 0.0, 0.0]),
         ({"pruning": "first", "pruning_turns": 2, "retain": "highest"}, [None, None, 0.0, 0.0]),
-        ({"pruning": "when_repetitive", "repetition_threshold": 1}, [0.0, 0.0, 0.5, 0.5]),  # it says one line again
+        ({"pruning": "when_repetitive", "repetition_threshold": 1}, [0.0, 0.0, 0.5, 0.5]),  # it repeats itself
         ({"pruning": "when_repetitive", "repetition_threshold": 0}, [0.0, 0.0, 0.0, 0.0]),
     ],
     ids=str,
@@ -77,7 +78,8 @@ def test_a_history_is_read_on_and_read_anew_where_a_run_goes_back() -> None:
 async def test_turns_have_the_factor_that_was_in_force_and_are_scored_where_it_acts(
     settings: dict[str, Any], factors: list[float | None]
 ) -> None:
-    context = a_context(removal_factor=0.5, max_turns=4, ending="off", **settings)
+    model = ScriptedModel(speech=lambda _: "We can mend the lamp by noon.")
+    context = a_context(model, removal_factor=0.5, max_turns=4, ending="off", **settings)
     await build_dialogue_graph().ainvoke(BEGINNING, context=context)
     records = [context.store.turn_record(context.run, turn) for turn in range(1, 5)]
     assert [record.removal_factor for record in records] == factors
