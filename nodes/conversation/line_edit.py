@@ -30,7 +30,8 @@ def as_edited(state: SpokenState, context: Context) -> SpokenState:
     edit = context.store.step(context.run, state["round"], "", EDITED, LineEdit)
     if edit is None:
         # The driver stores it before it resumes the graph; other tools resume it with the words, or with none.
-        line = {name: state[name] for name in ("turn", "round", "speaker", "ended")} | {"attempt": state["chosen"]}
+        line = {"turn": state["turn"], "round": state["round"], "speaker": state["speaker"], "ended": state["ended"]}
+        line |= {"attempt": state["chosen"]}
         words = as_utterance(str(interrupt({HELD: line})))
         edit = LineEdit(words=words or None)
         context.store.save_step(context.run, state["round"], "", EDITED, edit)
