@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.support.wheel import ROOT, build_wheel, pip
 from tests.test_architecture import FOLDERS
+
+from .wheel import ROOT, build_wheel, pip
 
 #: The lowest versions of what is declared (tests/test_dependencies.py compares them).
 LOWEST = ROOT / "requirements.lowest.txt"

@@ -15,9 +15,10 @@ import tomllib
 import venv
 from pathlib import Path
 
-from tests.support.ranges import environment, rehearse
-from tests.support.wheel import ROOT, build_wheel, pip
 from tests.test_architecture import FOLDERS
+
+from .ranges import environment, rehearse
+from .wheel import ROOT, build_wheel, pip
 
 #: Reads the metadata as an index does.
 TWINE = "twine==7.0.0"
