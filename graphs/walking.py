@@ -9,6 +9,7 @@ inputs and updates. The graph is compiled where it is drawn, or run by itself.
 import inspect
 import itertools
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_type_hints
@@ -62,9 +63,7 @@ class InnerGraph:
     def add_node(self, name: str, node: "NodeFunction | InnerGraph") -> None:
         """Add a node, or a graph that stands in the place of one."""
         self._graph.add_node(name, node.compiled if isinstance(node, InnerGraph) else node)
-        kind = None if isinstance(node, InnerGraph) else get_type_hints(node).get("state")
-        keys = get_type_hints(kind) if isinstance(kind, type) and hasattr(kind, "__total__") else self._types
-        self._steps[name] = _Step(node, tuple(keys))
+        self._steps[name] = _Step(node, tuple(_state_of(node) or self._types))
 
     def add_edge(self, before: str, after: str) -> None:
         """Say what follows a node."""
@@ -123,3 +122,17 @@ class InnerGraph:
     def _after(self, node: str, state: dict[str, Any], runtime: Runtime[Context]) -> str:
         following = self._next[node]
         return following if isinstance(following, str) else following.next(state, runtime)
+
+
+def _state_of(node: "NodeFunction | InnerGraph") -> Mapping[str, Any] | None:
+    """Return the keys of the state that a node asks for by its annotation; `None` where it asks for all, as LangGraph.
+
+    What is annotated with names that only its author's module has, or had, asks for all.
+    """
+    if isinstance(node, InnerGraph):
+        return None
+    with suppress(NameError, TypeError):
+        kind = get_type_hints(node).get("state")
+        if isinstance(kind, type) and hasattr(kind, "__total__"):
+            return get_type_hints(kind)
+    return None
