@@ -10,6 +10,7 @@ import pytest
 from support.commands import Cli
 from support.ga_builder import RunBuilder, node
 from support.protocol_server import serving
+from support.rehearsed import rehearse_in
 
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.state.cognition import Assessment, Finding
@@ -47,16 +48,14 @@ KEY = re.compile(r'"(?:[^"\\]|\\.)*"(?=:)')
 
 @pytest.fixture(autouse=True)
 def rehearsal_in_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
-    stock = {
-        "OPENINGS": ("嗯。", "有道理。"),
-        "REMARKS": ("小明，{a}的事你怎么看？", "我一直在想{a}。", "{a}比{b}要紧。"),
-        "ENDINGS": ("{b}呢？", "你们说呢？"),
-        "COMMENTS": ("{a}和{b}合不到一块儿。", "先把{a}弄清楚。", "大家在说{a}。"),
-        "TOPICS": ("屋顶", "门", "钱"),
-    }
-    for name, texts in stock.items():
-        monkeypatch.setattr(f"tertulia.models.rehearsal._{name}", texts)
-    monkeypatch.setattr("tertulia.models.rehearsal._TOPIC", re.compile(r"(?!)"))  # or it takes up keys of forms
+    rehearse_in(
+        monkeypatch,
+        openings=("嗯。", "有道理。"),
+        remarks=("小明，{a}的事你怎么看？", "我一直在想{a}。", "{a}比{b}要紧。"),
+        endings=("{b}呢？", "你们说呢？"),
+        comments=("{a}和{b}合不到一块儿。", "先把{a}弄清楚。", "大家在说{a}。"),
+        topics=("屋顶", "门", "钱"),
+    )
 
 
 def english_in(text: str) -> set[str]:

@@ -1,0 +1,26 @@
+"""What the rehearsal says, in words that a test gives."""
+
+import pytest
+
+from tertulia.models.rehearsed_words import CURRENT, WORDS, Words
+
+
+def rehearse_in(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    openings: tuple[str, ...],
+    remarks: tuple[str, ...],
+    endings: tuple[str, ...],
+    comments: tuple[str, ...],
+    topics: tuple[str, ...],
+) -> None:
+    """Let new runs rehearse in these sentences about these topics alone: a prompt's own words may be keys of forms."""
+    words = Words(
+        openings=openings,
+        remarks=remarks,
+        endings=endings,
+        comments=comments,
+        named="{}",
+        topic=lambda _, generator: generator.choice(topics),
+    )
+    monkeypatch.setitem(WORDS, CURRENT, words)
