@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 from unittest.mock import patch
 
-#: What a terminal would obey, or would not show: control characters but line breaks, marks of direction, surrogates.
+#: What a terminal would obey, or would not show: control characters but line breaks and the tabs between cells, marks
+#: of direction, surrogates.
 HIDDEN = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]"
 )
 
 

@@ -57,12 +57,13 @@ class Pruned(NamedTuple):
     reached: float
 
 
-def open_model(name: str, cache: Path | str | None = None) -> LanguageModel:
+def open_model(name: str, cache: Path | str | None = None, precision: str = "auto") -> LanguageModel:
     """Return a local model, for several calls of `unit_scores`.
 
     Args:
         name: `smollm2` (embedded), a folder, or a hub id `owner/name`.
         cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
+        precision: Of the weights: `float32`, `bfloat16`, `float16`, or `auto`, what suits this machine.
 
     Raises:
         NotFoundError: There is no such model.
@@ -73,7 +74,7 @@ def open_model(name: str, cache: Path | str | None = None) -> LanguageModel:
     from tertulia.state.parameters import Parameters
 
     access = ModelAccess() if cache is None else ModelAccess(Path(cache))
-    model = access.naming([name]).language_model(name, Parameters())
+    model = access.naming([name]).language_model(name, Parameters().with_settings({"precision": precision}))
     if model.traits.text_only:
         raise UsageError(f"model={name}: shows no attention, as all that is seen of it is text; take a local model")
     return model

@@ -206,8 +206,8 @@ def test_no_graph_is_compiled_when_a_module_is_imported() -> None:
 
 def test_importing_loads_nothing_heavy() -> None:
     """One after the other in one process: langgraph comes with what drives conversations, and torch with none."""
-    light = ("models.rehearsal", "models.batching", "storage.store", "worlds.catalog", "nodes.mechanisms.registry")
-    light += ("viewer.documents.by_path", "reading.removal", "reading.what_if")  # what a page shows at once
+    light = ["models.rehearsal", "models.batching", "storage.store", "worlds.catalog", "nodes.mechanisms.registry"]
+    light += ["viewer.documents.by_path", "reading.removal", "reading.what_if"]  # what a page shows at once
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(f'tertulia.{name}')\n"
     code += "    print(name, *{module.partition('.')[0] for module in sys.modules})"
     command = [sys.executable, "-c", code, *light, "cli.main", "driving.conversation"]

@@ -97,7 +97,7 @@ def test_a_run_by_the_command_line(cli: Cli, served: Served, monkeypatch: pytest
 @pytest.mark.usefixtures("without_weights")
 def test_what_needs_attention_is_refused_before_anything_is_paid(cli: Cli, served: Served) -> None:
     command = ("run", "tidewell", "--model", served.model)
-    cli(*command, "--lambda", "0.5").complains(2, "surrogate=smollm2", "lambda=0")
+    cli(*command, "--lambda", "0.5").complains(2, "surrogate=smollm2", "--lambda 0")
     cli(*command, "--lambda", "0.5", "--dry-run").complains(2, "surrogate=smollm2")
     for name, word in (("openai:", "openai:NAME"), ("http://me:secret@localhost#parrot", "holds no key")):
         cli("run", "tidewell", "--model", name, "--lambda", "0", "--dry-run").complains(2, word)

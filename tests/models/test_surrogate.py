@@ -101,7 +101,7 @@ async def test_a_remote_model_s_replies_are_scored_by_a_surrogate(served: Served
 
 def named(id: str, **traits: Any) -> ScriptedModel:
     model = ScriptedModel(**traits)
-    model.id = id
+    model.id, model.weights = id, None
     return model
 
 

@@ -31,6 +31,7 @@ from tertulia.state.records import (
     Utterance,
 )
 from tertulia.state.store import Store
+from tertulia.storage.dialects import SQLITE
 from tertulia.storage.parts import runs as runs_module
 from tertulia.storage.parts.contents import content_hash
 from tertulia.storage.store import SqlStore
@@ -250,7 +251,7 @@ def test_unit_scores_stand_in_prompt_order_and_read_in_plain_sql(store_with_run:
 
 def test_a_turn_is_stored_whole_or_not_at_all(store_with_run: SqlStore) -> None:
     # On the server every test is inside a transaction that is undone; a turn is whole within one that stands alone.
-    alone = nullcontext() if store_with_run.file.dialect.name == "sqlite" else store_with_run.file.transaction()
+    alone = nullcontext() if store_with_run.file.dialect is SQLITE else store_with_run.file.transaction()
     with pytest.raises(ValueError, match="NaN"), alone:
         store_with_run.save_turn("k3f9", a_turn_record(scores={"m1": 1.0, "m2": float("nan")}))
     assert store_with_run.turns("k3f9") == []
