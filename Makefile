@@ -7,7 +7,7 @@ ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cl
 # The package as it is installed, of links: what mypy reads.
 LINKED := .mypy_cache/linked
 
-.PHONY: setup conversation hooks demo voice pictures example docs notebooks viewer viewer-check viewer-packages check test ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
+.PHONY: setup conversation hooks demo readers voice pictures example docs notebooks viewer viewer-check viewer-packages check test ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
 # What a conversation needs, then what only developers need: two stamps, so that `make demo` is small.
 setup: $(VENV)/.installed
@@ -122,6 +122,14 @@ RANGES := lowest newest
 # the changelog, its files are what they should be, and the wheel works where nothing else is. VERSION=v0.5.0 is the tag.
 release-check: setup
 	$(BIN)/python -m tests.support.release $(if $(VERSION),--tag $(VERSION)) --out dist
+
+# What reads exports (docs/exports.md), in an environment of its own: 0.7 GB. The tests of exports use it where it is.
+readers: .readers/.installed
+
+.readers/.installed: tests/support/readers/requirements.txt
+	python3 -m venv .readers
+	.readers/bin/pip install --quiet --requirement $<
+	touch $@
 
 fuzz: setup
 	$(BIN)/pytest --hypothesis-profile=full tests/models/test_fuzz_replies.py tests/worlds/test_fuzz_scenarios.py tests/storage/test_damaged_store.py

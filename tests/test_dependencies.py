@@ -48,12 +48,13 @@ RANGED = ("metrics", "pictures", "frames")
 #: A range: from a version to below another; versions that are dates have no other.
 RANGE = re.compile(r"([\w.-]+)>=([\w.]+)(?:,<([\w.]+))?")
 
-#: Scripts for environments of their own, whose distributions are in `benchmarks/peers/requirements-*.txt`.
-ELSEWHERE = ROOT / "benchmarks" / "peers" / "drivers"
+#: Scripts for environments of their own, whose distributions are in `benchmarks/peers/requirements-*.txt`, and in
+#: `tests/support/readers/requirements.txt`.
+ELSEWHERE = {ROOT / "benchmarks" / "peers" / "drivers", ROOT / "tests" / "support" / "readers"}
 FILES = sorted(
     file
     for file in ROOT.glob("[!.]*/**/*.py")
-    if not {"build", "node_modules"} & set(file.parts) and ELSEWHERE not in file.parents
+    if not {"build", "node_modules"} & set(file.parts) and not ELSEWHERE & {*file.parents}
 )
 
 #: The names of its own folders and modules.

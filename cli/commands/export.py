@@ -1,4 +1,4 @@
-"""`export`: runs as files: JSON lines that hold every record, a transcript, a page, and dialogues for others."""
+"""`export`: runs as files: JSON lines that hold every record, a transcript, a page, and formats of other tools."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from tertulia.cli.environment import store_path
-from tertulia.cli.options import JsonOption, RunsArgument, StoreOption
+from tertulia.cli.options import JsonOption, StoreOption
+from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
-from tertulia.files.exporting import FORMATS, check_format, exported_lines, files_of
+from tertulia.files.exporting import exported_lines
 from tertulia.files.written_files import STANDARD_OUTPUT, check_file, write_lines
+from tertulia.lab.exports.writing import FORMATS, Export, chosen_runs
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
 from tertulia.state.records import RunRecord
@@ -19,63 +21,80 @@ from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import built_page, html_of_run
 from tertulia.wording.transcript import transcript
 
+RunsOrNone = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN]...", help="Ids of runs, or @last; none with --experiment.", autocompletion=complete_run
+    ),
+]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Write the page of `view` as one file to open offline; -: standard output."
+    ),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Write to --out: jsonl, dialogues, messages (of chat models), sdialog (SDialog's JSON), inspect "
+        "(Inspect's log), dataset (for Hugging Face's datasets), mlflow, or otel (OpenTelemetry's spans).",
+    ),
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where --format goes, else -; a folder for dataset, mlflow, and several runs in sdialog.",
+    ),
+]
+
 
 def export(
-    run: RunsArgument,
+    run: RunsOrNone = None,
     jsonl: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every record as a line of JSON; -: standard output.")
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a transcript for people; -: standard output.")
     ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html", metavar="FILE", help="Write the page of `view` as one file to open offline; -: standard output."
-        ),
-    ] = None,
+    html: HtmlOption = None,
     thoughts: Annotated[
         bool,
         typer.Option("--thoughts", help="In the transcript: under every turn the thoughts, bids and removed units."),
     ] = False,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Write to --out: jsonl, dialogues, messages (of chat models), or sdialog (SDialog's JSON).",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where --format goes; for several runs in sdialog, a folder; else -."),
+    format: FormatOption = None,
+    out: OutOption = None,
+    experiment: Annotated[
+        str | None, typer.Option(metavar="NAME", help="All runs of an experiment (`tertulia lab list`).")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write runs to files: JSON lines for programs, a transcript or a page for people, dialogues for other tools.
+    """Write runs to files: JSON lines for programs, a transcript or a page for people, formats of other tools.
 
-    `tertulia metrics` reads every format but the transcript and the page.
+    `tertulia metrics` reads jsonl, dialogues, messages and sdialog; docs/exports.md shows who reads the others.
 
     Example: tertulia export @last --jsonl run.jsonl --markdown run.md --thoughts
     """
     path = store_path(store)
     if out is not None and format is None:
         raise UsageError(f"--out {out} needs --format; give {', '.join(FORMATS)}")
-    chosen = None if format is None else check_format(format)
+    named = {"jsonl": jsonl, "markdown": markdown, "html": html}
     with SqlStore.open(path, create=False) as opened:
-        records = list({record.run: record for record in map(opened.run, run)}.values())
-        wanted = {} if chosen is None else files_of(chosen, records, out or STANDARD_OUTPUT)
-        named = {"jsonl": jsonl, "markdown": markdown, "html": html}
-        _check(named, list(wanted), path, thoughts, force, as_json, len(records))
+        records = chosen_runs(opened, run or (), experiment)
+        further = None if format is None else Export(opened, records, format, out or STANDARD_OUTPUT, force)
+        others = further.files if further else []
+        _check(named, others, path, thoughts, force, as_json, len(records))
         try:
             _write(opened, records, named, thoughts)
-            for target, of_file in wanted.items():
-                write_lines(target, exported_lines(opened, of_file, chosen or "jsonl"))
+            if further:
+                further.write()
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
-    _report(records, named, list(wanted), as_json)
+    _report(records, named, others, as_json)
 
 
 def _report(
@@ -131,7 +150,7 @@ def _check(
     resolved = [file.resolve() for file in files]
     if twice := next((file for file in files if resolved.count(file.resolve()) > 1), None):
         raise UsageError(f"{twice} is given for two formats; give two files")
-    for file in files:
+    for file in options.values():
         check_file(file, store, force)
     if "--html" in options:
         built_page()

@@ -27,14 +27,6 @@ Format = Literal["jsonl", "dialogues", "messages", "sdialog"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
-def check_format(name: str) -> Format:
-    """Return the format of that name, or raise `UsageError`."""
-    for format in FORMATS:
-        if format == name:
-            return format
-    raise UsageError(f"--format {name}: unknown; give {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
-
-
 def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path, Sequence[RunRecord]]:
     """Return the runs of each file: all in one, but SDialog's format has one run a file, `RUN.json` in a folder.
 

@@ -45,13 +45,18 @@ def write_lines(file: Path, lines: Iterable[str]) -> None:
         for line in lines:
             print(line)
         return
+    write_bytes(file, (f"{line}\n".encode("utf-8", "replace") for line in lines))
+
+
+def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
+    """Write pieces one after another to a file, all or none, as `write_lines` does."""
     target = file.resolve()
     is_special = target.exists() and not target.is_file()  # such as /dev/null, which must not be replaced
     # An unforeseeable name and a new file: nothing is followed or overwritten.
     beside = target if is_special else target.with_name(f".tertulia-{secrets.token_hex(8)}.part")
     try:
-        with beside.open("w" if is_special else "x", encoding="utf-8", errors="replace", newline="\n") as opened:
-            opened.writelines(f"{line}\n" for line in lines)
+        with beside.open("wb" if is_special else "xb") as opened:
+            opened.writelines(pieces)
         if not is_special:
             beside.replace(target)
     except BaseException as error:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tertulia.lab.experiments import experiment as definitions
@@ -10,6 +12,7 @@ from tertulia.lab.experiments.axes import Axis, axes_of, differing
 from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.python.arguments import check_argument
 from tertulia.python.calling import with_named_arguments
+from tertulia.python.exporting import write_export
 from tertulia.python.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, measured
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_run import Run
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from tertulia.driving.stopping import Stopped
+    from tertulia.lab.exports.writing import Format
 
 
 @dataclass(frozen=True)
@@ -205,6 +209,21 @@ class Experiment:
 
         check_argument("metric", metric, str, "a metric is named by a text: plot('dist3')", optional=False)
         return plotted(self.measure(metric, embedder=embedder), metric, self._axis(along))
+
+    @with_named_arguments
+    def export(self, format: "Format", out: "PathLike[str] | str", *, force: bool = False) -> tuple[Path, ...]:
+        """Write the runs in which somebody speaks to files or a folder for another tool, such as MLflow.
+
+        ::
+
+            experiment.export("mlflow", "mlruns")
+
+        Args, Returns and Raises: As `Run.export`.
+        """
+        from tertulia.lab.exports.recorded import runs_of_experiment
+
+        definition = self._definition
+        return write_export(self.store, lambda store: runs_of_experiment(store, definition), format, out, force)
 
     def _axis(self, along: str | None) -> Axis | None:
         check_argument("along", along, str, "a parameter is named by a text")

@@ -9,6 +9,7 @@ from tertulia.python.arguments import check_argument, whole_number
 from tertulia.python.calling import with_named_arguments
 from tertulia.python.cell_page import CellPage
 from tertulia.python.driven_run import DrivenRun
+from tertulia.python.exporting import Exported
 from tertulia.python.questioning import Questioned
 from tertulia.python.stored_turn import StoredTurn
 from tertulia.python.tables import Records
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
 
 
-class Run(DrivenRun, Questioned):
+class Run(DrivenRun, Questioned, Exported):
     """A run of a store.
 
     Everything is read from the store when it is asked for, so a run that goes on elsewhere shows how far it is.

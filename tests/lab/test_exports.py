@@ -1,0 +1,260 @@
+"""Exports for other tools: what of a run is in them, and what is refused; test_exports_read.py has their readers."""
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.exported_runs import Rehearsed, rehearse_all, said
+from support.stored import a_case, a_run
+
+import tertulia as tt
+from tertulia.lab.exports.dataset import COLUMNS
+from tertulia.state.errors import SettingError, UsageError
+from tertulia.storage.store import SqlStore
+
+TOOLS = ("inspect", "otel", "dataset", "mlflow")
+FOLDERS = ("dataset", "mlflow")
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:
+    """A store that no test changes."""
+    return rehearse_all(tmp_path_factory.mktemp("exports") / "store.db")
+
+
+@pytest.fixture
+def export(cli: Cli, runs: Rehearsed) -> Callable[..., Any]:
+    """`tertulia export` of this store."""
+    return lambda *arguments: cli("export", *arguments, "--store", str(runs.path))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def spans_of(text: str) -> list[dict[str, Any]]:
+    requests = [json.loads(line) for line in text.splitlines()]
+    return [span for each in requests for span in each["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+
+
+def attributes(span: dict[str, Any]) -> dict[str, Any]:
+    return {each["key"]: next(iter(each["value"].values())) for each in span["attributes"]}
+
+
+# --- all formats ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", TOOLS)
+def test_the_command_and_python_write_the_same(export: Callable[..., Any], runs: Rehearsed, format: str) -> None:
+    for name in ("a", "b"):
+        Path(name).mkdir()
+    result = export(runs.dialogue, runs.meeting, "--format", format, "--out", "a/out", "--json")
+    assert (result.json["runs"], result.json["files"]) == ([runs.dialogue, runs.meeting], ["a/out"])
+    store = runs.store
+    chosen = [run for run in store.runs() if run.id in (runs.dialogue, runs.meeting)]
+    (file,) = type(store.runs())(store, [run.record for run in reversed(chosen)]).export(format, "b/out")
+    assert file == Path("b/out")
+    absolute = os.fsencode(Path("a").resolve()), os.fsencode(Path("b").resolve())
+    a, b = contents(Path("a")), contents(Path("b"))
+    assert a.keys() == b.keys()
+    assert all(text.replace(*absolute) == b[name] for name, text in a.items())
+
+
+@pytest.mark.parametrize("format", TOOLS)
+def test_what_is_there_is_overwritten_on_demand_alone(export: Callable[..., Any], runs: Rehearsed, format: str) -> None:
+    assert export(runs.dialogue, "--format", format, "--out", "out").code == 0
+    if format in FOLDERS:
+        (Path("out") / "mine.txt").write_text("mine")
+    before = contents(Path())
+    export(runs.dialogue, "--format", format, "--out", "out").complains(2, "out", "exists already", "--force")
+    with pytest.raises(UsageError, match="exists already; overwrite it with force=True"):
+        runs.store.run(runs.dialogue).export(format, "out")  # type: ignore[arg-type]
+    assert contents(Path()) == before
+    assert export(runs.dialogue, "--format", format, "--out", "out", "--force").code == 0
+    assert contents(Path()) == before
+
+
+@pytest.mark.parametrize("format", TOOLS)
+def test_never_half_an_export(
+    export: Callable[..., Any], runs: Rehearsed, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    # Each format asks for it late: the figures, or the ids of spans, are behind what was written before.
+    target = "spans._of_call" if format == "otel" else "recorded.RecordedRun.situation"
+    if format == "mlflow":
+        target = "tracking.transcript"
+    monkeypatch.setattr(f"tertulia.lab.exports.{target}", broken)
+    result = export(runs.dialogue, "--format", format, "--out", "out")
+    result.complains(1, "No space left on device")
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("format", TOOLS)
+def test_a_run_in_which_nobody_speaks_is_refused(cli: Cli, format: str) -> None:
+    with SqlStore.open(Path("tertulia.db"), create=True) as store:
+        store.create_run(a_run("empty"), a_case())
+    cli("export", "empty", "--format", format, "--out", "out").complains(2, "nobody speaks in run empty")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("zz99", "--format", "inspect", "--out", "o"), 3, ["'zz99'"]),
+        (("@last", "--format", "inspekt", "--out", "o"), 2, ["--format inspekt", "inspect", "mlflow"]),
+        (("@last", "--format", "dataset"), 2, ["folder", "--out FOLDER"]),
+        (("@last", "--format", "dataset", "--out", "none/o"), 2, ["none/o", "no folder none"]),
+        (("@last", "--format", "mlflow", "--out", "file"), 2, ["file is a file", "folder"]),
+        (("@last", "--format", "inspect", "--out", "."), 2, [". is a folder"]),
+        (("@last", "--experiment", "grid", "--format", "inspect"), 2, ["--experiment NAME"]),
+        (("--format", "inspect"), 2, ["RUN", "--experiment NAME"]),
+        (("--experiment", "grid", "--format", "inspect"), 3, ["'grid'", "tertulia lab list"]),
+        (("@last", "--out", "o"), 2, ["--format", "inspect"]),
+    ],
+)
+def test_bad_requests(export: Callable[..., Any], arguments: tuple[str, ...], code: int, words: list[str]) -> None:
+    Path("file").write_text("mine")
+    export(*arguments).complains(code, *words)
+    assert [path.name for path in Path().iterdir()] == ["file"]
+
+
+def test_wrong_arguments_in_python(runs: Rehearsed, tmp_path: Path) -> None:
+    run = runs.store.run(runs.dialogue)
+    with pytest.raises(SettingError, match=r"format=inspekt: unknown \(did you mean 'inspect'\?\)"):
+        run.export("inspekt", tmp_path / "o")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="out=-: the name of a file or a folder is expected"):
+        run.export("inspect", "-")
+    with pytest.raises(UsageError, match="missing a required argument: 'out'"):
+        run.export("inspect")  # type: ignore[call-arg]
+
+
+def test_an_experiment_is_exported_by_its_name(export: Callable[..., Any], runs: Rehearsed) -> None:
+    experiment = runs.store.experiment(runs.experiment)
+    assert export("--experiment", runs.experiment, "--format", "dataset", "--out", "a").code == 0
+    assert experiment.export("dataset", "b") == (Path("b"),)
+    assert contents(Path("a")) == contents(Path("b"))
+    rows = [json.loads(line) for line in Path("a/conversations.jsonl").read_text("utf-8").splitlines()]
+    places = [(row["case"], row["setting"], row["trial"], row["experiment"]) for row in rows]
+    assert places == [(trial.case, trial.setting, trial.trial, runs.experiment) for trial in experiment.runs.trials]
+    assert {place[1] for place in places} == {"λ = 0", "λ = 1"}
+
+
+# --- each format ------------------------------------------------------------------------------------------------------
+
+
+def test_an_eval_file_is_the_same_log(export: Callable[..., Any], runs: Rehearsed) -> None:
+    log = json.loads(export(runs.dialogue, runs.album, "--format", "inspect").out)
+    assert export(runs.dialogue, runs.album, "--format", "inspect", "--out", "log.eval").code == 0
+    with zipfile.ZipFile("log.eval") as archive:
+        members = {name: json.loads(archive.read(name)) for name in archive.namelist()}
+    samples = [members.pop(f"samples/{run}_epoch_1.json") for run in (runs.dialogue, runs.album)]
+    assert members["header.json"] | {"samples": samples} == log
+    assert [sample["id"] for sample in members["summaries.json"]] == [runs.dialogue, runs.album]
+
+
+def test_every_row_has_the_declared_columns(export: Callable[..., Any], runs: Rehearsed) -> None:
+    given = (runs.dialogue, runs.fork, runs.meeting, runs.album)
+    export(*given, "--format", "dataset", "--out", "set")
+    for name, columns in COLUMNS.items():
+        rows = [json.loads(line) for line in (Path("set") / f"{name}.jsonl").read_text("utf-8").splitlines()]
+        assert rows
+        for row in rows:
+            assert row.keys() == columns.keys()
+            for column, kind in columns.items():
+                if not isinstance(kind, str):
+                    assert all(item.keys() == kind.keys() for item in row[column])
+        if name == "prompts":
+            assert len({row["prompt"] for row in rows}) == len(rows)
+
+
+def test_units_are_those_of_the_store(export: Callable[..., Any], runs: Rehearsed) -> None:
+    export(runs.dialogue, "--format", "dataset", "--out", "set")
+    rows = [json.loads(line) for line in Path("set/units.jsonl").read_text("utf-8").splitlines()]
+    run, parts = runs.store.run(runs.dialogue), ("unit", "score", "text")
+    for turn in run.turns:
+        details = run.turn(turn.turn)
+        of_turn = [row for row in rows if row["turn"] == turn.turn]
+        assert [tuple(row[part] for part in parts) for row in of_turn] == [
+            (u.id, u.score, u.text) for u in details.units
+        ]
+        assert {row["unit"] for row in of_turn if row["removed"]} == {u.id for u in details.units if u.removed}
+        order = sorted(row["removed"] for row in of_turn if row["removed"])
+        assert order == list(range(1, len(order) + 1))
+
+
+def test_spans_form_a_tree_within_the_time_of_their_parents(export: Callable[..., Any], runs: Rehearsed) -> None:
+    spans = spans_of(export(runs.meeting, "--format", "otel").out)
+    by_id = {span["spanId"]: span for span in spans}
+    assert len(by_id) == len(spans)
+    assert {span["traceId"] for span in spans} == {spans[0]["traceId"]}
+    assert [span["name"] for span in spans if "parentSpanId" not in span] == ["invoke_workflow team_building"]
+    for span in spans[1:]:
+        parent = by_id[span["parentSpanId"]]
+        assert int(parent["startTimeUnixNano"]) <= int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"])
+        assert int(span["endTimeUnixNano"]) <= int(parent["endTimeUnixNano"])
+    with SqlStore.open(runs.path) as store:
+        calls = store.calls(runs.meeting)
+    chats = [attributes(span) for span in spans if span["name"].startswith("chat ")]
+    asked = sorted((call.agent, call.node, str(call.reply_tokens)) for call in calls)
+    found = [(c["gen_ai.agent.name"], c["tertulia.node"], c["gen_ai.usage.output_tokens"]) for c in chats]
+    assert sorted(found) == asked
+    replied = [json.loads(chat["gen_ai.output.messages"])[0]["parts"][0]["content"] for chat in chats]
+    assert sorted(replied) == sorted(call.replies[0].text for call in calls)
+
+
+def test_a_fork_has_spans_of_its_own_turns_and_a_link(export: Callable[..., Any], runs: Rehearsed) -> None:
+    parent = spans_of(export(runs.dialogue, "--format", "otel").out)
+    fork = spans_of(export(runs.fork, "--format", "otel").out)
+    turns = [span["name"] for span in fork if span["name"].startswith("turn ")]
+    assert turns == [f"turn {turn.turn}" for turn in runs.store.run(runs.fork).turns][2:]
+    assert fork[0]["links"] == [{"traceId": parent[0]["traceId"], "spanId": parent[0]["spanId"]}]
+    assert attributes(parent[0])["tertulia.seed"] == str(2**70)
+
+
+def test_a_failed_run_says_so(cli: Cli, runs: Rehearsed) -> None:
+    with SqlStore.open(Path("tertulia.db"), create=True):
+        pass
+    cli("run", "tidewell", "--rehearse", "--rounds", "2")
+    with SqlStore.open(Path("tertulia.db")) as store:
+        run = store.run("@last").run
+        store.set_status(run, "failed", "the server is gone")
+    (root, *_) = spans_of(cli("export", run, "--format", "otel").out)
+    assert root["status"] == {"code": 2, "message": "the server is gone"}
+    log = json.loads(cli("export", run, "--format", "inspect").out)
+    assert (log["status"], log["samples"][0]["error"]["message"]) == ("error", "the server is gone")
+
+
+def test_runs_are_added_to_a_folder_of_mlflow(export: Callable[..., Any], runs: Rehearsed) -> None:
+    assert export("--experiment", runs.experiment, "--format", "mlflow", "--out", "mlruns").code == 0
+    before = contents(Path("mlruns"))
+    assert export(runs.dialogue, "--format", "mlflow", "--out", "mlruns").code == 0
+    after = contents(Path("mlruns"))
+    assert after.items() > before.items()
+    assert len({name.split("/")[0] for name in after}) == 2
+
+
+def test_figures_are_those_of_measure(export: Callable[..., Any], runs: Rehearsed) -> None:
+    (sample,) = json.loads(export(runs.dialogue, "--format", "inspect").out)["samples"]
+    figures = {name: score["value"] for name, score in sample["scores"].items()}
+    measured = runs.store.run(runs.dialogue).measure()
+    assert {"dist1", "dist2", "dist3", "len"} <= figures.keys()
+    assert figures == {name: measured[name] for name in figures}
+
+
+@pytest.mark.parametrize("kind", ["dialogue", "meeting", "album"])
+def test_messages_are_what_was_said(export: Callable[..., Any], runs: Rehearsed, kind: str) -> None:
+    run = runs.store.run(getattr(runs, kind))
+    (sample,) = json.loads(export(run.id, "--format", "inspect").out)["samples"]
+    assert [[m["metadata"]["speaker"], m["content"]] for m in sample["messages"]] == said(run)
+
+
+def test_the_public_type_of_runs() -> None:
+    assert hasattr(tt.Run, "export")
+    assert hasattr(tt.Experiment, "export")
