@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cli
 from markdown_it import MarkdownIt
+from support.commands import Cli
 from support.examples import problems_of
 from support.protocol_server import Served
 
