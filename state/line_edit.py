@@ -7,9 +7,10 @@ drives the run has to live as long as the pause.
 from pydantic import Field
 
 from tertulia.state.records import Record
+from tertulia.state.store import Store
 
 #: The steps under which these are stored.
-PAUSED, HELD, EDITED = "pause_before_line", "hold_line", "edit_line"
+PAUSED, HELD, EDITED = STEPS = "pause_before_line", "hold_line", "edit_line"
 
 #: The attempt number of the candidate that a person has written in the place of the one that was to be said.
 EDITED_ATTEMPT = 2000
@@ -49,3 +50,19 @@ class LineEdit(Record):
     """
 
     words: str | None = None
+
+
+def pause_is_due(store: Store, run: str, round: int) -> bool:
+    """Whether the line of a round is held: a pause was asked for, and no line has been held since.
+
+    A fork takes over no pause of its parent's.
+    """
+    asked = {number: pause for (number, _), pause in store.steps(run, PAUSED, Pause, 1, round, "").items()}
+    if not asked:
+        return False
+    record = store.run(run)
+    first = record.parent[1] + record.rewritten if record.parent else 1
+    newest = max((number for number in asked if number >= first), default=None)
+    if newest is None or not asked[newest].wanted:
+        return False
+    return not store.steps(run, EDITED, LineEdit, newest, round - 1, "")

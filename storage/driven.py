@@ -4,7 +4,8 @@
    written or read of them it returns again, as it would be read.
 2. Prompts, candidates and steps wait for the next call of a model, or for the turn: they are stored in its transaction,
    before it. Where the process dies, an unfinished turn starts over from the stored calls, and makes them again.
-3. What a person in a seat is asked and answers passes between processes: such a run is driven over a plain store.
+3. What a person in a seat is asked and answers passes between processes: such a run is driven over a plain store. So
+   do the steps of a pause (`state.line_edit`), of which nothing is kept, and nothing waits.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 from typing_extensions import override
 
 from tertulia.state.cognition import Assessment, Call, Trace
+from tertulia.state.line_edit import STEPS as PAUSE_STEPS
 from tertulia.state.records import Candidate, Prompt, Record, Turn, TurnRecord
 from tertulia.state.store import AnyRecord
 from tertulia.storage.kept_contents import kept_contents
@@ -198,7 +200,8 @@ class DrivenStore(SqlStore):
 
     @override
     def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
-        if run != self._run:
+        if run != self._run or node in PAUSE_STEPS:
+            self.flush()
             super().save_step(run, round, agent, node, record)
             return
         self._new_steps[round, agent, node] = step_row(run, round, agent, node, record), record
@@ -214,7 +217,7 @@ class DrivenStore(SqlStore):
 
     @override
     def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
-        if run != self._run:
+        if run != self._run or node in PAUSE_STEPS:
             return super().step(run, round, agent, node, kind)
         kept = self._steps.get(round, {}).get((agent, node))
         if isinstance(kept, kind):

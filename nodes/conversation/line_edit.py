@@ -11,10 +11,9 @@ from langgraph.types import interrupt
 
 from tertulia.state.context import Context
 from tertulia.state.graph_state import DialogueState, GroupState
-from tertulia.state.line_edit import EDITED, EDITED_ATTEMPT, HELD, PAUSED, LineEdit, Pause
+from tertulia.state.line_edit import EDITED, EDITED_ATTEMPT, HELD, LineEdit, pause_is_due
 from tertulia.state.records import Candidate, Reply
 from tertulia.state.seat import as_utterance
-from tertulia.state.store import Store
 
 SpokenState = TypeVar("SpokenState", DialogueState, GroupState)
 
@@ -49,19 +48,3 @@ def as_edited(state: SpokenState, context: Context) -> SpokenState:
     context.store.save_candidate(context.run, state["turn"], written)
     changes: Any = {"chosen": EDITED_ATTEMPT, "ended": False}
     return {**state, **changes}
-
-
-def pause_is_due(store: Store, run: str, round: int) -> bool:
-    """Whether the line of a round is held: a pause was asked for, and no line has been held since.
-
-    A fork takes over no pause of its parent's.
-    """
-    asked = {number: pause for (number, _), pause in store.steps(run, PAUSED, Pause, 1, round, "").items()}
-    if not asked:
-        return False
-    record = store.run(run)
-    first = record.parent[1] + record.rewritten if record.parent else 1
-    newest = max((number for number in asked if number >= first), default=None)
-    if newest is None or not asked[newest].wanted:
-        return False
-    return not store.steps(run, EDITED, LineEdit, newest, round - 1, "")

@@ -6,7 +6,7 @@ import pytest
 from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record
 
 import tertulia
-from tertulia.reading import long_comparisons
+from tertulia.reading import differences
 from tertulia.reading.comparing import compare, comparison_document
 from tertulia.state.errors import SettingError
 from tertulia.state.records import Turn
@@ -82,14 +82,14 @@ def long_runs(tmp_path: Path) -> Path:
 
 def test_of_long_runs_few_turns_are_read(long_runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    documents = long_comparisons.turn_documents
+    documents = differences.turn_documents
 
     def noted(store: SqlStore, run: str, first: int = 0, last: int | None = None) -> object:
         assert last is not None
         read.extend(range(first, last + 1))
         return documents(store, run, first, last)
 
-    monkeypatch.setattr(long_comparisons, "turn_documents", noted)
+    monkeypatch.setattr(differences, "turn_documents", noted)
     with SqlStore.open(long_runs) as store:
         alike = document_at(store, "diff/aaaa/bbbb")
         forked = document_at(store, "diff/aaaa/cccc")

@@ -255,9 +255,13 @@ def test_a_silence_and_words_by_hand_say_that_there_was_no_prompt(page: Page, se
 
 def test_candidates_stand_with_their_figures_and_the_one_that_was_said(page: Page, served: Served) -> None:
     with SqlStore.open(served.path) as store:
-        candidates = store.candidates(served.dialogue, 1)
-        chosen = store.turn_record(served.dialogue, 1).chosen
-    open_turn(page, served.address, served.dialogue, 1, "&pane=candidates")
+        turns = range(1, store.run(served.dialogue).turns + 1)
+        found = {
+            turn: (store.candidates(served.dialogue, turn), store.turn_record(served.dialogue, turn)) for turn in turns
+        }
+    turn = next(turn for turn, (candidates, record) in found.items() if record.chosen != candidates[0].attempt)
+    candidates, chosen = found[turn][0], found[turn][1].chosen
+    open_turn(page, served.address, served.dialogue, turn, "&pane=candidates")
     rows = page.locator(".making .candidate")
     expect(rows).to_have_count(len(candidates))
     assert any(candidate.attempt == chosen for candidate in candidates[1:])

@@ -110,7 +110,7 @@ from tertulia.worlds.scenario_file import read_scenario_file
             "qqqq: 0.2",
             "43: parameters.qqqq: unknown parameter 'qqqq'; `tertulia settings` lists what there is",
         ),
-        ("tie_s: 0.2", "tie_s: -1", "43: parameters.tie_s: -1: Input should be greater than or equal to 0"),
+        ("tie_s: 0.2", "tie_s: -1", "43: parameters.tie_s: -1: must be greater than or equal to 0"),
         ("tie_s: 0.2", "tie_s: [1]", "43: parameters.tie_s: takes one value: [1]"),
         (
             "tie_s: 0.2",

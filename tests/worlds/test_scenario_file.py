@@ -110,7 +110,7 @@ def test_previous_dialogues_come_oldest_first(written) -> None:
             "removal_facto: 0.3",
             "20: parameters.removal_facto: unknown parameter 'removal_facto' (did",
         ),
-        ("removal_factor: 0.3", "temperature: 9", "20: parameters.temperature: 9: Input should be less than or equal"),
+        ("removal_factor: 0.3", "temperature: 9", "20: parameters.temperature: 9: must be less than or equal"),
         (
             "age: 31",
             "age: 31\n    latency: cautious",

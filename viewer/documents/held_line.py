@@ -5,11 +5,10 @@ The process that drives the run reads both from the store, whoever has started i
 
 from typing import Any, NamedTuple
 
-from tertulia.nodes.conversation.line_edit import pause_is_due
 from tertulia.state.cognition import Bid
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
-from tertulia.state.line_edit import EDITED, HELD, PAUSED, HeldLine, LineEdit, Pause
+from tertulia.state.line_edit import EDITED, HELD, PAUSED, HeldLine, LineEdit, Pause, pause_is_due
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import LONGEST, in_one_line
 from tertulia.storage.store import SqlStore
