@@ -144,7 +144,7 @@ types: setup
 	rm -rf $(LINKED) && mkdir -p $(LINKED)/tertulia
 	ln -s $(CURDIR)/tertulia/* $(ROOMS:%=$(CURDIR)/%) $(LINKED)/tertulia
 	MYPYPATH=$(LINKED) $(BIN)/mypy $(LINKED)/tertulia benchmarks
-	MYPYPATH=$(LINKED) $(BIN)/mypy tests/support
+	MYPYPATH=$(LINKED) $(BIN)/mypy tests/support --exclude tests/support/readers
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance

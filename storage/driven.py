@@ -38,6 +38,8 @@ class DrivenStore(SqlStore):
     def __init__(self, store: SqlStore, run: str) -> None:
         super().__init__(store.file, store.path)
         self._run, self._contents = run, kept_contents(store.file)
+        # They wait until they are stored whatever happens meanwhile: a call under way may name them after an interrupt.
+        self._new_prompts: dict[str, Prompt] = {}
         self._defers = False
         self.forget()
 
@@ -54,7 +56,6 @@ class DrivenStore(SqlStore):
         self._await_write()
 
     def _await_write(self) -> None:
-        self._new_prompts: dict[str, Prompt] = {}
         self._new_candidates: dict[tuple[int, str, int], tuple[str, dict[str, Any]]] = {}
         self._new_steps: dict[tuple[int, str, str], tuple[dict[str, Any], Record]] = {}
 
@@ -80,6 +81,7 @@ class DrivenStore(SqlStore):
         with self.file.joined():
             if self._new_prompts:
                 self.save_prompts(self._new_prompts)
+                self._new_prompts = {}
             if self._new_candidates:
                 texts = self.text_ids(dict.fromkeys(text for text, _ in self._new_candidates.values()))
                 rows = [row | {"content_id": texts[text]} for text, row in self._new_candidates.values()]

@@ -78,6 +78,15 @@ def test_an_interrupt_leaves_what_waits_to_the_run_that_goes_on(plain: SqlStore)
         assert driven.candidates(RUN, 1) == []
 
 
+def test_a_call_that_ends_after_an_interrupt_has_its_prompt(plain: SqlStore) -> None:
+    driven = DrivenStore(plain, RUN)
+    with pytest.raises(KeyboardInterrupt), driven.deferring():  # noqa: PT012
+        content = driven.save_prompt(a_prompt())
+        raise KeyboardInterrupt
+    driven.save_calls(RUN, [Call(round=1, agent="Ana", node="generate", model="m", prompt=content)])
+    assert plain.prompt(content) == a_prompt()
+
+
 def test_outside_of_driving_all_is_stored_at_once(plain: SqlStore) -> None:
     driven = DrivenStore(plain, RUN)
     driven.save_candidate(RUN, 1, said(0, "Hello."))

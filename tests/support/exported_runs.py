@@ -40,7 +40,7 @@ def rehearse_all(path: Path) -> Rehearsed:
     return Rehearsed(path, dialogue.id, fork.id, meeting.id, album.id, experiment.name)
 
 
-def said(run: tt.Run) -> list[list[str]]:
+def said(run: tt.Run) -> list[list[str | None]]:
     """Return who said what; in an album chat each question is followed by its answer."""
     if run.exchanges:
         answers = [[[met.turn.speaker, met.turn.text], [met.answer.speaker, met.answer.text]] for met in run.exchanges]
