@@ -45,6 +45,7 @@ class DrivenStore(SqlStore):
 
     def forget(self) -> None:
         """Forget what was kept, and what waits: the run starts over from what is stored."""
+        self._contents.forget_rows()
         self._prompts: dict[str, Prompt] = {}
         self._turns: dict[int, Turn] = {}
         self._records: dict[int, TurnRecord] = {}

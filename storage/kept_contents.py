@@ -51,11 +51,15 @@ class KeptContents:
     ) -> dict[_Key, int]:
         if self._undone != undone or len(known) > _MOST:
             self._undone = undone
-            self._texts.clear()
-            self._units.clear()
+            self.forget_rows()
         if unknown := [key for key in wanted if key not in known]:
             known.update(find(unknown))
         return {key: known[key] for key in wanted}
+
+    def forget_rows(self) -> None:
+        """Forget rows: while nothing was driven, others may have deleted them with the runs that pointed to them."""
+        self._texts.clear()
+        self._units.clear()
 
     def prompt_hash(self, prompt: Prompt) -> str:
         """Return the content hash of a prompt."""

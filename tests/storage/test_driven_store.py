@@ -87,6 +87,21 @@ def test_a_call_that_ends_after_an_interrupt_has_its_prompt(plain: SqlStore) -> 
     assert plain.prompt(content) == a_prompt()
 
 
+def test_a_text_that_another_process_has_deleted_between_two_runs_is_stored_again(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with SqlStore.open(path, create=True) as store:
+        for run in ("first", "then"):
+            store.create_run(a_run(run), a_case())
+        with DrivenStore(store, "first").deferring():
+            DrivenStore(store, "first").save_turn("first", a_turn_record(1))
+        with SqlStore.open(path) as other:
+            other.remove_run("first")
+        then = DrivenStore(store, "then")
+        with then.deferring():
+            then.save_turn("then", a_turn_record(1))
+        assert [turn.text for turn in store.turns("then")] == ["Line 1."]
+
+
 def test_outside_of_driving_all_is_stored_at_once(plain: SqlStore) -> None:
     driven = DrivenStore(plain, RUN)
     driven.save_candidate(RUN, 1, said(0, "Hello."))
