@@ -159,7 +159,7 @@ def _turns(run: RecordedRun) -> Iterator[Document]:
             **{"scored_by": record.scored_by, "removal_factor": details.removal_factor},
             **{"removal_factor_reached": details.removal_factor_reached, "removed_units": len(details.removed)},
             **{"removed_items": details.removed_items, "rollbacks": record.rollbacks},
-            **{"inconsistency": line.said.inconsistency if line.said else None, "judged_by": record.judged_by},
+            **{"inconsistency": line.chosen.inconsistency if line.chosen else None, "judged_by": record.judged_by},
             "candidates": [
                 candidate.model_dump(include={"attempt", "origin", "text", "inconsistency"})
                 for candidate in details.candidates

@@ -216,7 +216,7 @@ def _making(line: Line) -> Document:
         "scored_by": record.scored_by,
         "judged_by": record.judged_by,
         "rollbacks": record.rollbacks,
-        "inconsistency": line.said.inconsistency if line.said else None,
+        "inconsistency": line.chosen.inconsistency if line.chosen else None,
         "candidates": [candidate.text for candidate in line.details.candidates],
         "units": unit_documents(line.details),
     }

@@ -58,7 +58,7 @@ class Line:
         return self.speaker is not None and self.part != "plan"
 
     @property
-    def said(self) -> Candidate | None:
+    def chosen(self) -> Candidate | None:
         """The candidate that is said; `None` for a silence."""
         chosen = self.details.record.chosen
         return next((each for each in self.details.candidates if each.attempt == chosen), None)

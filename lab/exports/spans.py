@@ -173,7 +173,7 @@ def _of_turn(number: int, lines: Sequence[Line]) -> dict[str, Value]:
 def _of_call(run: RecordedRun, timed: TimedCall, operation: str) -> dict[str, Value]:
     call = timed.call
     prompt = prompt_messages(run.store.prompt(call.prompt)) if call.prompt else []
-    told = [_message(message["role"], message["content"]) for message in prompt]
+    messages = [_message(message["role"], message["content"]) for message in prompt]
     replies = [_message("assistant", reply.text, finish_reason="stop") for reply in call.replies]
     sampling = {f"gen_ai.request.{name}": call.parameters.get(ours) for name, ours in _SAMPLING.items()}
     return {
@@ -186,7 +186,7 @@ def _of_call(run: RecordedRun, timed: TimedCall, operation: str) -> dict[str, Va
         **{name: value for name, value in sampling.items() if isinstance(value, int | float)},
         "gen_ai.usage.input_tokens": call.prompt_tokens,
         "gen_ai.usage.output_tokens": call.reply_tokens,
-        "gen_ai.input.messages": json.dumps(told, ensure_ascii=False) if told else None,
+        "gen_ai.input.messages": json.dumps(messages, ensure_ascii=False) if messages else None,
         "gen_ai.output.messages": json.dumps(replies, ensure_ascii=False) if replies else None,
         "tertulia.node": call.node,
         "tertulia.attempt": call.attempt,

@@ -134,12 +134,12 @@ def _metrics(run: RecordedRun) -> dict[str, list[str]]:
     }
     points = {metric: [f"{at} {value} 0\n"] for metric, value in whole.items()}
     for line in run.lines():
-        record, said = line.details.record, line.said
+        record, chosen = line.details.record, line.chosen
         by_turn = {
             "removed_units": len(line.details.removed) if record.scores is not None else None,
             "removal_factor_reached": line.details.removal_factor_reached,
             "rollbacks": record.rollbacks if record.scores is not None else None,
-            "inconsistency": said.inconsistency if said else None,
+            "inconsistency": chosen.inconsistency if chosen else None,
         }
         for metric, value in by_turn.items():
             if value is not None:

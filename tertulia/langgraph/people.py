@@ -166,9 +166,9 @@ def population_of(people: Sequence[Mapping[str, Any]], topic: str | None, place:
             raise PeopleError(f"{fields['name']} has no album; give album=['a red boat', …], the captions of pictures")
         owned = [_picture(entry, fields["name"]) for entry in album]
         pictures.update((picture.id, picture) for picture in owned)
-        told = {name: value for name, value in fields.items() if name not in ("name", _ALBUM) and value}
-        told |= {_TOPIC: topic} if topic else {}
-        properties = tuple((name.replace("_", " "), _in_words(value)) for name, value in told.items())
+        known = {name: value for name, value in fields.items() if name not in ("name", _ALBUM) and value}
+        known |= {_TOPIC: topic} if topic else {}
+        properties = tuple((name.replace("_", " "), _in_words(value)) for name, value in known.items())
         villager = Villager(
             persona=Persona(name=fields["name"]),
             properties=properties,

@@ -72,8 +72,9 @@ async def test_a_line_that_is_let_pass_changes_no_digit(start: Start) -> None:
     plain, paused = a_run_of(start), a_run_of(start)
     pause(paused, 1)
     assert await driven(paused, None) == await driven(plain)
-    other = differences((plain.store, RUN), (paused.store, RUN))  # type: ignore[arg-type]
-    assert [one for one in other if not any(f"'{node}'" in one for node in (PAUSED, HELD, EDITED))] == []
+    found = differences((plain.store, RUN), (paused.store, RUN))  # type: ignore[arg-type]
+    of_the_pause = tuple(f"'{node}'" for node in (PAUSED, HELD, EDITED))
+    assert [line for line in found if not any(node in line for node in of_the_pause)] == []
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -41,8 +41,8 @@ def read_by(script: str, *arguments: Path) -> Any:
     """Return what a library reads in an export; the test is skipped where the library is not installed."""
     python = python_with(script)
     if python is None:
-        command = "pip install sdialog" if script == "sdialog" else "make readers"  # it needs torch
-        pytest.skip(f"{MODULES[script]} is not installed; install it with: {command}")
+        remedy = "pip install sdialog" if script == "sdialog" else "make readers"  # it needs torch
+        pytest.skip(f"{MODULES[script]} is not installed; install it with: {remedy}")
     command = [python, str(SCRIPTS / f"read_{script}.py"), *map(str, arguments)]
     home = {"HOME": str(arguments[0].parent)}
     ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | SURROUNDINGS | home)
