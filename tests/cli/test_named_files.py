@@ -175,12 +175,12 @@ def test_links_in_a_folder_of_pictures_are_passed_over_and_told(cli: Cli, home: 
     shutil.copy(PICTURES / "apple.png", "pictures/apple.png")
     shutil.copy(PICTURES / "cactus.png", "pictures/cactus.png")
     Path("pictures/photo.png").symlink_to(home / "Photos" / "beehive.png")
-    (home / "secret.yaml").write_text("apple.png: my password is 4711\n", encoding="utf-8")
+    (home / "secret.yaml").write_text("apple.png: my password is Saffron\n", encoding="utf-8")
     Path("pictures/captions.yaml").symlink_to(home / "secret.yaml")
     run = cli("run", "villagers", "--agents", "2", "--rounds", "1", "--set", "pictures=pictures", "--rehearse")
     assert (run.code, run.err.count("links in a folder are not followed")) == (0, 1)
     stored = bytes_of("tertulia.db")
-    assert b"4711" not in stored
+    assert b"Saffron" not in stored
     assert b"cactus" in stored
 
 

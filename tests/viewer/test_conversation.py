@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from support.stored import a_case, a_prompt, a_run, a_turn_record
 from support.viewer_page import serving
 
@@ -73,6 +73,24 @@ def test_the_keys_lead_from_turn_to_turn(page: Page, address: str) -> None:
         expect(chosen(page)).to_contain_text(f"Line {line}.")
     page.get_by_role("slider", name="Turn").fill("41")
     expect(chosen(page)).to_contain_text("Line 42.")
+
+
+def test_keys_and_slider_reach_turns_that_are_not_read_yet(page: Page, address: str) -> None:
+    later: list[Route] = []
+    page.route(re.compile(r"turns\?after="), lambda route: later.append(route))
+    page.goto(f"{address}?turn=7")
+    slider = page.get_by_role("slider", name="Turn")
+    expect(slider).to_have_attribute("max", "499")
+    expect(chosen(page)).to_have_attribute("aria-setsize", "150")
+    for asked in ("299", "499"):
+        slider.fill(asked)
+        expect(slider).to_have_value(asked)
+    expect(page.get_by_role("region", name="How the chosen turn came about")).to_contain_text("Line 500.")
+    for route in later:
+        route.continue_()
+    expect(chosen(page)).to_contain_text("Line 500.")
+    transcript(page).press("ArrowUp")
+    expect(chosen(page)).to_contain_text("Line 499.")
 
 
 def test_playing_back_chooses_turns_as_the_clock_reaches_them(page: Page, address: str) -> None:

@@ -141,7 +141,7 @@ def test_the_list_leads_to_an_experiment_and_names_people_and_first_lines(page: 
         names, first = store.start(run.run).names, store.turns(run.run)[0]
     with serving(path) as address:
         page.goto(f"{address}#/runs?find={run.run}")
-        row = page.locator(f"[data-run={run.run}]")
+        row = page.locator(f"[data-run='{run.run}']")
         expect(row.locator(".people")).to_have_text(", ".join(names))
         expect(row.locator(".first")).to_contain_text(first.text[:40])
         expect(page.locator(".store-name")).to_have_text("t.db")

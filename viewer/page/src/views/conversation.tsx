@@ -25,7 +25,7 @@ export function ConversationView({ run, live }: { run: RunInFull; live: RunProgr
     <WithDocument of={turns}>
       {(turns) =>
         turns.length ? (
-          <Conversation run={run} turns={turns} isOver={isOver} pausing={pausing} />
+          <Conversation run={run} turns={turns} stored={source.isFile ? 0 : Math.max(run.turns, live?.turns ?? 0)} isOver={isOver} pausing={pausing} />
         ) : (
           <>
             {pausing && <p class="row"><PauseButton control={pausing} /></p>}
@@ -49,21 +49,27 @@ function Empty({ run, isOver }: { run: RunInFull; isOver: boolean }) {
 interface ConversationProps {
   readonly run: RunInFull;
   readonly turns: readonly ConversationTurn[];
+  /** The last turn that is stored, which may not be read yet. */
+  readonly stored: number;
   readonly isOver: boolean;
   readonly pausing: PauseControl | null;
 }
 
-function Conversation({ run, turns, isOver, pausing }: ConversationProps) {
+function Conversation({ run, turns, stored, isOver, pausing }: ConversationProps) {
   const { query } = usePlace();
   const asked = query.turn === undefined ? (turns.find((turn) => turn.turn > 0) ?? turns[0]!).turn : Number(query.turn);
   const index = useMemo(() => indexOf(turns, asked), [turns, asked]);
-  const numbers = useRef(turns);
-  numbers.current = turns;
-  const choose = useCallback((to: number) => goWith({ turn: numbers.current[to]?.turn ?? null }), []);
+  const held = useRef(turns);
+  held.current = turns;
+  const choose = useCallback((to: number) => goWith({ turn: turnAt(held.current, to) }), []);
+  const read = turns.at(-1)!.turn;
+  const last = Math.max(stored, read);
+  const count = turns.length + last - read;
+  const place = index + Math.max(0, Math.min(asked, last) - read || 0);
   const speed = SPEEDS.find((speed) => String(speed) === query.speed) ?? 1;
   const playback = usePlayback(turns, index, speed, choose);
   const hasClock = run.kind !== "album_chat";
-  useTurnKeys(turns.length, index, choose, hasClock ? playback.toggle : null);
+  useTurnKeys(count, place, choose, hasClock ? playback.toggle : null);
 
   const hasThoughts = run.kind === "group_chat";
   const areThoughtsShown = hasThoughts && query.thoughts === "1";
@@ -79,12 +85,12 @@ function Conversation({ run, turns, isOver, pausing }: ConversationProps) {
     requestAnimationFrame(() => lead(isTurn ? pane.current : (list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)));
   };
   const settled = useSettled(asked);
-  const current = useMemo(() => ({ ...run, turns: Math.max(run.turns, turns.at(-1)!.turn) }), [run, turns.length]);
+  const current = useMemo(() => ({ ...run, turns: last }), [run, last]);
 
   return (
     <div class="conversation">
       {pausing && <HeldPanel run={run} control={pausing} />}
-      {hasClock && <Timeline run={run} turns={turns} chosen={index} choose={choose} playback={playback} />}
+      {hasClock && <Timeline run={run} turns={turns} chosen={index} range={{ place, count, last }} choose={choose} playback={playback} />}
       <div class="sides">
         <div class={`side said-side ${isFolded ? "folded" : ""}`} ref={list}>
           <div class="row side-bar">
@@ -131,10 +137,10 @@ function Conversation({ run, turns, isOver, pausing }: ConversationProps) {
 /** How the chosen turn came about; the opening of a meeting was written with it. */
 function ChosenTurn({ run, turns, turn }: { run: RunInFull; turns: readonly ConversationTurn[]; turn: number }) {
   const found = turns.find((row) => row.turn === turn);
-  if (!found) {
+  if (!found && !(turn > turns.at(-1)!.turn && turn <= run.turns)) {
     return (
       <Notice title={`There is no turn ${Number.isNaN(turn) ? "of that number" : turn}`}>
-        <p>This run has turns {turns[0]!.turn} to {turns.at(-1)!.turn}.</p>
+        <p>This run has turns {turns[0]!.turn} to {run.turns}.</p>
       </Notice>
     );
   }
@@ -142,11 +148,17 @@ function ChosenTurn({ run, turns, turn }: { run: RunInFull; turns: readonly Conv
   return (
     <section class="stack opening-pane">
       <h2>How the meeting opened</h2>
-      <p>{found.speaker && <Speaker people={run.people} name={found.speaker} />} <span class="words data">{found.text}</span></p>
+      <p>{found?.speaker && <Speaker people={run.people} name={found.speaker} />} <span class="words data">{found?.text}</span></p>
       <p class="small muted">The scenario gives these words; no model wrote them.</p>
       <p><a href={hrefOf(["runs", run.run, "minds"])}>Who took part, with which traits and goals</a></p>
     </section>
   );
+}
+
+/** Return the number of the turn at a place; those that are not read yet are numbered on from the last one that is. */
+function turnAt(turns: readonly ConversationTurn[], place: number): number | null {
+  const beyond = place - turns.length + 1;
+  return beyond > 0 ? turns.at(-1)!.turn + beyond : (turns[place]?.turn ?? null);
 }
 
 /** Return the index of a turn, of the last one before it where there is none of that number, and of the first otherwise. */

@@ -17,6 +17,14 @@ export interface Playback {
   watch(report: (seconds: number) => void): () => void;
 }
 
+/** Where the chosen turn stands among all that are stored, also where not all are read yet. */
+export interface Range {
+  readonly place: number;
+  readonly count: number;
+  /** The number of the last turn. */
+  readonly last: number;
+}
+
 /** Return what plays turns back: it chooses each one as its first word is reached, from the chosen one on. */
 export function usePlayback(
   turns: readonly ConversationTurn[],
@@ -85,16 +93,15 @@ export function usePlayback(
 /** What plays, scrubs and zooms, above the timeline. */
 export function PlaybackBar({
   playback,
-  turns,
-  chosen,
+  turn,
+  range,
   choose,
 }: {
   playback: Playback;
-  turns: readonly ConversationTurn[];
-  chosen: number;
+  turn: ConversationTurn | undefined;
+  range: Range;
   choose: (index: number) => void;
 }) {
-  const turn = turns[chosen];
   const where = turn ? `Turn ${turn.turn}, ${elapsed(turn.sim_time_s)}, ${turn.speaker ?? "silence"}` : "";
   return (
     <>
@@ -114,12 +121,12 @@ export function PlaybackBar({
         aria-label="Turn"
         aria-valuetext={where}
         min={0}
-        max={Math.max(0, turns.length - 1)}
-        value={chosen}
+        max={Math.max(0, range.count - 1)}
+        value={range.place}
         onInput={(event) => choose(Number(event.currentTarget.value))}
       />
       <span class="number small where" aria-hidden="true">
-        {turn ? `${turn.turn} of ${turns.at(-1)!.turn} · ${elapsed(turn.sim_time_s)}` : ""}
+        {turn ? `${turn.turn} of ${range.last} · ${elapsed(turn.sim_time_s)}` : ""}
       </span>
     </>
   );

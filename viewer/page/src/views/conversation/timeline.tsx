@@ -7,7 +7,7 @@ import { goWith, usePlace } from "../../router";
 import { endOf, marks, nearest, spanEnd, timeOfDay, within } from "./clock";
 import type { ConversationTurn, RunInFull } from "./documents";
 import { Comings, Lanes, Silences, Utterances } from "./lanes";
-import type { Playback } from "./playback";
+import type { Playback, Range } from "./playback";
 import { PlaybackBar } from "./playback";
 import { AXIS, LANE } from "./sizes";
 
@@ -20,11 +20,12 @@ interface TimelineProps {
   readonly run: RunInFull;
   readonly turns: readonly ConversationTurn[];
   readonly chosen: number;
+  readonly range: Range;
   readonly choose: (index: number) => void;
   readonly playback: Playback;
 }
 
-export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps) {
+export function Timeline({ run, turns, chosen, range, choose, playback }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const lanes = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ left: 0, width: 0, top: 0 });
@@ -77,7 +78,7 @@ export function Timeline({ run, turns, chosen, choose, playback }: TimelineProps
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="row timeline-bar">
-        <PlaybackBar playback={playback} turns={turns} chosen={chosen} choose={choose} />
+        <PlaybackBar playback={playback} turn={turn} range={range} choose={choose} />
         <Zoom scale={scale} fit={fit} />
       </div>
       <div class="lanes" ref={lanes}>

@@ -1,6 +1,6 @@
 /** What a fork changes besides parameters: the line of its first turn, people, their memories, mechanisms, a label. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { WithDocument } from "../../components/parts";
 import type { Run } from "../../documents";
 import { useDocument } from "../../use_document";
@@ -25,7 +25,7 @@ let keys = 0;
 
 function List({ at, said, tell, document }: Props & { document: EditsDocument }) {
   const [edits, setEdits] = useState<readonly Edit[]>([]);
-  useEffect(() => tell(editedOf(edits, document, said)), [edits]);
+  useLayoutEffect(() => tell(editedOf(edits, document, said)), [edits]);
   const set = (changed: Edit) => setEdits(edits.map((edit) => (edit.key === changed.key ? changed : edit)));
   const whom = document.people.some(({ name }) => name === said?.speaker) ? said!.speaker : document.people[0]!.name;
   const kinds = kindsOf(document, said, at, edits);
