@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from tertulia.lab.experiments.experiment import Experiment, experiment_of, joined, place_of
-from tertulia.state.errors import NotFoundError, StorageError
+from tertulia.state.errors import NotFoundError, StorageError, TertuliaError
+from tertulia.state.meeting import Start
 from tertulia.state.records import RunRecord, Trial
 from tertulia.storage.store import SqlStore
 
@@ -118,9 +120,10 @@ def _shared(
 ) -> dict[tuple[str, str, int], RunRecord]:
     """Return finished runs of other experiments with the same conversations, by place in this experiment.
 
-    Experiments that can't be read, as a newer version wrote them, share nothing.
+    Experiments that can't be read, as a newer version wrote them, share nothing; nor do files that were changed since.
     """
     shared: dict[tuple[str, str, int], RunRecord] = {}
+    files = _Files(store, experiment)
     for record in store.experiments.all():
         try:
             known = experiment_of(record)
@@ -136,9 +139,32 @@ def _shared(
             continue
         for run in store.runs(experiment=known.name, status="finished"):
             case, theirs, number = place_of(run.trial) if run.trial is not None else ("", "", 0)
-            if Path(case).is_file():  # it may have been written anew since
-                continue
             for ours in settings.get(theirs, ()):
-                if (place := (case, ours, number)) in wanted:
+                if (place := (case, ours, number)) in wanted and files.are_as_read(run, case, ours):
                     shared.setdefault(place, run)
     return shared
+
+
+@dataclass
+class _Files:
+    """Compares files of scenarios with what runs of other experiments read from them; each file is read once."""
+
+    store: SqlStore
+    experiment: Experiment
+    _starts: dict[tuple[str, Any], Start | None] = field(default_factory=dict)
+
+    def are_as_read(self, run: RunRecord, case: str, setting: str) -> bool:
+        """Return whether a run began with what the file of its case has now; `True` where the case is no file."""
+        if not Path(case).is_file():
+            return True
+        read = (case, self.experiment.settings[setting].get("items_from"))  # nothing else changes what is read
+        if read not in self._starts:
+            self._starts[read] = self._read(case, setting)
+        return self._starts[read] == self.store.start(run.run)
+
+    def _read(self, case: str, setting: str) -> Start | None:
+        from tertulia.lab.experiments.fork_points import plan_case
+
+        with suppress(TertuliaError):  # it can't be run any more, or needs nodes that are not given here
+            return plan_case(self.store, case, self.experiment.parameters(setting), self.experiment.model).start
+        return None

@@ -268,6 +268,10 @@ def test_a_scenario_file_that_was_written_anew_is_another_case(store: SqlStore, 
         run(store, an_experiment(cases=(str(path),), trials=2, rounds=1))
     after, events = run(store, an_experiment(name="anew", cases=(str(path),), trials=1, rounds=1))
     assert (after.missing, sum(isinstance(event, RunEnded) for event in events)) == (0, 2)
+    # As it is now, it is shared: with those that read the same.
+    again, events = run(store, an_experiment(name="again", cases=(str(path),), trials=2, rounds=1))
+    assert (again.missing, sum(isinstance(event, RunEnded) for event in events)) == (0, 2)
+    assert {run.trial.experiment for run in again.runs.values() if run.trial} == {"anew", "again"}
 
 
 @pytest.mark.parametrize(
