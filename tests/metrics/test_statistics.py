@@ -258,6 +258,7 @@ def test_the_effect_size_is_corrected_for_few_cases() -> None:
     # by hand: mean 2, standard deviation 1, 1 − 3/(4·2 − 1) = 4/7
     assert effect_size([1.0, 2.0, 3.0]) == pytest.approx(2 * 4 / 7)
     assert effect_size([1.0, 1.0, 1.0]) is None
+    assert effect_size([1.0, 3.0]) is None
     assert effect_size([1.0]) is None
 
 
