@@ -8,6 +8,7 @@ Source: APP §2 (means over cases); the reports themselves: lab/reports/papers.p
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,6 +76,13 @@ class Findings:
     def rehearsed(self) -> bool:
         """Whether a stand-in without weights spoke, so that the figures mean nothing."""
         return any(found.run.rehearsed for found in self.results.runs)
+
+    @cached_property
+    def shared(self) -> Mapping[str, int]:
+        """How many of the conversations were held for another experiment, by its name."""
+        trials = (found.run.trial for found in self.results.runs)
+        names = [trial.experiment for trial in trials if trial is not None]
+        return Counter(name for name in names if name != self.results.experiment.name)
 
     @property
     def rows(self) -> list[str]:

@@ -39,6 +39,7 @@ def report_document(findings: Findings) -> Document:
         },
         "not_measured": not_measured(findings),
         "plan": {"digest": plan_digest(findings.plan) if findings.plan else None, "departures": [*findings.departures]},
+        "held_for_others": {**findings.shared},
     }
 
 

@@ -77,10 +77,14 @@ def _facts(findings: Findings, planned: int) -> Iterator[tuple[str, str]]:
     yield "experiment", f"{experiment.name}: {' × '.join(size)}{rounds}; first seed {experiment.seed}"
     yield "cases", size_phrase(experiment)
     if findings.plan:
-        yield "plan", f"{plan_digest(findings.plan)}, stored before the first trial"
+        own = " of its own" if findings.shared else ""
+        yield "plan", f"{plan_digest(findings.plan)}, stored before the first trial{own}"
     if findings.verdicts:
         yield "control", "the same conversations of a stand-in" if findings.control else "none was run"
     yield "conversations", f"{len(results.runs)} of {planned} finished, {len(results.failed)} failed"
+    if findings.shared:
+        held = ", ".join(f"{count} for {name}" for name, count in findings.shared.items())
+        yield "held for another report", f"{held}; they may have been read before this was planned"
     if (span := time_span(results)) is not None:
         first, last = (f"{time:%Y-%m-%d %H:%M}" for time in span)
         yield "run", f"from {first} to {last} UTC, begun first and last"

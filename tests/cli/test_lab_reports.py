@@ -79,6 +79,23 @@ def test_asked_again_it_runs_what_is_missing_and_finds_the_same(cli: Cli) -> Non
     assert {"dist-3 at index 0", "dist-3 at index 1"} <= {row["metric"] for row in csv.DictReader(lines)}
 
 
+def test_a_report_says_which_conversations_were_held_for_another(cli: Cli) -> None:
+    Path("duo.yaml").write_text(
+        "name: pier\ntime: 2026-05-06 09:30:00\n"
+        "participants: [{name: Mara, memories: [Fish sold.]}, {name: Piotr, memories: [The ferry is late.]}]\n"
+    )
+    sizes = ("--quick", "--rehearse", "--trials", "3", "--rounds", "2", "--cases", "duo.yaml")
+    own = cli("lab", "table6", *sizes, "--json")
+    assert own.json["held_for_others"] == {}
+    assert "held for another report" not in Path("reports/table6/table6.md").read_text()
+    again = cli("lab", "fig9", *sizes, "--json")
+    assert "0 of 6 trials to run" in again.err
+    assert again.json["held_for_others"] == {own.json["experiment"]: 6}
+    text = Path("reports/fig9/fig9.md").read_text()
+    assert f"held for another report**: 6 for {own.json['experiment']}; they may have been read" in text
+    assert "stored before the first trial of its own" in text
+
+
 def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
     result = cli("lab", "fig9", *SMALL, "--report-only")
     result.complains(2, "there is nothing to report yet: 4 conversations of 4", "Full: 2, RMm: 2", "8 utterances")
