@@ -107,7 +107,7 @@ def start_of(
     return Meeting(
         scenario=SCENARIO,
         title=topic or "a conversation",
-        description=topic or f"{', '.join(names[:-1])} and {names[-1]} talk.",
+        description=f"{', '.join(names[:-1])} and {names[-1]} talk.",
         time=TIME,
         place=place,
         participants=tuple(attendees),
