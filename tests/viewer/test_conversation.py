@@ -93,6 +93,17 @@ def test_keys_and_slider_reach_turns_that_are_not_read_yet(page: Page, address: 
     expect(chosen(page)).to_contain_text("Line 499.")
 
 
+def test_a_long_run_is_read_a_few_turns_at_a_time(page: Page, address: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{address}?turn=7")
+    expect(chosen(page)).to_have_attribute("aria-setsize", "500")
+    ranges = [re.search(r"turns\?(?:after=(\d+)&)?to=(\d+)", url) for url in asked if "/turns?" in url]
+    read = [(int(found.group(1) or 0), int(found.group(2))) for found in ranges if found]
+    assert len(read) == len(ranges) > 2
+    assert max(to - after for after, to in read) <= 300
+
+
 def test_playing_back_chooses_turns_as_the_clock_reaches_them(page: Page, address: str) -> None:
     page.goto(f"{address}?speed=50")
     expect(chosen(page)).to_contain_text("Line 1.")
