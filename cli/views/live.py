@@ -6,6 +6,7 @@ from tertulia.cli.views.album import print_exchange
 from tertulia.cli.views.cognition import print_thoughts
 from tertulia.reading.agreements import mark_of
 from tertulia.reading.exchanges import read_exchanges
+from tertulia.reading.rewritten import rewritten_turns
 from tertulia.reading.rounds import read_round
 from tertulia.state.album import Population
 from tertulia.state.meeting import Meeting, Start
@@ -38,7 +39,7 @@ def print_heading(start: Start, run: RunRecord) -> None:
 def print_turn_of(store: Store, run: str, turn: Turn, start: Start, silence_s: float, before: Turn | None) -> None:
     """Print a turn; in an album chat its exchange, the first of a round under a heading."""
     if not isinstance(start, Population):
-        print_turn(data(), turn, start, silence_s, before)
+        print_turn(data(), turn, start, silence_s, before, bool(rewritten_turns(store, run, [turn])))
         return
     if before is None or before.round != turn.round:
         data().print(plain(f"round {turn.round}", "bold cyan"))
