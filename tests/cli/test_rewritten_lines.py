@@ -13,8 +13,8 @@ WORDS = "I would rather stay."
 
 
 @pytest.fixture(params=["tidewell", "team_building"])
-def run(cli: Cli, request: pytest.FixtureRequest) -> tuple[str, str]:
-    """A run whose second line a person rewrote, and what was printed as it was held."""
+def run(cli: Cli, request: pytest.FixtureRequest) -> str:
+    """A run whose second line a person rewrote."""
     like = cli("run", request.param, "--rehearse", "--rounds", 5, "--set", "ending=off", "--json").json["run"]
     with SqlStore.open(Path("tertulia.db")) as store:
         spoken = [turn.turn for turn in store.turns(like) if turn.speaker]
@@ -22,9 +22,9 @@ def run(cli: Cli, request: pytest.FixtureRequest) -> tuple[str, str]:
         store.create_run(record, store.start(like))
         store.save_step("w0rd", spoken[1], "", PAUSED, Pause())
         store.save_step("w0rd", spoken[1], "", EDITED, LineEdit(words=WORDS))
-    live = cli("resume", "w0rd")
-    assert live.code == 0, live.err
-    return "w0rd", live.out
+    resumed = cli("resume", "w0rd")
+    assert resumed.code == 0, resumed.err
+    return "w0rd"
 
 
 def marked(told: str) -> list[str]:
@@ -32,27 +32,26 @@ def marked(told: str) -> list[str]:
     return [line.partition(f"  {MARK}")[0].rpartition(": ")[2] for line in told.splitlines() if MARK in line]
 
 
-def test_the_mark_stands_behind_that_line_alone(cli: Cli, run: tuple[str, str]) -> None:
-    edited = next(turn for turn in cli("show", run[0], "--json").json["turns"] if turn["text"] == WORDS)
+def test_the_mark_stands_behind_that_line_alone(cli: Cli, run: str) -> None:
+    edited = next(turn for turn in cli("show", run, "--json").json["turns"] if turn["text"] == WORDS)
     number, speaker = edited["turn"], edited["speaker"]
     assert edited["edited"] is True
     asked = [("replay",), ("replay", "--from", number, "--to", number), ("show",), ("show", "--turn", number)]
     for command, *options in asked:
-        assert marked(cli(command, run[0], *options).out) == [WORDS], (command, options)
-    assert marked(run[1]) == [WORDS]
-    for told in (cli("show", run[0], "--agent", speaker), cli("timeline", run[0])):
+        assert marked(cli(command, run, *options).out) == [WORDS], (command, options)
+    for told in (cli("show", run, "--agent", speaker), cli("timeline", run)):
         assert MARK.split()[1] in told.out
-    documents = [cli(*words, "--json").json["turns"] for words in (("replay", run[0]), ("timeline", run[0]))]
+    documents = [cli(*words, "--json").json["turns"] for words in (("replay", run), ("timeline", run))]
     for turns in documents:
         assert [turn["text"] for turn in turns if turn.get("edited")] == [WORDS]
 
 
-def test_a_fork_that_says_something_else_there_is_not_marked(cli: Cli, run: tuple[str, str]) -> None:
-    turn = next(turn["turn"] for turn in cli("show", run[0], "--json").json["turns"] if turn["text"] == WORDS)
-    forked = cli("fork", run[0], "--at", turn, "--say", "Let us go.", "--json")
+def test_a_fork_that_says_something_else_there_is_not_marked(cli: Cli, run: str) -> None:
+    turn = next(turn["turn"] for turn in cli("show", run, "--json").json["turns"] if turn["text"] == WORDS)
+    forked = cli("fork", run, "--at", turn, "--say", "Let us go.", "--json")
     assert forked.code == 0, forked.err
     told = cli("replay", forked.json["run"]).out
     assert "Let us go." in told
     assert MARK not in told
-    later = cli("fork", run[0], "--at", turn + 1, "--json").json["run"]
+    later = cli("fork", run, "--at", turn + 1, "--json").json["run"]
     assert marked(cli("replay", later).out) == [WORDS]

@@ -35,7 +35,7 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
       title: "This is what she was told",
       text: "Before each line the model reads a prompt: who she is, what she remembers, what was said. These are its items, in the order in which it read them.",
       place: at(half, { turn: 3, pane: "prompt", units: "prompt" }),
-      marked: ".units-head, .block",
+      marked: ".block",
     },
     {
       title: "This is what she looked at",
