@@ -77,7 +77,8 @@ def test_the_keys_lead_from_turn_to_turn(page: Page, address: str) -> None:
 
 def test_keys_and_slider_reach_turns_that_are_not_read_yet(page: Page, address: str) -> None:
     later: list[Route] = []
-    page.route(re.compile(r"turns\?after="), lambda route: later.append(route))
+    are_held = {"later turns"}
+    page.route(re.compile(r"turns\?after="), lambda route: later.append(route) if are_held else route.continue_())
     page.goto(f"{address}?turn=7")
     slider = page.get_by_role("slider", name="Turn")
     expect(slider).to_have_attribute("max", "499")
@@ -86,6 +87,7 @@ def test_keys_and_slider_reach_turns_that_are_not_read_yet(page: Page, address: 
         slider.fill(asked)
         expect(slider).to_have_value(asked)
     expect(page.get_by_role("region", name="How the chosen turn came about")).to_contain_text("Line 500.")
+    are_held.clear()  # the rest comes in several parts
     for route in later:
         route.continue_()
     expect(chosen(page)).to_contain_text("Line 500.")
