@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -13,6 +13,7 @@ from tertulia.cli.options import JsonOption, RunArgument, StoreOption, ThoughtsO
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from tertulia.reading.replaying import recording_document, select_turns
+from tertulia.reading.rewritten import rewritten_turns
 from tertulia.state.errors import UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
@@ -61,19 +62,22 @@ def replay(
             print_json(recording_document(opened, record, start, turns, thoughts))
             return
         try:
-            _play(opened, record, start, _stepwise(turns) if step else _timed(turns, speed), thoughts)
+            edited = rewritten_turns(opened, record.run, turns)
+            _play(opened, record, start, _stepwise(turns) if step else _timed(turns, speed), thoughts, edited)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
     if not turns:
         progress().print(plain(f"run {record.run} has no turns yet; go on with it: tertulia resume {record.run}"))
 
 
-def _play(store: Store, run: RunRecord, start: Start, turns: Iterator[Turn], thoughts: bool) -> None:
+def _play(
+    store: Store, run: RunRecord, start: Start, turns: Iterator[Turn], thoughts: bool, edited: Container[int]
+) -> None:
     silence_s = Parameters.model_validate(run.parameters).silence_s
     print_heading(start, run)
     before: Turn | None = None
     for turn in turns:
-        print_turn_of(store, run.run, turn, start, silence_s, before)
+        print_turn_of(store, run.run, turn, start, silence_s, before, turn.turn in edited)
         before = turn
         if thoughts:
             print_round_thoughts(store, run, turn.round)

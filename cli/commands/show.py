@@ -18,6 +18,7 @@ from tertulia.cli.views.turn import print_making
 from tertulia.measuring.costs import calls_paid, cost_document, read_prices
 from tertulia.reading.documents import agent_in_run_document, conversation_document, opening_document, turn_document
 from tertulia.reading.exchanges import read_exchanges, read_journey
+from tertulia.reading.rewritten import rewritten_turns
 from tertulia.reading.rounds import find_agent
 from tertulia.reading.timeline import read_timeline
 from tertulia.reading.traces import read_visits, visits_document
@@ -144,9 +145,11 @@ def _show_conversation(store: SqlStore, run: RunRecord, start: Start, agent: str
         exchanges = [met for met in read_exchanges(store, run.run, start) if met.concerns(agent)]
         print_diary(data(), run, agent, exchanges, start)
     else:
-        for turn in store.turns(run.run):
+        turns = store.turns(run.run)
+        edited = rewritten_turns(store, run.run, turns)
+        for turn in turns:
             if turn.speaker == agent:
-                print_turn(data(), turn, start)
+                print_turn(data(), turn, start, is_edited=turn.turn in edited)
 
 
 def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: bool) -> None:
@@ -159,7 +162,8 @@ def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: boo
         print_exchange_making(console, details, start)
         print_calls(console, details.calls, store)
         return
-    print_turn(console, details.record.turn, start, parameters.silence_s)
+    turn = details.record.turn
+    print_turn(console, turn, start, parameters.silence_s, None, bool(rewritten_turns(store, details.run.run, [turn])))
     console.print()
     if details.round is not None:
         print_round(console, details.round, parameters, details.agent)

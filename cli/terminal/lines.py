@@ -12,7 +12,12 @@ from tertulia.wording.phrases import attendance, clock, meeting_line, silence
 
 
 def print_turn(
-    console: Console, turn: Turn, start: Start, silence_s: float | None = None, before: Turn | None = None
+    console: Console,
+    turn: Turn,
+    start: Start,
+    silence_s: float | None = None,
+    before: Turn | None = None,
+    is_edited: bool = False,
 ) -> None:
     """Print who came or left since the turn `before`, and a turn: number, clock, and utterance or silence.
 
@@ -22,7 +27,10 @@ def print_turn(
     if before is not None and isinstance(start, Meeting):
         for change in start.attendance_changes(before.sim_time_s, turn.sim_time_s):
             console.print(Text(f"     {clock(change.sim_time_s, start)}  {attendance(change)}", "magenta"))
-    when, what = Text(f"{turn.turn:>3}  {clock(turn.sim_time_s, start)}  ", "dim"), utterance(turn, silence_s)
+    when, what = (
+        Text(f"{turn.turn:>3}  {clock(turn.sim_time_s, start)}  ", "dim"),
+        utterance(turn, silence_s, is_edited),
+    )
     if turn.ended:
         what.append("  ∎", "dim")
     if not console.is_terminal:
@@ -35,11 +43,12 @@ def print_turn(
     console.print(grid)
 
 
-def utterance(turn: Turn, silence_s: float | None) -> Text:
-    """Return speaker and text of a turn, or the silence."""
+def utterance(turn: Turn, silence_s: float | None, is_edited: bool = False) -> Text:
+    """Return speaker and text of a turn, with a mark where a person rewrote it; or the silence."""
     if turn.speaker is None:
         return Text(silence(silence_s), "dim italic")
-    return Text.assemble(plain(f"{turn.speaker}:", "bold"), " ", plain(turn.text))
+    mark = ("  ✎ rewritten by a person", "dim") if is_edited else ""
+    return Text.assemble(plain(f"{turn.speaker}:", "bold"), " ", plain(turn.text), mark)
 
 
 def meeting_heading(meeting: Meeting | Population) -> Text:

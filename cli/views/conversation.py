@@ -8,6 +8,7 @@ from tertulia.cli.views.album import print_exchanges
 from tertulia.cli.views.cognition import print_calls, print_character
 from tertulia.reading.agreements import agreements_of, in_words
 from tertulia.reading.exchanges import read_exchanges
+from tertulia.reading.rewritten import rewritten_turns
 from tertulia.reading.rounds import calls_of, read_characters
 from tertulia.reading.timeline import turns_with_opening
 from tertulia.state.album import Population
@@ -38,8 +39,9 @@ def print_run(console: Console, store: Store, run: RunRecord, start: Start) -> N
         return
     silence_s = Parameters.model_validate(run.parameters).silence_s
     turns = turns_with_opening(store, run.run, start)
+    edited = rewritten_turns(store, run.run, turns)
     for before, turn in zip([None, *turns], turns, strict=False):
-        print_turn(console, turn, start, silence_s, before)
+        print_turn(console, turn, start, silence_s, before, turn.turn in edited)
     for agreement in agreements_of(run, start, turns):
         first, last = agreement.turns
         console.print(plain(f"agreed in turns {first} to {last}: {in_words(agreement)}", "dim"))

@@ -35,10 +35,12 @@ def print_heading(start: Start, run: RunRecord) -> None:
         print_turn(console, start.opening_turn, start)
 
 
-def print_turn_of(store: Store, run: str, turn: Turn, start: Start, silence_s: float, before: Turn | None) -> None:
+def print_turn_of(
+    store: Store, run: str, turn: Turn, start: Start, silence_s: float, before: Turn | None, is_edited: bool = False
+) -> None:
     """Print a turn; in an album chat its exchange, the first of a round under a heading."""
     if not isinstance(start, Population):
-        print_turn(data(), turn, start, silence_s, before)
+        print_turn(data(), turn, start, silence_s, before, is_edited)
         return
     if before is None or before.round != turn.round:
         data().print(plain(f"round {turn.round}", "bold cyan"))

@@ -34,7 +34,7 @@ def print_timeline(console: Console, run: RunRecord, start: Start, timeline: Seq
     for entry, due in zip(timeline, changes_before(turns, changes), strict=True):
         for change in due:
             table.add_row(clock(change.sim_time_s, start), Text(attendance(change), "magenta"))
-        cells = [Text(clock(entry.turn.sim_time_s, start)), utterance(entry.turn, silence_s)]
+        cells = [Text(clock(entry.turn.sim_time_s, start)), utterance(entry.turn, silence_s, entry.edited)]
         table.add_row(*cells, *([_thoughts(entry.thoughts)] if has_thoughts else []))
     console.print(table)
     if not has_thoughts:

@@ -7,6 +7,7 @@ from tertulia.reading.agreements import agreements_document
 from tertulia.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.reading.platforms import platforms_document
 from tertulia.reading.removal import remarks
+from tertulia.reading.rewritten import rewritten_turns
 from tertulia.reading.rounds import AgentRound, Round, calls_of, read_characters, read_round
 from tertulia.reading.sense import fault_in_words
 from tertulia.reading.turns import TurnDetails, as_written
@@ -99,10 +100,12 @@ def conversation_document(store: Store, run: RunRecord, start: Start) -> Documen
 
 
 def turn_rows(store: Store, run: RunRecord, start: Start) -> list[Document]:
-    """Return the turns of a run, in an album chat with their exchanges."""
+    """Return the turns of a run, in an album chat with their exchanges; `edited`: a person rewrote the line."""
     if isinstance(start, Population):
         return [_exchange_row(exchange) for exchange in read_exchanges(store, run.run, start)]
-    return [turn.model_dump(mode="json") for turn in store.turns(run.run)]
+    turns = store.turns(run.run)
+    edited = rewritten_turns(store, run.run, turns)
+    return [turn.model_dump(mode="json") | ({"edited": True} if turn.turn in edited else {}) for turn in turns]
 
 
 def _exchange_row(exchange: RecordedExchange) -> Document:

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from tertulia.reading.exchanges import spoken_turns
+from tertulia.reading.rewritten import rewritten_turns
 from tertulia.state.cognition import Assessment, Bid
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.meeting import AttendanceChange, Meeting, Start
-from tertulia.state.records import RunRecord, Turn, order_of
+from tertulia.state.records import Case, RunRecord, Turn, order_of
 from tertulia.state.store import Store
 
 
@@ -24,10 +25,11 @@ class Thought:
 
 @dataclass(frozen=True)
 class TimelineTurn:
-    """A turn with the thoughts of its round."""
+    """A turn with the thoughts of its round, and whether a person rewrote its line."""
 
     turn: Turn
     thoughts: tuple[Thought, ...]
+    edited: bool = False
 
 
 def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = ()) -> list[TimelineTurn]:
@@ -37,8 +39,11 @@ def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = 
         agents: All thoughts of these are returned; if empty, those of whoever spoke or was willing.
     """
     if not isinstance(start, Meeting):
-        return [TimelineTurn(turn, ()) for turn in spoken_turns(store, run, start)]
+        turns = spoken_turns(store, run, start)
+        edited = rewritten_turns(store, run, turns) if isinstance(start, Case) else ()
+        return [TimelineTurn(turn, (), turn.turn in edited) for turn in turns]
     turns = turns_with_opening(store, run, start)
+    edited = rewritten_turns(store, run, turns)
     thoughts: dict[int, list[Thought]] = {}
     bids = store.steps(run, "bid", Bid)
     assessments = store.steps(run, "assess", Assessment)
@@ -50,7 +55,11 @@ def read_timeline(store: Store, run: str, start: Start, agents: Sequence[str] = 
             if name in agents if agents else bid.willing or bid.won:
                 thoughts.setdefault(round, []).append(Thought(name, assessment.thought, bid.willing, bid.won))
     return [
-        TimelineTurn(turn, tuple(sorted(thoughts.get(turn.round, ()), key=lambda thought: not thought.won)))
+        TimelineTurn(
+            turn,
+            tuple(sorted(thoughts.get(turn.round, ()), key=lambda thought: not thought.won)),
+            turn.turn in edited,
+        )
         for turn in turns
     ]
 
@@ -88,6 +97,7 @@ def timeline_document(run: RunRecord, start: Start, timeline: Sequence[TimelineT
         "turns": [
             {
                 **entry.turn.model_dump(mode="json"),
+                **({"edited": True} if entry.edited else {}),
                 "time": (start.time + timedelta(seconds=entry.turn.sim_time_s)).isoformat(timespec="seconds"),
                 "thoughts": [*map(asdict, entry.thoughts)],
             }

@@ -107,6 +107,42 @@ def test_header_timeline_and_tabs_take_a_quarter_of_the_height_at_most(page: Pag
     assert box(page.locator(".run-top .tabs"))["y"] < HEIGHT / 4
 
 
+#: Heights and widths of what is pressed in the head that are below 24 pixels.
+_LOW = """() => [...document.querySelectorAll(":is(.top, .run-top, .timeline) :is(a, button, select, input, summary)")]
+    .filter((element) => element.checkVisibility() && !element.closest(".brand"))
+    .map((element) => [element.outerHTML.slice(0, 90), element.getBoundingClientRect()])
+    .filter(([, { width, height }]) => height < 24 || width < 24)
+    .map(([what, { width, height }]) => `${what}: ${width} x ${height}`)"""
+
+
+@pytest.mark.parametrize("kind", ["dialogue", "meeting", "album", "album tab"])
+def test_on_a_telephone_the_head_is_low_and_loses_nothing(browser: Browser, kinds: Kinds, kind: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    run = kinds.runs[kind.partition(" ")[0]]
+    if kind == "album tab":
+        page.goto(f"{kinds.address}#/runs/{run}/album")
+        page.locator(".album").wait_for()
+    else:
+        open_turn(page, kinds.address, run, 2)
+    begins = page.locator(".album" if kind == "album tab" else ".conversation > .sides")
+    assert box(begins)["y"] <= (240 if kind in ("dialogue", "meeting") else 130)
+    assert page.evaluate(_LOW) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator(".about summary").click()
+    with SqlStore.open(kinds.path) as store:
+        record, names = store.run(run), store.start(run).names
+    for told in (*names, record.model, str(record.seed)):
+        expect(page.locator(".about")).to_contain_text(told)
+    if kind in ("dialogue", "meeting"):
+        timeline = page.get_by_role("region", name="Timeline")
+        for name in ("Play", "Fit", "Zoom in", "Zoom out"):
+            expect(timeline.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+        expect(timeline.get_by_role("slider", name="Turn")).to_be_in_viewport(ratio=1)
+        expect(timeline.locator(".where")).to_contain_text("2 of")
+    context.close()
+
+
 def test_a_meeting_opens_with_its_race_and_a_dialogue_with_its_prompt(page: Page, kinds: Kinds) -> None:
     open_turn(page, kinds.address, kinds.runs["meeting"], 5)
     tabs = page.get_by_label("How the turn came about")

@@ -102,13 +102,30 @@ def test_units_that_one_removed_stand_with_their_texts_and_words_that_differ_are
     section = page.get_by_role("region", name="Removed only in B")
     expect(section.locator("li")).to_have_count(min(len(only_b), 12))
     for unit in only_b[:3]:
-        expect(section.locator("li").filter(has_text=unit).first).to_contain_text(texts[unit].strip()[:60])
+        row = section.locator("li").filter(has=page.get_by_text(unit, exact=True))
+        assert row.inner_text().startswith(texts[unit].strip().removeprefix("- ")[:40].split("\n")[0])
+        expect(row).to_have_attribute("title", unit)
     differing = next(turn for turn in tertulia.diff(a, b).comparison.differing if "text" in turn.aspects)
     said = page.locator(f".turn-difference[data-turn='{differing.turn}'] .utterance .words")
     for side, tag, document in ((0, "del", differing.a), (1, "ins", differing.b)):
         assert document is not None
         expect(said.nth(side)).to_have_text(document["text"])
         assert said.nth(side).locator(tag).count() > 0
+
+
+def test_scores_that_differ_are_of_units_in_their_words(page: Page, address: str, path: Path, runs: Runs) -> None:
+    a, b = runs["dialogue"], runs["words"]
+    with SqlStore.open(path) as store:
+        (*_, turn) = document_at(store, f"diff/{a.id}/{b.id}/turns", {"of": "1,2,3,4"})["turns"]
+        prompts = [store.prompt(store.turn_record(run.id, turn["turn"]).prompt or "") for run in (a, b)]
+    texts = {unit.id: unit.text for prompt in prompts for unit in prompt.units}
+    page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={turn['turn']}")
+    rows = page.get_by_role("region", name="Scores that differ most").locator("tbody th")
+    expect(rows).to_have_count(len(turn["scores"]))
+    for place, score in enumerate(turn["scores"]):
+        words = texts[score["unit"]].strip().removeprefix("- ")[:30].split("\n")[0]
+        expect(rows.nth(place)).to_have_text(re.compile(rf"^{re.escape(words)}"))
+        expect(rows.nth(place)).to_have_attribute("title", score["unit"])
 
 
 def test_keys_and_buttons_go_from_difference_to_difference(page: Page, address: str, runs: Runs) -> None:

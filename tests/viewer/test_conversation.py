@@ -77,7 +77,8 @@ def test_the_keys_lead_from_turn_to_turn(page: Page, address: str) -> None:
 
 def test_keys_and_slider_reach_turns_that_are_not_read_yet(page: Page, address: str) -> None:
     later: list[Route] = []
-    page.route(re.compile(r"turns\?after="), lambda route: later.append(route))
+    are_held = {"later turns"}
+    page.route(re.compile(r"turns\?after="), lambda route: later.append(route) if are_held else route.continue_())
     page.goto(f"{address}?turn=7")
     slider = page.get_by_role("slider", name="Turn")
     expect(slider).to_have_attribute("max", "499")
@@ -86,11 +87,23 @@ def test_keys_and_slider_reach_turns_that_are_not_read_yet(page: Page, address: 
         slider.fill(asked)
         expect(slider).to_have_value(asked)
     expect(page.get_by_role("region", name="How the chosen turn came about")).to_contain_text("Line 500.")
+    are_held.clear()  # the rest comes in several parts
     for route in later:
         route.continue_()
     expect(chosen(page)).to_contain_text("Line 500.")
     transcript(page).press("ArrowUp")
     expect(chosen(page)).to_contain_text("Line 499.")
+
+
+def test_a_long_run_is_read_a_few_turns_at_a_time(page: Page, address: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{address}?turn=7")
+    expect(chosen(page)).to_have_attribute("aria-setsize", "500")
+    ranges = [re.search(r"turns\?(?:after=(\d+)&)?to=(\d+)", url) for url in asked if "/turns?" in url]
+    read = [(int(found.group(1) or 0), int(found.group(2))) for found in ranges if found]
+    assert len(read) == len(ranges) > 2
+    assert max(to - after for after, to in read) <= 300
 
 
 def test_playing_back_chooses_turns_as_the_clock_reaches_them(page: Page, address: str) -> None:

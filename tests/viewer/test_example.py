@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from support.requests_to_page import ask
 
 from tertulia.state.errors import UsageError
@@ -66,6 +66,46 @@ def served(tmp_path: Path) -> Iterator[str]:
     yield json.loads(process.stdout.readline())["url"]
     process.kill()
     process.communicate()
+
+
+#: Where the card and what it speaks about stand once both are at rest; null where there is nothing marked.
+_BOXES = """async () => {
+    const box = (selector) => {
+        const { left, top, right, bottom } = document.querySelector(selector)?.getBoundingClientRect() ?? {};
+        return [left, top, right, bottom];
+    };
+    for (let before = "", same = 0; same < 4; ) {
+        const now = JSON.stringify([box(".guide"), box("[data-walk]")]);
+        same = now === before && !document.documentElement.hasAttribute("data-reading") ? same + 1 : 0;
+        before = now;
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    return [box(".guide"), box("[data-walk]")];
+}"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 800)])
+def test_the_card_of_the_walk_covers_nothing_of_what_it_speaks_about(
+    served: str, browser: Browser, width: int, height: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    page.goto(served)
+    walk = page.get_by_role("complementary", name="Guided walk")
+    for number in range(1, 9):
+        expect(walk).to_contain_text(f"{number} of 8")
+        expect(page.locator("[data-walk]")).to_be_visible()
+        card, marked = page.evaluate(_BOXES)
+        for left, top, right, bottom in (card, marked):
+            assert left >= 0, (number, card, marked)
+            assert top >= 0, (number, card, marked)
+            assert right <= width, (number, card, marked)
+            assert bottom <= height, (number, card, marked)
+        is_beside = card[2] <= marked[0] or marked[2] <= card[0]
+        assert is_beside or card[3] <= marked[1] or marked[3] <= card[1], (number, card, marked)
+        if number < 8:
+            walk.get_by_role("button", name="Next").click()
+    context.close()
 
 
 def test_the_walk_leads_through_eight_places_by_keyboard_and_is_left_by_escape(served: str, page: Page) -> None:

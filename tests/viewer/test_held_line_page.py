@@ -12,6 +12,7 @@ from support.viewer_page import serving
 
 import tertulia
 from tertulia.storage.store import SqlStore
+from tertulia.viewer.html_file import html_of_run
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -77,6 +78,13 @@ def test_a_line_is_rewritten_on_the_page_and_the_record_says_so(page: Page, stor
     page.goto(f"{address}?token={TOKEN}#/runs/{run}?turn={turn.turn}&pane=candidates")
     expect(page.get_by_text("A person's words")).to_be_visible()
     expect(page.get_by_text("written by a person in the place of candidate 1")).to_be_visible()
+    exported = store.with_name("rewritten.html")
+    with SqlStore.open(store) as opened:
+        exported.write_text("\n".join(html_of_run(opened, run)), encoding="utf-8")
+    page.goto(f"{exported.as_uri()}#/runs/{run}?turn={turn.turn}")
+    said = page.get_by_role("listbox", name="Transcript").get_by_role("option").filter(has_text=turn.text)
+    expect(said).to_contain_text("✎ rewritten by a person")
+    expect(page.get_by_role("region", name="Why")).to_contain_text("a person rewrote the line before it was said")
 
 
 @pytest.mark.access

@@ -83,8 +83,9 @@ export function useTurns(run: string, progress: RunProgress | null, asked: numbe
   useEffect(() => {
     if (turns === null || progress === null || progress.turns <= last || reading.current) return;
     reading.current = true;
+    const after = Math.max(0, last - 1);
     source
-      .read<ConversationTurns>(`${runPath(run, "turns")}?after=${Math.max(0, last - 1)}`)
+      .read<ConversationTurns>(`${runPath(run, "turns")}?after=${after}&to=${after + TURNS_AT_A_TIME}`)
       .then(
         ({ turns: later }) => {
           if ((later.at(-1)?.turn ?? 0) > last) hold({ run, loaded: { state: "ready", value: merged(turns, later) } });
@@ -98,6 +99,8 @@ export function useTurns(run: string, progress: RunProgress | null, asked: numbe
 
 /** Turns that are read at first, in steps, so that an address that is opened again has them at once. */
 const TURNS_AT_FIRST = 150;
+/** Turns of a long run that are read at a time behind the first, so that nothing else waits for all of them. */
+const TURNS_AT_A_TIME = 300;
 
 /** Return the last turn that is read at first, where one of them is asked for. */
 export function firstPage(asked: number): number {

@@ -21,6 +21,7 @@ import { RunsView } from "./views/runs";
 import { SeatPage } from "./views/seat";
 import { TownView } from "./views/town";
 import { Walk } from "./views/walk";
+import "./styles/narrow.css";
 
 function Page() {
   const { path } = usePlace();

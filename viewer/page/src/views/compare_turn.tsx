@@ -77,16 +77,20 @@ function Removed({ name, units, texts }: { name: string; units: readonly string[
       {units.length > 0 && (
         <ul class="units">
           {shown.map((unit) => (
-            <li key={unit}>
-              <span class="code data muted">{unit}</span>
-              {texts.has(unit) && <span class="data"><LongText text={texts.get(unit)!} limit={300} /></span>}
-            </li>
+            <li key={unit} title={unit}><UnitInWords id={unit} text={texts.get(unit)} limit={300} /></li>
           ))}
         </ul>
       )}
       {shown.length < units.length && <p><button class="plain small" onClick={() => showAll(true)}>Show all {units.length}</button></p>}
     </section>
   );
+}
+
+/** A unit by its words, with its id behind them; by its id alone where its words are not known. */
+function UnitInWords({ id, text, limit }: { id: string; text: string | undefined; limit: number }) {
+  const words = text?.trim();
+  if (!words) return <span class="code data">{id}</span>;
+  return <><span class="data unit-words"><LongText text={words.replace(/^[-*•]\s+/, "")} limit={limit} /></span> <span class="code data muted unit-id">{id}</span></>;
 }
 
 function Scores({ scores, texts }: { scores: TurnDifference["scores"]; texts: ReadonlyMap<string, string> }) {
@@ -96,15 +100,14 @@ function Scores({ scores, texts }: { scores: TurnDifference["scores"]; texts: Re
       <div class="scroller" tabIndex={0} role="region" aria-label="Scores that differ most">
         <table>
           <thead>
-            <tr><th scope="col">unit</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th><th scope="col">text</th></tr>
+            <tr><th scope="col">unit</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th></tr>
           </thead>
           <tbody>
             {scores.map(({ unit, a, b }) => (
               <tr key={unit}>
-                <th scope="row" class="code data">{unit}</th>
+                <th scope="row" title={unit}><UnitInWords id={unit} text={texts.get(unit)} limit={120} /></th>
                 <td class="number">{a.toPrecision(4)}</td>
                 <td class="number">{b.toPrecision(4)}</td>
-                <td class="data"><LongText text={texts.get(unit) ?? ""} limit={120} /></td>
               </tr>
             ))}
           </tbody>

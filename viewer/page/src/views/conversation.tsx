@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Notice, WithDocument } from "../components/parts";
 import { Speaker } from "../components/speakers";
+import { useIsNarrow } from "../components/width";
 import { goWith, hrefOf, usePlace } from "../router";
 import { source } from "../source";
 import { type RunProgress, useTurns } from "../live";
@@ -11,7 +12,7 @@ import { useDocument } from "../use_document";
 import { type ConversationTurn, type RunInFull, runPath, type Thoughts } from "./conversation/documents";
 import { FindField } from "./conversation/find";
 import { SPEEDS, usePlayback, useTurnKeys } from "./conversation/playback";
-import { Timeline } from "./conversation/timeline";
+import { Timeline, WhoCame } from "./conversation/timeline";
 import { FollowButton, Transcript } from "./conversation/transcript";
 import { HeldPanel, PauseButton, type PauseControl, usePause } from "./held_line";
 import { TurnPane } from "./turn";
@@ -85,6 +86,7 @@ function Conversation({ run, turns, stored, isOver, pausing }: ConversationProps
     requestAnimationFrame(() => lead(isTurn ? pane.current : (list.current?.querySelector<HTMLElement>("[role=listbox]") ?? null)));
   };
   const settled = useSettled(asked);
+  const isNarrow = useIsNarrow();
   const current = useMemo(() => ({ ...run, turns: last }), [run, last]);
 
   return (
@@ -105,6 +107,7 @@ function Conversation({ run, turns, stored, isOver, pausing }: ConversationProps
             </span>
             {areThoughtsShown && thoughts.state === "failed" && <span class="small data">{thoughts.error}</span>}
           </div>
+          {hasClock && isNarrow && <WhoCame run={run} turns={turns} />}
           {!hasClock && (
             <p class="small muted">
               Pairs meet at the same time, round by round, so there is no timeline; <a href={hrefOf(["runs", run.run, "album"])}>the album</a> shows

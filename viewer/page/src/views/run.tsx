@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { Facts, Notice, Status, Tabs, WithDocument } from "../components/parts";
+import { useIsNarrow } from "../components/width";
 import { useLive, useRun } from "../live";
 import { isolated, lambda, listed } from "../format";
 import { hrefOf } from "../router";
@@ -63,8 +64,12 @@ function Parts({ run, part, renew }: { run: RunInFull; part: string; renew: () =
   );
 }
 
+type Fact = readonly [string, ComponentChildren];
+
 function Heading({ run, status }: { run: RunInFull; status: string }) {
-  const facts: [string, ComponentChildren][] = [];
+  const isNarrow = useIsNarrow();
+  const name = run.label ?? run.title ?? run.scenario;
+  const facts: Fact[] = [];
   if (run.label) facts.push(["scenario", run.title ?? run.scenario]);
   facts.push(["people", <People run={run} />]);
   facts.push(["λ", lambda(run.parameters.removal_factor)]);
@@ -73,19 +78,31 @@ function Heading({ run, status }: { run: RunInFull; status: string }) {
   }
   if (run.forks.length) facts.push(["forks", <Forks run={run} />]);
   if (run.simulation) facts.push(["town", <a href={hrefOf(["towns", run.simulation])}>{run.simulation}</a>]);
+  const made: Fact[] = [["model", run.model], ["seed", run.seed], ["date", run.date]];
   return (
     <div class="heading run-heading">
       <h1>
-        <bdi class="data">{run.label ?? run.title ?? run.scenario}</bdi> <span class="code run-id">{run.run}</span>
+        <bdi class="data" title={isNarrow ? name : undefined}>{name}</bdi> <span class="code run-id">{run.run}</span>
       </h1>
       <Status status={status} />
       {run.rehearsed && <span class="tag" title="A stand-in spoke, not a language model.">rehearsed</span>}
-      <Facts of={facts} />
+      {isNarrow ? <Brief run={run} /> : <Facts of={facts} />}
       <details class="about">
-        <summary>Made with</summary>
-        <Facts of={[["model", run.model], ["seed", run.seed], ["date", run.date]]} />
+        <summary>{isNarrow ? "About" : "Made with"}</summary>
+        <Facts of={isNarrow ? [["name", name], ...facts, ...made] : made} />
       </details>
     </div>
+  );
+}
+
+/** What a run is, in a line where there is room for no more. */
+function Brief({ run }: { run: RunInFull }) {
+  return (
+    <p class="brief small">
+      <span class="muted">λ</span> {lambda(run.parameters.removal_factor)} ·{" "}
+      {run.parent && <><a href={hrefOf(["compare", run.parent.run, run.run])}>fork of {run.parent.run}</a> · </>}
+      <People run={run} />
+    </p>
   );
 }
 

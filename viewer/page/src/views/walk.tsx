@@ -1,10 +1,11 @@
 /** A walk through the shipped example, step by step, beside what it speaks about. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go } from "../router";
 import { source } from "../source";
 import "../styles/walk.css";
 import { useDocument } from "../use_document";
+import { placeBeside } from "./walk_place";
 import { type ExampleRun, type Step, stepsThrough } from "./walk_steps";
 
 /** Where the reader left the walk: the number of a step, or `closed`. */
@@ -22,7 +23,7 @@ function Steps() {
   const steps = useMemo(() => (runs.state === "ready" ? stepsThrough(runs.value.runs) : []), [runs]);
   const [kept, keep] = useKept();
   if (!steps.length) return null;
-  if (kept === "closed") return <button class="walk-again" onClick={() => (keep("0"), go(steps[0]!.place))}>Guided walk</button>;
+  if (kept === "closed") return <button class="guide-again" onClick={() => (keep("0"), go(steps[0]!.place))}>Guided walk</button>;
   const number = Math.min(Math.max(Number(kept) || 0, 0), steps.length - 1);
   const show = (next: number) => {
     keep(String(next));
@@ -41,7 +42,8 @@ interface CardProps {
 }
 
 function Card({ step, number, of, show, close }: CardProps) {
-  useEffect(() => marking(step.marked), [step]);
+  const card = useRef<HTMLElement>(null);
+  useEffect(() => marking(step.marked, card.current!), [step]);
   useEffect(() => {
     const leave = (event: KeyboardEvent) => event.key === "Escape" && close();
     addEventListener("keydown", leave);
@@ -49,7 +51,7 @@ function Card({ step, number, of, show, close }: CardProps) {
   }, [close]);
   const isLast = number === of - 1;
   return (
-    <aside class="walk card stack" aria-label="Guided walk">
+    <aside class="guide card stack" ref={card} aria-label="Guided walk">
       <div role="status" class="stack">
         <h2><span class="muted number">{number + 1} of {of}</span> {step.title}</h2>
         <p>{step.text}</p>
@@ -64,23 +66,44 @@ function Card({ step, number, of, show, close }: CardProps) {
   );
 }
 
-/** Mark the first element of a selector once it is there, and have it in view; returns what takes the mark away. */
-function marking(selector: string): () => void {
-  let marked: Element | null = null;
+/** What a reader does where they look for themselves: from then on nothing is moved under them. */
+const TAKES_OVER = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
+
+/**
+ * Mark the first element of a selector once it is there, have it in view, and put the card beside it, until the reader goes
+ * elsewhere; returns what takes the mark away.
+ */
+function marking(selector: string, card: HTMLElement): () => void {
+  let marked: HTMLElement | null = null;
+  let isLeft = false;
+  const place = () => marked?.isConnected && placeBeside(card, marked);
+  const sizes = new ResizeObserver(() => isLeft || place());
   const mark = () => {
-    if (marked?.isConnected) return;
-    marked = document.querySelector(selector);
-    marked?.setAttribute("data-walk", "");
-    marked?.scrollIntoView({ block: "nearest" });
+    if (!marked?.isConnected) {
+      marked = document.querySelector<HTMLElement>(selector);
+      marked?.setAttribute("data-walk", "");
+      if (marked) sizes.observe(marked);
+    }
+    if (!isLeft) place();
   };
+  const leave = (event: Event) => {
+    if (!card.contains(event.target as Node)) isLeft = true;
+  };
+  for (const name of TAKES_OVER) addEventListener(name, leave, { passive: true });
+  addEventListener("resize", place);
   const observer = new MutationObserver(mark);
   observer.observe(document.body, { childList: true, subtree: true });
   const timer = setTimeout(() => observer.disconnect(), APPEARS_WITHIN);
+  sizes.observe(card);
   mark();
   return () => {
     clearTimeout(timer);
     observer.disconnect();
+    sizes.disconnect();
+    removeEventListener("resize", place);
+    for (const name of TAKES_OVER) removeEventListener(name, leave);
     marked?.removeAttribute("data-walk");
+    marked?.style.removeProperty("scroll-margin-block");
   };
 }
 

@@ -29,13 +29,13 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
       title: "Conversations",
       text: "Each row is a conversation that a small language model had, with itself in every part. Two people of a town talk here at three values of λ; below are a meeting, an album chat, a day of the town and an experiment.",
       place: hrefOf(["runs"]),
-      marked: ".runs",
+      marked: ".runs .run:not(.head)",
     },
     {
       title: "This is what she was told",
       text: "Before each line the model reads a prompt: who she is, what she remembers, what was said. These are its items, in the order in which it read them.",
       place: at(half, { turn: 3, pane: "prompt", units: "prompt" }),
-      marked: ".units-head, .block",
+      marked: ".block",
     },
     {
       title: "This is what she looked at",
@@ -53,25 +53,25 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
       title: "Several lines, one is said",
       text: "Whoever has forgotten something may contradict it. A judge compares each candidate with what was removed; one that conflicts is rolled back, and more of the prompt is put back for the next.",
       place: at(half, { turn: 3, pane: "candidates" }),
-      marked: ".pane",
+      marked: ".candidate",
     },
     {
       title: "What if?",
       text: "A fork goes on from a turn with something changed: here λ rises from 0.5 to 0.9 at turn 4. The two conversations stand side by side, and part where they first differ.",
       place: half && fork && hrefOf(["compare", half.run, fork.run]),
-      marked: ".turn-difference, main.view",
+      marked: ".turn-difference .sides",
     },
     {
       title: "A race for the floor",
       text: "In a meeting everybody thinks at once. Who is willing enough races to speak, and the shortest latency wins: the curves are how long each might have taken, the marks how long each took.",
       place: at(meeting, { turn: 6, pane: "minds" }),
-      marked: ".pane",
+      marked: ".race",
     },
     {
       title: "Does λ do anything?",
       text: "An experiment has many conversations at each λ. A point is a case, a line the mean with its interval: select one to read the conversations behind it. Then begin with your own: tertulia run tidewell --lambda 0.5",
       place: hrefOf(["experiments", "example"]),
-      marked: ".measure:has(svg), main.view",
+      marked: ".measure:has(svg)",
     },
   ];
   return steps.filter((step): step is Step => step.place !== undefined);

@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { colourOf, Mark } from "../../components/speakers";
+import { useIsNarrow } from "../../components/width";
 import { elapsed } from "../../format";
 import { goWith, usePlace } from "../../router";
 import { endOf, marks, nearest, spanEnd, timeOfDay, within } from "./clock";
@@ -28,6 +29,7 @@ interface TimelineProps {
 export function Timeline({ run, turns, chosen, range, choose, playback }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const lanes = useRef<HTMLDivElement>(null);
+  const isNarrow = useIsNarrow();
   const [view, setView] = useState({ left: 0, width: 0, top: 0 });
   const zoom = Number(usePlace().query.zoom ?? 0);
   const end = endOf(turns);
@@ -103,7 +105,7 @@ export function Timeline({ run, turns, chosen, range, choose, playback }: Timeli
           </div>
         </div>
       </div>
-      <WhoCame run={run} end={end} />
+      {!isNarrow && <WhoCame run={run} turns={turns} />}
     </section>
   );
 }
@@ -227,8 +229,9 @@ function Now({ playback, scale, left, height }: Part & { playback: Playback }) {
   return <line ref={line} class={`now ${playback.isPlaying ? "moving" : ""}`} y1={AXIS - 6} y2={height} />;
 }
 
-/** Who came and left, in words. */
-function WhoCame({ run, end }: { run: RunInFull; end: number }) {
+/** Who came and left, in words; in a narrow window they stand above the transcript. */
+export function WhoCame({ run, turns }: { run: RunInFull; turns: readonly ConversationTurn[] }) {
+  const end = endOf(turns);
   const changes = run.stays
     .flatMap(({ agent, joins_s, leaves_s, leaves_for }) => [
       ...(joins_s !== null && joins_s > 0 ? [{ agent, at: joins_s, did: "came", why: null }] : []),

@@ -1,0 +1,32 @@
+/** Where the card of the walk stands: beside what it speaks about, never over it. */
+
+/** Pixels between the card and what is marked, with its frame. */
+const APART = 12;
+/** Corners of the window as the stylesheet knows them, the usual one first; in a narrow window the card fills the width. */
+const CORNERS = ["below right", "above right", "below left", "above left"] as const;
+
+export interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Whether two boxes overlap, or are not so far apart. */
+export function meet(a: Box, b: Box, apart: number): boolean {
+  return a.left < b.right + apart && b.left < a.right + apart && a.top < b.bottom + apart && b.top < a.bottom + apart;
+}
+
+/**
+ * Put the card into the first corner in which it covers nothing of what is marked, which is scrolled beside it; into the
+ * usual corner where that is larger than what the card leaves of the window.
+ */
+export function placeBeside(card: HTMLElement, marked: HTMLElement): void {
+  for (const corner of [...CORNERS, CORNERS[0]]) {
+    card.dataset.corner = corner;
+    const room = `${Math.ceil(card.getBoundingClientRect().height) + 3 * APART}px`;
+    marked.style.scrollMarginBlock = corner.startsWith("below") ? `${2 * APART}px ${room}` : `${room} ${2 * APART}px`;
+    marked.scrollIntoView({ block: "nearest" });
+    if (!meet(card.getBoundingClientRect(), marked.getBoundingClientRect(), APART)) return;
+  }
+}
