@@ -30,6 +30,17 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 
+#: Headers of a report, which was written by whoever made it: it has styles of its own; nothing in it runs, is fetched,
+#: sent, or leads anywhere. It has no origin: so it needs no opener's policy, beside which browsers refuse a sandbox.
+INERT = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "unsafe-none",
+}
+
+#: The path of a report's page.
+REPORT_PATH = "/report"
+
 _NO_TOKEN = "This address lacks the token. Open the address that `tertulia view` has printed."
 
 _NO_SEAT = "This invitation is not valid, or was withdrawn. Ask who made it for another one."
@@ -50,7 +61,7 @@ class Guards:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                MutableHeaders(scope=message).update(_HEADERS | (INERT if scope["path"] == REPORT_PATH else {}))
             await send(message)
 
         problem = self._problem(scope)

@@ -25,11 +25,11 @@ from tertulia.viewer.changes import Changes
 from tertulia.viewer.documents.by_path import document_at, parts_of
 from tertulia.viewer.documents.figures import similarity_page
 from tertulia.viewer.documents.measures import KeptTrials, measure_page
-from tertulia.viewer.documents.reported import report_page
+from tertulia.viewer.documents.reported import report_html, report_page
 from tertulia.viewer.fork_changes import LONGEST_TEXT
 from tertulia.viewer.pauses import PausePages
 from tertulia.viewer.seats import SeatPages, SeatTokens
-from tertulia.viewer.security import Guards, refusal
+from tertulia.viewer.security import REPORT_PATH, Guards, refusal
 from tertulia.viewer.starting import Starter
 from tertulia.viewer.store_reader import StoreReader
 
@@ -46,6 +46,11 @@ _LARGEST_REQUEST_BYTES = 65_536
 _TOO_MUCH = (
     f"That is too much for one command, which takes {_LARGEST_REQUEST_BYTES:,} bytes; a text may have at most "
     f"{LONGEST_TEXT:,} characters. Shorten the texts."
+)
+
+_NO_REPORT = (
+    "There is no report of this experiment as HTML in the folder of reports. `tertulia lab compare NAME` makes one; "
+    "`tertulia view --reports FOLDER` says where reports are."
 )
 
 _UNEXPECTED = "the viewer failed to answer; the terminal of `tertulia view` says why"
@@ -87,6 +92,7 @@ def build_app(
             *([] if seats is None else _seat_routes(seats)),
             *([] if starter is None else _pause_routes(PausePages(pages.reader, starter))),
             Route("/api/{path:path}", pages.document),
+            Route(REPORT_PATH, pages.report),
             Route("/", pages.built),
             Route("/{name}", pages.built),
         ],
@@ -164,6 +170,11 @@ class Pages:
     @staticmethod
     def _json(document: Document) -> Response:
         return Response(json_text(document), media_type="application/json")
+
+    async def report(self, request: Request) -> Response:
+        """Answer the page of an experiment's newest report, in which nothing runs (viewer/security.py)."""
+        html = report_html(self._reports, request.query_params.get("experiment", ""))
+        return PlainTextResponse(_NO_REPORT, 404) if html is None else Response(html, media_type="text/html")
 
     async def similarity(self, request: Request) -> Response:
         """Answer how similar runs are; the first answer waits until the embedder is loaded."""

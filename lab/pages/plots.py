@@ -41,10 +41,13 @@ STYLES = (
 )
 
 #: What a paper published: lighter, and hollow.
-_PUBLISHED = "#666666"
+PUBLISHED = "#666666"
 
 #: The size of a panel in inches.
 _WIDTH, _HEIGHT = 3.3, 2.3
+
+#: The size of letters in points.
+FONT_SIZE = 8
 
 #: Most characters of a label, and the width of one in points.
 _LABEL, _LETTER = 32, 5
@@ -53,7 +56,7 @@ _SETTINGS: Any = {
     "svg.hashsalt": "tertulia",
     "svg.fonttype": "none",
     "text.parse_math": False,
-    "font.size": 8,
+    "font.size": FONT_SIZE,
     "hatch.linewidth": 0.5,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -114,7 +117,7 @@ def drawn(figure: Figure) -> str:
             entries = max(
                 1, min(len(handles), int(72 * canvas.get_figwidth() / (_LETTER * (max(map(len, handles)) + 8))))
             )
-            canvas.legend(handles.values(), handles, loc="outside upper center", ncols=entries, frameon=False)
+            canvas.legend(handles.values(), handles, loc="outside upper left", ncols=entries, frameon=False)
         written = io.StringIO()
         canvas.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue()
@@ -150,7 +153,7 @@ def _draw(axis: "Axes", panel: Panel) -> None:
 
 def _line(axis: "Axes", series: Series, style: _Style, is_band: bool) -> None:
     """Draw points over numbers, joined where none is missing between them."""
-    color = _PUBLISHED if series.published else style.color
+    color = PUBLISHED if series.published else style.color
     axis.plot(
         [point.x for point in series.points],
         [nan if point.y is None else point.y for point in series.points],
@@ -190,13 +193,13 @@ def _bars(axis: "Axes", panel: Panel, place: int, style: _Style) -> None:
         for point in series.points
         if point.y is not None
     ]
-    color = _PUBLISHED if series.published else style.color
+    color = PUBLISHED if series.published else style.color
     axis.bar(
         [x for x, _ in known],
         [point.y or 0.0 for _, point in known],
         width * 0.92,
         label=_label(series.name),
-        facecolor="none" if series.published else _lighter(color),
+        facecolor="none" if series.published else lighter(color),
         edgecolor=color,
         hatch="" if series.published else style.hatch,
         linewidth=0.8,
@@ -208,11 +211,10 @@ def _bars(axis: "Axes", panel: Panel, place: int, style: _Style) -> None:
     axis.set_xticks(range(len(categories)), labels, rotation=35 if slanted else 0, ha="right" if slanted else "center")
 
 
-def _lighter(color: str) -> tuple[float, ...]:
-    """Return a colour mixed with twice as much white, on which hatching can be seen."""
-    from matplotlib.colors import to_rgb
-
-    return tuple((part + 2) / 3 for part in to_rgb(color))
+def lighter(color: str) -> str:
+    """Return a colour `#rrggbb` mixed with twice as much white, on which hatching can be seen."""
+    parts = (int(color[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round((part + 510) / 3):02x}" for part in parts)
 
 
 def _categories(panel: Panel) -> list[float | str]:

@@ -7,12 +7,14 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.album_stored import ALBUMS, EXCHANGES, PICTURES, a_population, an_album_run, write_exchange
 from support.viewer_page import serving
+from support.viewer_views import watched
 
 from tertulia.state.album import PictureFile, Population, picture_hash
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
 from tertulia.viewer.documents.population import MOST_BYTES, image_type
+from tertulia.viewer.html_file import html_of_run
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -25,11 +27,11 @@ def population_with(image: bytes) -> Population:
     return a_population().model_copy(update={"pictures": (pot, *PICTURES[1:])})
 
 
-def write(path: Path, image: bytes = PNG) -> None:
+def write(path: Path, image: bytes = PNG, population: Population | None = None) -> None:
     run = an_album_run()
     with SqlStore.open(path, create=True) as store:
         store.save_picture(image)
-        store.create_run(run, population_with(image))
+        store.create_run(run, population or population_with(image))
         for turn, encounter in enumerate(EXCHANGES, start=1):
             write_exchange(store, run.run, turn, (turn + 1) // 2, encounter)
 
@@ -113,3 +115,62 @@ def test_the_list_shows_the_first_pictures_of_an_album_chat(page: Page, tmp_path
         strip = page.locator("[data-run=a1b2] .strip img")
         expect(strip).to_have_count(1)
         expect(strip).to_have_attribute("alt", picture["caption"])
+
+
+def test_the_strip_of_a_list_begins_with_the_pictures_that_were_shown(tmp_path: Path) -> None:
+    file = PictureFile(hash=picture_hash(PNG), width=1, height=1)
+    held = tuple(picture.model_copy(update={"file": file}) for picture in reversed(PICTURES))
+    write(tmp_path / "t.db", population=a_population().model_copy(update={"pictures": held}))
+    with SqlStore.open(tmp_path / "t.db") as store:
+        pictures = document_at(store, "strips/a1b2")["pictures"]
+    assert [picture["id"] for picture in pictures] == ["pot.png", "tub-white", "map", "tub-black"]
+
+
+def test_the_picture_of_an_exchange_is_small_beside_its_lines_and_its_why(page: Page, tmp_path: Path) -> None:
+    write(tmp_path / "t.db")
+    asked = watched(page)
+    with serving(tmp_path / "t.db") as address:
+        page.goto(f"{address}#/runs/a1b2?turn=1")
+        for place in (page.get_by_role("option").first, page.get_by_role("region", name="Why")):
+            picture = place.get_by_role("img", name="pot: Beige")
+            expect(picture).to_be_visible()
+            expect(picture).to_have_attribute("loading", "lazy")
+            assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+        expect(page.get_by_role("option").nth(1).get_by_role("img")).to_have_count(0)  # there is only its caption
+        assert [url for url in asked if "/pictures/" in url] == [f"{address}api/pictures/a1b2/pot.png"]
+        page.get_by_role("region", name="Why").get_by_role("link", name="The journey of the picture").click()
+        expect(page.get_by_role("heading", name="The journey of pot: Beige")).to_be_visible()
+        page.goto(f"{address}#/runs/a1b2?turn=2")
+        expect(page.get_by_role("region", name="Why")).to_contain_text("not shown: the store has its caption alone")
+
+
+def test_a_picture_that_can_not_be_drawn_is_said_in_words(page: Page, tmp_path: Path) -> None:
+    write(tmp_path / "t.db", PNG[:20])
+    with serving(tmp_path / "t.db") as address:
+        page.goto(f"{address}#/runs/a1b2?turn=1")
+        for place in (page.get_by_role("option").first, page.get_by_role("region", name="Why")):
+            expect(place).to_contain_text("not shown: its bytes can't be drawn")
+        page.goto(f"{address}#/runs")
+        expect(page.locator("[data-run=a1b2] .strip")).to_contain_text("1 picture can't be drawn")
+
+
+def test_a_picture_that_the_store_lost_is_said_and_hides_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path / "t.db", population=population_with(b"another"))
+    with SqlStore.open(tmp_path / "t.db") as store:
+        assert document_at(store, "pictures/a1b2/pot.png")["no_image"] == "it is missing or damaged in the store"
+        assert document_at(store, "pictures/a1b2/map")["no_image"] == "the store has its caption alone"
+        assert len(document_at(store, "runs/a1b2/album")["pictures"]) == len(PICTURES)
+        with pytest.raises(NotFoundError, match=r"no picture 'pot\.jpg'"):
+            document_at(store, "pictures/a1b2/pot.jpg")
+
+
+def test_an_exported_file_has_the_pictures_of_its_exchanges(page: Page, tmp_path: Path) -> None:
+    write(tmp_path / "t.db")
+    file = tmp_path / "run.html"
+    with SqlStore.open(tmp_path / "t.db") as store:
+        file.write_text("\n".join(html_of_run(store, "a1b2")), encoding="utf-8")
+    asked = watched(page)
+    page.goto(f"{file.as_uri()}#/runs/a1b2?turn=1")
+    picture = page.get_by_role("region", name="Why").get_by_role("img", name="pot: Beige")
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+    assert {url.partition("#")[0] for url in asked if not url.startswith("data:")} == {file.as_uri()}

@@ -1,6 +1,7 @@
 """The page of a seat in real browsers: three people in one meeting of five, by keyboard, in both themes."""
 
 import os
+import re
 import statistics
 import sys
 import time
@@ -13,6 +14,7 @@ from support.seats import TOKEN, sit
 from support.viewer_page import serving
 
 import tertulia
+from tertulia.storage.store import SqlStore
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -147,11 +149,34 @@ def test_axe_finds_nothing_in_a_seat_and_no_width_breaks_it(
     page.context.close()
 
 
+def test_who_sits_down_in_a_meeting_that_goes_on_is_told_that_it_is_a_fork(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.db"
+    run = tertulia.run("team_building", rounds=3, rehearse=True, store=path, progress=False).id
+    with SqlStore.open(path) as opened:
+        opened.set_status(run, "running")
+    monkeypatch.setattr("tertulia.viewer.documents.seat.is_driven", lambda store, record: True)
+    with serving(path, TOKEN, COMMAND) as address:
+        page.goto(f"{address}?token={TOKEN}#/runs/{run}?seats=1")
+        new = page.get_by_role("region", name="New seats")
+        expect(new).to_contain_text("It has what was said before turn 4, and goes its own way from there.")
+        expect(new).to_contain_text("This run goes on beside it as before, without them")
+        new.get_by_label("from turn").fill("2")
+        expect(new).to_contain_text("what was said before turn 2")
+        told, start = new.get_by_text("A seat is taken in a fork"), new.get_by_role("button", name="Start a run")
+        assert told.bounding_box()["y"] < start.bounding_box()["y"]  # type: ignore[index]
+
+
 def test_the_host_gives_seats_from_the_page_of_a_run(browser: Browser, store: Path, address: str) -> None:
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.goto(f"{address}?token={TOKEN}#/runs/{run_of(store, 'tidewell')}")
     page.locator("summary", has_text="Seats").click()
+    new = page.get_by_role("region", name="New seats")
+    expect(new).to_contain_text("A seat is taken in a fork of this run")
+    expect(new).to_contain_text("It begins anew, from turn 1. This run stays as it is.")
     page.get_by_label("Leila Haddad").check()
+    expect(new).to_contain_text(re.compile("in which people speak for .?Leila Haddad"))
     page.get_by_role("button", name="Start a run with these seats").click()
     page.get_by_role("button", name="Invite somebody as Leila Haddad").click(timeout=20_000)
     invitation = page.get_by_label("Invitation for Leila Haddad").input_value()
@@ -160,6 +185,7 @@ def test_the_host_gives_seats_from_the_page_of_a_run(browser: Browser, store: Pa
         page.get_by_role("link", name="Sit here").click()
     expect(opened.value.get_by_text("You speak for")).to_be_visible()
     assert opened.value.url == invitation
+    expect(opened.value.get_by_text("This is a fork: it parted from another run at turn 1")).to_be_visible()
     page.get_by_role("button", name="Withdraw").click()
     expect(opened.value.get_by_text("This invitation is not valid, or was withdrawn.")).to_be_visible(timeout=10_000)
     page.context.close()

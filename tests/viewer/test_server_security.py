@@ -17,7 +17,7 @@ from tertulia.viewer.server import build_app
 TOKEN = "a-token_that-nobody-guesses"
 
 #: One of every kind of request: the page, its files, a document, the events, what was started.
-PATHS = ("", "viewer.js", "viewer.css", "api/runs", "api/changes", "api/start", "nothing")
+PATHS = ("", "viewer.js", "viewer.css", "api/runs", "api/changes", "api/start", "nothing", "report?experiment=grid")
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,8 @@ experiments                         all experiments, and how far each is
 experiments/NAME                    the design of an experiment, and how far it is
 experiments/NAME/trials             the conversations behind a figure; ?setting=S&case=C, or of all cases
 experiments/NAME/measures/METRIC    a measure in every setting and case, with intervals
-strips/RUN                          the first pictures of an album chat, for the list of runs
+pictures/RUN/ID                     a picture of an album chat; a file has them in runs/RUN/album
+strips/RUN                          the pictures that an album chat was about first, for the list of runs
 towns/SIMULATION                    the days of a town, and who met whom
 towns/SIMULATION/people/NAME        what somebody remembers
 """
@@ -82,6 +83,7 @@ READERS: dict[str, Reader] = {
     "experiments/*": lambda store, parts, _query: experiment.experiment_page(store, parts[0]),
     "experiments/*/trials": lambda store, parts, query: experiment.trials_page(store, parts[0], query),
     "experiments/*/measures/*": lambda store, parts, _query: measures.measure_page(store, parts[0], parts[1]),
+    "pictures/*/*": lambda store, parts, _query: population.picture_page(store, parts[0], parts[1]),
     "strips/*": lambda store, parts, _query: population.strip_page(store, parts[0]),
     "towns/*": lambda store, parts, _query: town.town_page(store, parts[0]),
     "towns/*/people/*": lambda store, parts, _query: town.person_page(store, parts[0], parts[1]),

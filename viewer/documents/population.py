@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from tertulia.reading.documents import album_document
 from tertulia.reading.exchanges import Journey, read_album
-from tertulia.state.album import Picture, Population
+from tertulia.state.album import Exchange, Picture, Population
 from tertulia.state.documents import SCHEMA_VERSION, Document
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import NotFoundError, StorageError, UsageError, nearest_hint
+from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
 
 #: The most bytes of a picture that is shown, and of all of them together.
@@ -35,10 +36,7 @@ def album_page(store: SqlStore, run: str) -> Document:
     Raises:
         UsageError: The run is no album chat.
     """
-    record = store.run(run)
-    start = store.start(record.run)
-    if not isinstance(start, Population):
-        raise UsageError(f"run {record.run} is no album chat, so nobody shows pictures in it")
+    record, start = _album_chat(store, run)
     totals, journeys = read_album(store, record, start)
     return album_document(record, totals, journeys) | {
         "people": list(start.names),
@@ -47,16 +45,51 @@ def album_page(store: SqlStore, run: str) -> Document:
     }
 
 
+def _album_chat(store: SqlStore, run: str) -> tuple[RunRecord, Population]:
+    record = store.run(run)
+    start = store.start(record.run)
+    if not isinstance(start, Population):
+        raise UsageError(f"run {record.run} is no album chat, so nobody shows pictures in it")
+    return record, start
+
+
+def picture_page(store: SqlStore, run: str, id: str) -> Document:
+    """Return a picture of an album chat: its caption, and `image` as in `album_page`.
+
+    Raises:
+        NotFoundError: Nobody has such a picture.
+        UsageError: The run is no album chat.
+    """
+    record, start = _album_chat(store, run)
+    known = {picture.id: picture for picture in start.pictures}
+    if id not in known:
+        raise NotFoundError(f"run {record.run} has no picture {id!r}{nearest_hint(id, [*known])}")
+    image, reason = _image(store, known[id], MOST_BYTES)
+    about = {"run": record.run, "id": id, "caption": known[id].described}
+    return {"schema_version": SCHEMA_VERSION, **about, "image": image, "no_image": reason}
+
+
 def strip_page(store: SqlStore, run: str) -> Document:
-    """Return the first pictures of an album chat that a list can show, as data URLs; none of any other run."""
-    start = store.start(store.run(run).run)
-    held = start.pictures if isinstance(start, Population) else ()
+    """Return the pictures that an album chat was about first, then others of it, as far as a list can show them.
+
+    They are data URLs. A run of another kind has none.
+    """
+    record = store.run(run)
+    start = store.start(record.run)
     rows: list[Document] = []
-    for picture in held[:_STRIP_OF]:
+    for picture in _first_shown(store, record.run, start) if isinstance(start, Population) else ():
         image, _ = _image(store, picture, _STRIP_BYTES)
         if image is not None and len(rows) < _IN_STRIP:
             rows.append({"id": picture.id, "caption": picture.described, "image": image})
     return {"schema_version": SCHEMA_VERSION, "run": run, "pictures": rows}
+
+
+def _first_shown(store: SqlStore, run: str, start: Population) -> list[Picture]:
+    """Return some pictures of an album chat, each once: those of its first exchanges in their order, then others."""
+    shown = [exchange.picture for exchange in store.steps(run, "exchange", Exchange, 1, _STRIP_OF).values()]
+    known = {picture.id: picture for picture in start.pictures}
+    order = dict.fromkeys([*(id for id in shown if id in known), *known])
+    return [known[id] for id in order][:_STRIP_OF]
 
 
 def _pictures(store: SqlStore, journeys: Sequence[Journey]) -> list[Document]:
@@ -88,7 +121,10 @@ def _image(store: SqlStore, picture: Picture, most_bytes: int) -> tuple[str | No
     """Return a picture as a data URL, or why it is not shown."""
     if picture.file is None:
         return None, "the store has its caption alone"
-    image = store.picture(picture.file.hash)
+    try:
+        image = store.picture(picture.file.hash)
+    except StorageError:
+        return None, "it is missing or damaged in the store"
     if len(image) > min(MOST_BYTES, most_bytes):
         return None, f"it is too large to be shown here ({len(image) // 1000} kB)"
     type = image_type(image)

@@ -103,6 +103,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
         "driven": is_driven(store, record),
         "left": _has_left(store, record, agent),
         "turn": record.turns + 1,
+        "forked_at": record.parent[1] if record.parent else None,
         "people": list(start.names),
         "present": [name for name in present if name != agent],
         "role": role_of(agent, start),

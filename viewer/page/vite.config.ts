@@ -4,7 +4,7 @@ import { defineConfig } from "vite";
 // inside (viewer/html_file.py).
 export default defineConfig({
   base: "./",
-  server: { proxy: { "/api": "http://127.0.0.1:8017" } },
+  server: { proxy: { "/api": "http://127.0.0.1:8017" }, fs: { allow: ["../.."] } }, // styles lie in lab/pages
   build: {
     outDir: "../built",
     emptyOutDir: true,

@@ -10,8 +10,8 @@ import { ThemeButton } from "./components/theme";
 import { go, hrefOf, placeOf, usePlace } from "./router";
 import { seatToken } from "./seat_request";
 import { source } from "./source";
-import "./styles/tokens.css";
-import "./styles/base.css";
+import "../../../lab/pages/tokens.css"; // a report has the same two
+import "../../../lab/pages/elements.css";
 import "./styles/components.css";
 import { CompareView } from "./views/compare";
 import { ExperimentView } from "./views/experiment";

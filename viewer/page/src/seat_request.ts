@@ -16,6 +16,8 @@ export interface SeatDocument {
   readonly left: boolean;
   /** The turn that is under way, or next. */
   readonly turn: number;
+  /** The turn at which it parted from the run that it is a fork of. */
+  readonly forked_at: number | null;
   readonly people: readonly string[];
   readonly present: readonly string[];
   readonly role: readonly string[];

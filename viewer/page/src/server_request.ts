@@ -25,6 +25,11 @@ export async function request<T>(path: string, body?: unknown): Promise<T> {
   return answer;
 }
 
+/** Return the address of a report's page, which the server shows in a tab of its own. */
+export function reportAddress(experiment: string): string {
+  return `report?${new URLSearchParams({ experiment, ...(token === null ? {} : { token }) })}`;
+}
+
 // --- the connection over which changes come -------------------------------------------------------------------------
 
 let problem: string | null = null;

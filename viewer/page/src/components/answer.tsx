@@ -3,7 +3,9 @@
 import "../styles/answer.css";
 import { inWords, lambda, percent } from "../format";
 import { heaviestOf } from "../heaviest";
+import { hrefOf } from "../router";
 import type { Making, TurnDocument } from "../views/turn_documents";
+import { type PictureOfExchange, Thumbnail } from "./thumbnail";
 
 /** How many of the heaviest units stand below the sentence. */
 const MOST = 3;
@@ -14,10 +16,26 @@ export function Answer({ document, making, withUnits }: { document: TurnDocument
   const ofPart = making !== document && making.why ? making.why : null;
   return (
     <section class="answer" aria-label="Why">
-      <Sentence text={document.why} />
-      {ofPart && <Sentence text={ofPart} />}
+      <div class="said-why">
+        {document.exchange && <ChosenPicture run={document.run} picture={document.exchange.picture} />}
+        <div class="stack">
+          <Sentence text={document.why} />
+          {ofPart && <Sentence text={ofPart} />}
+        </div>
+      </div>
       {withUnits && <Heaviest making={making} />}
     </section>
+  );
+}
+
+/** The picture that an exchange was about, which leads to its journey; in words where the store has no file of it. */
+function ChosenPicture({ run, picture }: { run: string; picture: PictureOfExchange }) {
+  if (!picture.file) return <Thumbnail run={run} picture={picture} saysNone />;
+  return (
+    <a class="chosen-picture" href={hrefOf(["runs", run, "album"], { picture: picture.id })}>
+      <span class="visually-hidden">The journey of the picture: </span>
+      <Thumbnail run={run} picture={picture} />
+    </a>
   );
 }
 

@@ -82,7 +82,7 @@ function Matrix({ album, round, chosen }: { album: Album; round: number; chosen:
   return (
     <section class="stack">
       <p class="small muted">
-        A number is the round in which the person first saw the picture (darker is earlier). “had”: it was in their album from the start. “·”: not seen. Pictures that most people saw come first.
+        A number is the round in which the person first saw the picture (a stronger colour is earlier). “had”: it was in their album from the start. “·”: not seen. Pictures that most people saw come first.
       </p>
       <div class="scroller" tabIndex={0} role="region" aria-label="Who has seen which picture">
         <table class="matrix seen">

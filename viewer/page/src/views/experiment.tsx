@@ -5,6 +5,7 @@ import { Command } from "../components/command";
 import { Facts, Notice, WithDocument } from "../components/parts";
 import { counted } from "../format";
 import { hrefOf, usePlace } from "../router";
+import { reportAddress } from "../server_request";
 import { source } from "../source";
 import "../styles/experiment.css";
 import { useDocument } from "../use_document";
@@ -54,7 +55,7 @@ function Shown({ experiment, version }: { experiment: Experiment; version: numbe
   const isThere = query.setting !== undefined && experiment.settings.some(({ setting }) => setting === query.setting);
   return (
     <>
-      <Head experiment={experiment} />
+      <Head experiment={experiment} hasReport={reported.state === "ready" && reported.value.has_html === true} />
       {experiment.notes.length > 0 && <Notice>{experiment.notes.map((note) => <p key={note}>{note}</p>)}</Notice>}
       {isThere && <Conversations experiment={experiment.experiment} setting={query.setting!} inCase={query.case ?? null} version={version} />}
       {finished > 0 && (
@@ -70,7 +71,7 @@ function Shown({ experiment, version }: { experiment: Experiment; version: numbe
   );
 }
 
-function Head({ experiment }: { experiment: Experiment }) {
+function Head({ experiment, hasReport }: { experiment: Experiment; hasReport: boolean }) {
   const { cases, settings, trials, control, control_of } = experiment;
   return (
     <header class="stack">
@@ -85,6 +86,7 @@ function Head({ experiment }: { experiment: Experiment }) {
           ["", `${counted(cases.length, "case")} × ${counted(settings.length, "setting")} × ${counted(trials, "trial")}`],
           ["compared with", experiment.baseline],
           ["plan", experiment.plan.digest ?? "none"],
+          ...(hasReport ? [["report", <a href={reportAddress(experiment.experiment)} target="_blank" rel="noopener noreferrer">as it was exported</a>] as const] : []),
           ...(control ? [["control", <a href={hrefOf(["experiments", control])}>a stand-in without weights</a>] as const] : []),
           ...(control_of ? [["control of", <a href={hrefOf(["experiments", control_of])}>{control_of}</a>] as const] : []),
         ]}

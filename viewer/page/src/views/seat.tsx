@@ -60,6 +60,11 @@ function Seat({ seat }: { seat: SeatDocument }) {
           <section class="card stack">
             <h2>Who you are</h2>
             {seat.role.map((line) => <p key={line} class="data small">{line}</p>)}
+            {seat.forked_at !== null && (
+              <p class="small muted">
+                This is a fork: it parted from another run at turn {seat.forked_at}, and nothing that is said here comes into that one.
+              </p>
+            )}
           </section>
           {seat.memories.length > 0 && (
             <section class="card stack">

@@ -161,6 +161,7 @@ function NewSeats({ seats }: { seats: Seats }) {
   const failed = typeof started === "string" ? started : started?.exit_code ? started.lines.join("\n") : null;
   return (
     <section class="stack" aria-label="New seats">
+      <WhatAFork seats={seats} at={Number(at)} chosen={chosen} />
       <fieldset class="seat-people">
         <legend class="small">Take the seats of</legend>
         {seats.people.map(({ name }) => (
@@ -171,11 +172,22 @@ function NewSeats({ seats }: { seats: Seats }) {
         <label>from turn <input type="number" min="1" max={seats.turns + 1} value={at} onInput={(event) => setAt(event.currentTarget.value)} /></label>
         <button class="primary" disabled={!chosen.length || going !== null} onClick={start}>Start a run with these seats</button>
       </div>
-      <p class="small muted data">
-        {chosen.length ? `A fork of this run, in which people speak for ${listed(chosen)}; this run is not changed.` : "A seat is taken in a fork of this run; this run is not changed."}
-      </p>
       {going !== null && <p class="small" role="status">Starting: the model is being loaded…</p>}
       {failed !== null && <p class="notice bad data small" role="alert">{failed}</p>}
     </section>
+  );
+}
+
+/** What becomes of this run, and where the seats are: to be known before one sits. */
+function WhatAFork({ seats, at, chosen }: { seats: Seats; at: number; chosen: readonly string[] }) {
+  const speaks = chosen.length ? `in which people speak for ${listed(chosen)}` : "in which people speak for those whom you choose";
+  const first = at > 1 ? `It has what was said before turn ${at}, and goes its own way from there.` : "It begins anew, from turn 1.";
+  return (
+    <p class="small data seat-fork">
+      A seat is taken in a fork of this run, {speaks}. {first}{" "}
+      {seats.driven
+        ? "This run goes on beside it as before, without them, and nothing that is said in one comes into the other."
+        : "This run stays as it is."}
+    </p>
   );
 }

@@ -1,5 +1,6 @@
 /** The documents of a turn (viewer/documents/turn.py), as far as the page reads them. */
 
+import type { PictureOfExchange } from "../components/thumbnail";
 import type { DrawnUnit, Order, Walk } from "../pruning";
 
 export interface Unit {
@@ -77,7 +78,7 @@ export interface Making {
 export interface Exchange {
   readonly asker: string;
   readonly answerer: string;
-  readonly picture: { readonly id: string; readonly caption: string; readonly variant: string | null };
+  readonly picture: PictureOfExchange;
   readonly found: string;
   readonly similarity: number | null;
   readonly sight: string;

@@ -1,5 +1,6 @@
 /** The documents of a run and its turns as viewer/documents/conversation.py writes them. */
 
+import type { PictureOfExchange } from "../../components/thumbnail";
 import type { Run, TurnBid, TurnRow } from "../../documents";
 
 /** When somebody comes to a meeting and leaves it, in seconds from its start; `null`: they are there from the start, or to the end. */
@@ -34,7 +35,7 @@ export interface Bid extends TurnBid {
 export interface Exchange {
   readonly asker: string;
   readonly answerer: string;
-  readonly picture: { readonly caption: string; readonly variant?: string | null };
+  readonly picture: PictureOfExchange;
   readonly plan: string;
   readonly answer: string;
   readonly passed: boolean;

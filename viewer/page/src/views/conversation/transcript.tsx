@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Speaker } from "../../components/speakers";
+import { Thumbnail } from "../../components/thumbnail";
 import { useVirtualRows } from "../../components/virtual";
 import { counted, elapsed, lambda, number } from "../../format";
 import { goWith } from "../../router";
@@ -29,7 +30,7 @@ export function Transcript({ run, turns, chosen, choose, open, thoughts, term, i
   const rows = useVirtualRows({
     count: turns.length,
     element: () => scroller.current,
-    estimate: (index) => 34 + 25 * Math.ceil(Math.min(SHOWN, turns[index]!.text.length) / 70) + (turns[index]!.exchange ? 75 : 0),
+    estimate: (index) => 34 + 25 * Math.ceil(Math.min(SHOWN, turns[index]!.text.length) / 70) + (turns[index]!.exchange ? 75 + (turns[index]!.exchange!.picture.file ? 30 : 0) : 0),
     keyOf: (index) => turns[index]!.turn,
   });
   const shown = rows.getVirtualItems();
@@ -117,9 +118,12 @@ function Row({
         {turn.exchange && (
           <>
             <Said run={run} speaker={turn.exchange.answerer} text={turn.exchange.answer} term={term} />
-            <p class="small muted">
-              about the picture “<bdi>{turn.exchange.picture.caption}</bdi>”
-              {turn.exchange.passed ? <>, which <bdi>{turn.exchange.answerer}</bdi> keeps</> : ""}
+            <p class="small muted about-picture">
+              <Thumbnail run={run.run} picture={turn.exchange.picture} />
+              <span>
+                about the picture “<bdi>{turn.exchange.picture.caption}</bdi>”
+                {turn.exchange.passed ? <>, which <bdi>{turn.exchange.answerer}</bdi> keeps</> : ""}
+              </span>
             </p>
           </>
         )}

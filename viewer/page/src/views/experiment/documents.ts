@@ -128,6 +128,8 @@ export interface Reported {
     readonly plan: { readonly departures: readonly string[] } | null;
   } | null;
   readonly page: string | null;
+  /** Whether the server shows that file. */
+  readonly has_html?: boolean;
   readonly problem: string | null;
 }
 

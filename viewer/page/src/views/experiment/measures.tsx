@@ -21,7 +21,8 @@ export function Measures({ experiment, reported, open }: { experiment: Experimen
   const axis = query.axis === "settings" ? null : (experiment.axes.find(({ parameter }) => parameter === query.axis) ?? experiment.axes[0] ?? null);
   const shown = query.measures === undefined ? AT_FIRST : [...idsOf(query.measures)];
   const version = useSlowly(experiment.progress.finished);
-  const known = experiment.measures.filter(({ metric }) => shown.includes(metric));
+  // What needs a model may not be measured yet: figures come first.
+  const known = experiment.measures.filter(({ metric }) => shown.includes(metric)).sort((a, b) => Number(a.needs !== null) - Number(b.needs !== null));
   const beside = axis ? experiment.settings.filter(({ setting }) => axis.values[setting] === undefined).map(({ setting }) => setting) : [];
   return (
     <section class="stack" aria-label="Figures">

@@ -2,13 +2,14 @@
 
 import { Command } from "../../components/command";
 import { Notice } from "../../components/parts";
+import { reportAddress } from "../../server_request";
 import type { Experiment, Mean, Reported } from "./documents";
 import { figure } from "./measure_plot";
 
 const KIND: Record<string, string> = { reproduced: "good", "not reproduced": "bad" };
 
 export function Report({ experiment, reported }: { experiment: Experiment; reported: Reported }) {
-  const { report, page, problem } = reported;
+  const { report, page, has_html, problem } = reported;
   if (problem && !report) return <Notice title="Its report can't be read" isBad><p class="data">{problem}</p></Notice>;
   if (!report) {
     return (
@@ -25,7 +26,10 @@ export function Report({ experiment, reported }: { experiment: Experiment; repor
     <section class="stack">
       <h2>Report</h2>
       <p class="small">
-        As it was exported to <code class="data">{page}</code>{tally.length > 0 && `: of ${orderings.length} orderings ${tally.map(([outcome, count]) => `${count} ${outcome.replaceAll("_", " ")}`).join(", ")}`}.
+        {has_html
+          ? <><a href={reportAddress(experiment.experiment)} target="_blank" rel="noopener noreferrer">The report as it was exported</a>, in a tab of its own (<code class="data">{page}</code>)</>
+          : <>As it was exported to <code class="data">{page}</code></>}
+        {tally.length > 0 && `: of ${orderings.length} orderings ${tally.map(([outcome, count]) => `${count} ${outcome.replaceAll("_", " ")}`).join(", ")}`}.
         {isOlder && ` It has ${report.finished} conversations; there are ${experiment.progress.finished} now.`}
       </p>
       {orderings.length > 0 && (

@@ -23,7 +23,7 @@ interface RaceProps {
 export function Race({ minds, people, parameters, looks }: RaceProps) {
   const box = useRef<HTMLElement>(null);
   const width = Math.min(WIDEST, useWidth(box, 280));
-  const [names, values] = width < 480 ? [86, 88] : [130, 104];
+  const [names, values] = width < 480 ? [86, 112] : [130, 116];
   const racers = minds.filter((mind) => mind.latency_s !== null);
   if (!racers.length) return null;
   const winner = racers.find((mind) => mind.won);
