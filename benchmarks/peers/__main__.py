@@ -1,7 +1,8 @@
 """Measure the neighbours: `python -m benchmarks.peers [--environments FOLDER] [--only NAME] [--rounds N]`.
 
-The environments are made in the folder on first use (2 GB together, SDialog's with PyTorch). All systems hold the same
-meeting and the same dialogue with the same server, which answers after 200 ms; the tables go to standard output.
+The environments are made in the folder on first use (3 GB together, SDialog's with PyTorch; Concordia's needs Python
+3.12 on the path). All systems hold the same meeting and the same dialogue with the same server, which answers after
+200 ms; the tables go to standard output.
 """
 
 import argparse
@@ -16,7 +17,10 @@ from benchmarks.peers.environments import python_of
 from benchmarks.peers.measuring import Killed, Measured, System, kill, measure
 
 SYSTEMS = (
+    System("LangGraph, a program of ours", "langgraph", (MEETING, DIALOGUE)),
     System("AutoGen", "autogen", (MEETING, DIALOGUE)),
+    System("Agent Framework", "agent_framework", (MEETING, DIALOGUE)),
+    System("CAMEL", "camel", (DIALOGUE,)),
     System("SDialog, two agents", "sdialog", (DIALOGUE,)),
     System("SDialog, one call for all turns", "sdialog", (MEETING,)),
     System("Concordia, minimal entities", "concordia", (MEETING, DIALOGUE), {"entity": "minimal__Entity"}),
@@ -31,10 +35,7 @@ def main() -> None:
     """Print the tables."""
     chosen = arguments()
     systems = [system for system in SYSTEMS if not chosen.only or system.driver in chosen.only]
-    pythons = {
-        name: Path(sys.executable) if name == "tertulia" else python_of(name, chosen.environments)
-        for name in dict.fromkeys(system.driver for system in systems)
-    }
+    pythons = {name: python_of(name, chosen.environments) for name in dict.fromkeys(one.driver for one in systems)}
     for scenario in chosen.scenarios:
         able = [system for system in systems if scenario in system.scenarios]
         undisturbed: list[tuple[str, list[Measured]]] = []
