@@ -25,9 +25,10 @@ SYSTEMS = (
     System("SDialog, one call for all turns", "sdialog", (MEETING,)),
     System("Concordia, minimal entities", "concordia", (MEETING, DIALOGUE), {"entity": "minimal__Entity"}),
     System("Concordia, basic entities", "concordia", (MEETING, DIALOGUE), {"entity": "basic__Entity"}),
-    System("Tertulia", "tertulia", (DIALOGUE,)),
-    System("Tertulia, self-driven", "tertulia", (MEETING,), {"order": "self_driven"}),
-    System("Tertulia, centralised", "tertulia", (MEETING,), {"order": "centralised"}),
+    System("Tertulia", "tertulia", (DIALOGUE,), {"redraws": "0"}),
+    System("Tertulia, nonsense drawn anew", "tertulia", (DIALOGUE,)),
+    System("Tertulia, self-driven", "tertulia", (MEETING,), {"order": "self_driven", "redraws": "0"}),
+    System("Tertulia, centralised", "tertulia", (MEETING,), {"order": "centralised", "redraws": "0"}),
 )
 
 
@@ -49,7 +50,7 @@ def main() -> None:
             undisturbed = undisturbed if failures else measured
             table = tables.of_failures(measured) if failures else tables.of_speed(measured)
             print(f"\n## {scenario}, {chosen.rounds} turns, {failures:.0%} of the requests fail\n\n{table}", flush=True)
-        if undisturbed:
+        if undisturbed and chosen.kills:
             print(f"\n## {scenario}, killed with kill -9 in the middle\n")
             print(tables.of_kills(killed(able, pythons, scenario, chosen.rounds, undisturbed)), flush=True)
 
@@ -84,6 +85,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scenarios", nargs="+", choices=(MEETING, DIALOGUE), default=[MEETING, DIALOGUE])
     parser.add_argument("--rounds", type=int, default=8, help="utterances of a conversation")
     parser.add_argument("--failures", type=float, nargs="+", default=[0.0, 0.1], help="share of requests that fail")
+    parser.add_argument("--kills", action=argparse.BooleanOptionalAction, default=True, help="kill each in its middle")
     parser.add_argument("--repeat", type=int, default=3, help="how often each is measured")
     return parser.parse_args()
 
