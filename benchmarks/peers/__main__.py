@@ -26,7 +26,6 @@ SYSTEMS = (
     System("Concordia, minimal entities", "concordia", (MEETING, DIALOGUE), {"entity": "minimal__Entity"}),
     System("Concordia, basic entities", "concordia", (MEETING, DIALOGUE), {"entity": "basic__Entity"}),
     System("Tertulia", "tertulia", (DIALOGUE,), {"redraws": "0"}),
-    System("Tertulia, nonsense drawn anew", "tertulia", (DIALOGUE,)),
     System("Tertulia, self-driven", "tertulia", (MEETING,), {"order": "self_driven", "redraws": "0"}),
     System("Tertulia, centralised", "tertulia", (MEETING,), {"order": "centralised", "redraws": "0"}),
 )
