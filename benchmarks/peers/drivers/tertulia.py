@@ -1,7 +1,7 @@
 """Tertulia by its Python API, at λ = 0: another model would have to score the prompts of one that is served.
 
-Options: `order` is the speaking order of a meeting, `redraws` how often a line that makes no sense is drawn anew: all of
-them, for the server speaks nonsense. The cache is empty, so the embedder reads every text.
+Options: `order` is the speaking order of a meeting, `redraws` how often a line that makes no sense is drawn anew, as
+all are that the server speaks. The cache is empty, so the embedder reads every text.
 """
 
 import asyncio
