@@ -144,7 +144,8 @@ def measured(pipe: Connection, latency_s: float, chosen: argparse.Namespace) -> 
 
 
 def _experiment(model: str, chosen: argparse.Namespace) -> Experiment:
-    settings = {"removal_factor": 0, "max_concurrency": chosen.dialogues, "ending": "off"}
+    # the server speaks nonsense, all of which would be drawn anew
+    settings = {"removal_factor": 0, "max_concurrency": chosen.dialogues, "ending": "off", "redraws": 0}
     return checked(
         Experiment(
             name="served",

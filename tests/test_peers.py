@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.peers import measuring, tables
+from benchmarks.peers import environments, measuring, tables
 from benchmarks.peers.answers import answer
 from benchmarks.peers.cases import DIALOGUE, MEETING, MEMORIES, conversation
 from benchmarks.peers.drivers.conversation import Conversation, Report
@@ -134,6 +134,11 @@ def asked(content: str, **fields: Any) -> str:
             {"a", "b"}.__contains__,
         ),
         (
+            "If not terminating, here are the valid participant names (case-sensitive) and their descriptions:\n"
+            "Ann: a baker, who says: rise\nBen: a pilot",
+            lambda text: json.loads(text)["terminate"] is False and json.loads(text)["next_speaker"] in ("Ann", "Ben"),
+        ),
+        (
             'Answer in JSON: {"text": "what you say", "ended": "true or false", "next": "one of: Ann, Ben"}',
             lambda text: json.loads(text)["ended"] is False and json.loads(text)["next"] in ("Ann", "Ben"),
         ),
@@ -156,3 +161,21 @@ def test_every_neighbour_is_pinned_and_has_a_driver(file: Path) -> None:
     assert lines
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
     assert (PEERS / "drivers" / f"{file.stem.removeprefix('requirements-')}.py").exists()
+
+
+def test_an_environment_takes_torch_by_itself_and_tertulia_its_own_lock() -> None:
+    alone, others = environments.arguments_of("sdialog")
+    assert re.fullmatch(r"torch==[\d.]+", *alone)
+    assert others[0] == "--no-deps"
+    assert not set(alone) & set(others)
+    assert [arguments[0] for arguments in environments.arguments_of("langgraph")] == ["--no-deps"]
+    light = [word for arguments in environments.arguments_of("tertulia") for word in arguments]
+    assert {"requirements.lock", ".[embedder]"} < set(light)
+    assert not any("torch" in word for word in light)
+
+
+def test_a_neighbour_without_its_python_is_left_out_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"concordia needs python3\.12.*--only"):
+        environments.interpreter("concordia")
+    assert environments.interpreter("autogen") == sys.executable

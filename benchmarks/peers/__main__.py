@@ -1,7 +1,8 @@
 """Measure the neighbours: `python -m benchmarks.peers [--environments FOLDER] [--only NAME] [--rounds N]`.
 
-The environments are made in the folder on first use (2 GB together, SDialog's with PyTorch). All systems hold the same
-meeting and the same dialogue with the same server, which answers after 200 ms; the tables go to standard output.
+The environments are made in the folder on first use (3 GB together, SDialog's with PyTorch; Concordia's needs Python
+3.12 on the path). All systems hold the same meeting and the same dialogue with the same server, which answers after
+200 ms; the tables go to standard output.
 """
 
 import argparse
@@ -16,14 +17,17 @@ from benchmarks.peers.environments import python_of
 from benchmarks.peers.measuring import Killed, Measured, System, kill, measure
 
 SYSTEMS = (
+    System("LangGraph, a program of ours", "langgraph", (MEETING, DIALOGUE)),
     System("AutoGen", "autogen", (MEETING, DIALOGUE)),
+    System("Agent Framework", "agent_framework", (MEETING, DIALOGUE)),
+    System("CAMEL", "camel", (DIALOGUE,)),
     System("SDialog, two agents", "sdialog", (DIALOGUE,)),
     System("SDialog, one call for all turns", "sdialog", (MEETING,)),
     System("Concordia, minimal entities", "concordia", (MEETING, DIALOGUE), {"entity": "minimal__Entity"}),
     System("Concordia, basic entities", "concordia", (MEETING, DIALOGUE), {"entity": "basic__Entity"}),
-    System("Tertulia", "tertulia", (DIALOGUE,)),
-    System("Tertulia, self-driven", "tertulia", (MEETING,), {"order": "self_driven"}),
-    System("Tertulia, centralised", "tertulia", (MEETING,), {"order": "centralised"}),
+    System("Tertulia", "tertulia", (DIALOGUE,), {"redraws": "0"}),
+    System("Tertulia, self-driven", "tertulia", (MEETING,), {"order": "self_driven", "redraws": "0"}),
+    System("Tertulia, centralised", "tertulia", (MEETING,), {"order": "centralised", "redraws": "0"}),
 )
 
 
@@ -31,10 +35,7 @@ def main() -> None:
     """Print the tables."""
     chosen = arguments()
     systems = [system for system in SYSTEMS if not chosen.only or system.driver in chosen.only]
-    pythons = {
-        name: Path(sys.executable) if name == "tertulia" else python_of(name, chosen.environments)
-        for name in dict.fromkeys(system.driver for system in systems)
-    }
+    pythons = {name: python_of(name, chosen.environments) for name in dict.fromkeys(one.driver for one in systems)}
     for scenario in chosen.scenarios:
         able = [system for system in systems if scenario in system.scenarios]
         undisturbed: list[tuple[str, list[Measured]]] = []
@@ -48,7 +49,7 @@ def main() -> None:
             undisturbed = undisturbed if failures else measured
             table = tables.of_failures(measured) if failures else tables.of_speed(measured)
             print(f"\n## {scenario}, {chosen.rounds} turns, {failures:.0%} of the requests fail\n\n{table}", flush=True)
-        if undisturbed:
+        if undisturbed and chosen.kills:
             print(f"\n## {scenario}, killed with kill -9 in the middle\n")
             print(tables.of_kills(killed(able, pythons, scenario, chosen.rounds, undisturbed)), flush=True)
 
@@ -83,6 +84,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scenarios", nargs="+", choices=(MEETING, DIALOGUE), default=[MEETING, DIALOGUE])
     parser.add_argument("--rounds", type=int, default=8, help="utterances of a conversation")
     parser.add_argument("--failures", type=float, nargs="+", default=[0.0, 0.1], help="share of requests that fail")
+    parser.add_argument("--kills", action=argparse.BooleanOptionalAction, default=True, help="kill each in its middle")
     parser.add_argument("--repeat", type=int, default=3, help="how often each is measured")
     return parser.parse_args()
 

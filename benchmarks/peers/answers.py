@@ -10,10 +10,13 @@ from tests.support.protocol_server import text_of, values_for
 
 _THINGS = ("the ferry", "the baker", "the harbour", "a long walk", "the timetable", "supper", "the lake", "the park")
 
-#: AutoGen's question for the next speaker, with the names; Concordia's choice, with what may be answered.
+#: AutoGen's question for the next speaker (and our LangGraph program's), with the names; Concordia's choice, with what
+#: may be answered.
 _NEXT_ROLE = re.compile(r"select the next role from (\[.*?\]) to play")
 _CHOICE = "Respond EXACTLY with one of the following strings:\n"
 _OPTION = re.compile(r"^\s*\((\w)\) (.+)$", re.MULTILINE)
+#: Agent Framework's: a line for each who may be named, after these words.
+_ROLES = "valid participant names (case-sensitive) and their descriptions:\n"
 _TURNS = re.compile(r"exactly (\d+) turns")
 
 
@@ -23,6 +26,9 @@ def answer(request: dict[str, Any]) -> str:
     asked = text_of(request["messages"][-1]["content"])
     if "dialog" in json.dumps(request.get("response_format", {})):
         return _whole_dialog(json.dumps(request["messages"]), drawn)
+    if _ROLES in asked:
+        names = re.findall(r"^(\w+): ", asked.rpartition(_ROLES)[2], re.MULTILINE)
+        return json.dumps({"terminate": False, "reason": sentence(drawn), "next_speaker": drawn.choice(names)})
     if _CHOICE in asked:
         return _choice(asked, drawn)
     if roles := _NEXT_ROLE.findall(asked):

@@ -8,13 +8,12 @@ Texts are embedded by a stand-in without weights, as in the tutorial where model
 import contextlib
 import hashlib
 import json
-import os
 import sys
 
 import concordia.prefabs.entity as entity_prefabs
 import concordia.prefabs.game_master as game_master_prefabs
 import numpy as np
-from concordia.language_model.gpt_model import GptLanguageModel
+from concordia.contrib.language_models.openai.gpt_model import GptLanguageModel
 from concordia.prefabs.simulation import generic
 from concordia.typing import prefab
 from concordia.utils import helper_functions
@@ -24,10 +23,9 @@ from benchmarks.peers.drivers.conversation import Conversation, Person, Stopwatc
 
 def hold(conversation: Conversation) -> None:
     """Hold the conversation, or what is left of it, and report."""
-    os.environ["OPENAI_BASE_URL"] = conversation.address
     simulation = generic.Simulation(
         config=configuration(conversation),
-        model=GptLanguageModel(conversation.model, api_key="none"),
+        model=GptLanguageModel(conversation.model, api_key="none", api_base=conversation.address),
         embedder=embed,
     )
     checkpoints = sorted(conversation.path.glob("*/*.json"), key=lambda file: file.stat().st_mtime_ns)
@@ -49,7 +47,6 @@ def hold(conversation: Conversation) -> None:
             max_steps=conversation.turns - kept,
             get_state_callback=lambda _: watch.spoken(),
             checkpoint_path=str(conversation.path / f"from_{kept}"),
-            return_html_log=False,
         )
     watch.report([utterance(step) for step in simulation.get_raw_log()], kept)
 

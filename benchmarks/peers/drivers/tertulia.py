@@ -1,6 +1,7 @@
 """Tertulia by its Python API, at λ = 0: another model would have to score the prompts of one that is served.
 
-Options: `order` is the speaking order of a meeting. The cache is empty, so the embedder reads every text.
+Options: `order` is the speaking order of a meeting, `redraws` how often a line that makes no sense is drawn anew, as
+all are that the server speaks. The cache is empty, so the embedder reads every text.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ async def hold(conversation: Conversation, cache: str) -> None:
             removal_factor=0,
             rounds=conversation.turns,
             order=conversation.options.get("order"),
+            settings={name: value for name, value in conversation.options.items() if name != "order"},
             model=f"{conversation.address}#{conversation.model}",
             store=store,
             cache=cache,
