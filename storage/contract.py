@@ -46,6 +46,12 @@ class Database(Protocol):
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
         """Return the rows of a query with named parameters."""
 
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        """Return the rows of a query as they are stored: faster than `rows` where there are many.
+
+        A text with halves of surrogate pairs may be bytes, and ids of runs are not checked.
+        """
+
     def write(self, sql: str, *values: Value) -> Written:
         """Execute one statement that writes."""
 
@@ -60,6 +66,12 @@ class Database(Protocol):
 
         Args:
             replace: Whether they take the place of those with their keys; if not, there must be none.
+        """
+
+    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
+        """Insert rows of values that the database takes as they are, as those that `tuples` of a file returns.
+
+        Inside a transaction; there must be none with their keys.
         """
 
     def transaction(self) -> AbstractContextManager[None]:

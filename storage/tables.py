@@ -1,16 +1,57 @@
 """Rows of the tables that have checksums; altered rows are refused when read."""
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.contract import Database
-from tertulia.storage.faults import damaged
-from tertulia.storage.schema import CHECKSUM, TABLES
-from tertulia.storage.values import Value, checksum
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.dialects import SQLITE
+from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
+from tertulia.storage.values import Value, checksum, identifier, read
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Verified rows of a table as tuples, for what handles thousands at once.
+
+    Attributes:
+        names: The columns that a checksum covers, in its order.
+        values: For each row, a value for every one of them, and the checksum.
+        is_plain: Whether a file takes all values as they are: they come from one, and no text has halves of surrogate
+            pairs, which are stored as bytes.
+    """
+
+    names: tuple[str, ...]
+    values: list[tuple[Any, ...]]
+    is_plain: bool
+
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column."""
+        return [*map(itemgetter(self.names.index(name)), self.values)]
+
+    def columns(self, *names: str) -> list[tuple[Any, ...]]:
+        """Return the values of two or more columns, row by row."""
+        return [*map(itemgetter(*map(self.names.index, names)), self.values)]
+
+    def with_changes(self, name: str, changes: Mapping[Any, Any]) -> "Rows":
+        """Return the rows with other values in a column, by the values there, and with their checksums."""
+        place = self.names.index(name)
+        bare = [(*row[:place], changes[row[place]], *row[place + 1 : -1]) for row in self.values]
+        sums = map(_plain_checksum if self.is_plain else checksum, bare)
+        return Rows(self.names, [(*row, number) for row, number in zip(bare, sums, strict=True)], self.is_plain)
+
+
+def _plain_checksum(values: tuple[Any, ...]) -> int:
+    """Return the checksum of values that a file has given out (see `checksum`)."""
+    return zlib.crc32(repr(values).encode())
 
 
 class Table:
@@ -82,6 +123,42 @@ class Table:
             if not are_of_kinds(self._name, held):
                 raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
         return rows
+
+    def select_tuples(self, rest: str, *values: Value) -> Rows:
+        """Return rows as tuples, verified as `select` does.
+
+        Raises:
+            StorageError: A row does not match its checksum.
+        """
+        names = ", ".join(f"{self._name}.{column}" for column in (*self._columns, CHECKSUM))
+        rows = self._file.tuples(f"SELECT {names} FROM {self._name} {rest}", *values)
+        kinds = {tuple(map(type, row)): row for row in rows}
+        is_text = [name not in BINARY for name in self._columns]
+        is_plain = self._file.dialect is SQLITE
+        if any(kind is bytes and text for types in kinds for kind, text in zip(types, is_text, strict=False)):
+            is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
+            rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
+            kinds = {tuple(map(type, row)): row for row in rows}
+        for row in rows:
+            if row[-1] != zlib.crc32(repr(row[:-1]).encode()) and row[-1] != checksum(row[:-1]):
+                raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
+        if not all(are_of_kinds(self._name, row[:-1]) for row in kinds.values()):
+            raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
+        found = Rows(self._columns, rows, is_plain)
+        with record_faults(self._file.path):
+            for name in IDENTIFIERS.intersection(self._columns):
+                for value in {*found.column(name)}:
+                    identifier(value)
+        return found
+
+    def insert_tuples(self, rows: Rows) -> None:
+        """Insert rows that were selected, from this table of another store; inside a transaction."""
+        insert = self._file.insert_stored if rows.is_plain else partial(self._file.insert_all, replace=False)
+        insert(self._name, (*self._columns, CHECKSUM), rows.values)
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
 
 
 def _fits(value: Value) -> bool:

@@ -16,7 +16,8 @@ from tertulia.storage.contract import Database
 from tertulia.storage.faults import record_faults, words_of_damage
 from tertulia.storage.parts.contents import canonical_json, hashed_text, verified
 from tertulia.storage.schema import TABLES
-from tertulia.storage.values import Value, parsed
+from tertulia.storage.tables import Rows
+from tertulia.storage.values import Value, parsed, read
 
 AnyValue = TypeVar("AnyValue")
 
@@ -83,6 +84,16 @@ def by_hash(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> list[
     return [{**row, **{column: hashes.get(row[column]) for column in columns}} for row in rows]
 
 
+def with_hashes(file: Database, table: str, rows: Rows) -> Rows:
+    """Return rows with the hashes of texts in the place of what points to them; checksums are those that they had."""
+    for column in _TEXTS[table]:
+        hashes = {None: None} | text_hashes(file, {*rows.column(column)} - {None})
+        place = rows.names.index(column)
+        changed = [(*row[:place], hashes.get(row[place]), *row[place + 1 :]) for row in rows.values]
+        rows = Rows(rows.names, changed, rows.is_plain)
+    return rows
+
+
 class Carrier:
     """What rows of a source point to, inserted into a target where that lacks it.
 
@@ -109,42 +120,51 @@ class Carrier:
             return [*rows]
         return [{**row, **{column: self._texts.get(row[column]) for column in columns}} for row in rows]
 
+    def carried_tuples(self, table: str, rows: Rows) -> Rows:
+        """Return rows of the source as the target has them, as `carried` does."""
+        named = {column: {*rows.column(column)} - {None} for column in (*_TEXTS[table], *_PROMPTS[table])}
+        self.carry_texts({row for column in _TEXTS[table] for row in named[column]})
+        self._carry_prompts({content for column in _PROMPTS[table] for content in named[column]})
+        for column in _TEXTS[table]:
+            if named[column]:
+                rows = rows.with_changes(column, {None: None} | {row: self._texts[row] for row in named[column]})
+        return rows
+
     # --- texts ------------------------------------------------------------------------------------------------------
 
     def carry_texts(self, ids: Collection[int]) -> Mapping[int, int]:
         """Insert texts of the source, named by their rows; return the rows of all that were carried."""
         for chunk in in_chunks(sorted(set(ids).difference(self._texts))):
             rows = self._source_texts(chunk)
-            texts = {row["hash"]: row["text"] for row in rows}
+            texts = {content: text for _, content, text in rows}
             stored = self._text_rows(texts)
             if missing := [content for content in texts if content not in stored]:
                 _insert(self._target, "contents (hash, text)", [(content, texts[content]) for content in missing])
                 stored |= self._text_rows(missing)
-            self._texts |= {row["id"]: stored[row["hash"]] for row in rows}
+            self._texts |= {row: stored[content] for row, content, _ in rows}
         return self._texts
 
     @reading()
-    def _source_texts(self, ids: Sequence[int]) -> list[dict[str, Any]]:
-        sql = f"SELECT id, hash, text FROM contents WHERE id IN ({', '.join(map(str, ids))})"
-        rows = self._source.rows(sql)
+    def _source_texts(self, ids: Sequence[int]) -> list[tuple[int, str, str]]:
+        rows = self._source.tuples(f"SELECT id, hash, text FROM contents WHERE id IN ({', '.join(map(str, ids))})")
         if len(rows) != len(ids):
             raise damaged(self._source, "a text is missing")
-        for row in rows:
-            if not isinstance(row["text"], str) or not isinstance(row["hash"], str):
+        texts = [(row, read(content), read(text)) for row, content, text in rows]
+        for _, content, text in texts:
+            if not isinstance(text, str) or not isinstance(content, str):
                 raise damaged(self._source, "a text is missing")
-            verified(row["text"], row["hash"], self._source.path)
-        return rows
+            verified(text, content, self._source.path)
+        return texts
 
     def _text_rows(self, hashes: Collection[str]) -> dict[str, int]:
-        rows = self._target.rows(f"SELECT id, hash FROM contents WHERE hash IN ({marks(hashes)})", *hashes)
-        return {row["hash"]: row["id"] for row in rows}
+        return dict(self._target.tuples(f"SELECT hash, id FROM contents WHERE hash IN ({marks(hashes)})", *hashes))
 
     # --- prompts and units ------------------------------------------------------------------------------------------
 
     def _carry_prompts(self, hashes: Collection[str]) -> None:
         for chunk in in_chunks(sorted(set(hashes) - self._prompts)):
-            listed = f"FROM prompts WHERE hash IN ({marks(chunk)})"
-            stored = {row["hash"] for row in self._target.rows(f"SELECT hash {listed}", *chunk)}
+            listed = f"SELECT hash FROM prompts WHERE hash IN ({marks(chunk)})"
+            stored = {content for (content,) in self._target.tuples(listed, *chunk)}
             if missing := [content for content in chunk if content not in stored]:
                 self._insert_prompts(missing)
             self._prompts.update(chunk)

@@ -169,6 +169,10 @@ class ServerDatabase(Database):
             return rows_by_name([column.name for column in cursor.description or ()], cursor, _read)
 
     @override
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self.rows(sql, *values)]
+
+    @override
     def write(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
         with self._writing():
             return self._connection.execute(_numbered(sql), [_bound(value) for value in values])
@@ -197,6 +201,10 @@ class ServerDatabase(Database):
         marks = ", ".join("?" * len(columns))
         plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
         self.write_all(POSTGRES.insert(table, tuple(columns), replace) if replace else plain, [*rows])
+
+    @override
+    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
+        self.insert_all(table, columns, rows, replace=False)
 
     # --- transactions -----------------------------------------------------------------------------------------------
 

@@ -84,6 +84,20 @@ class StoreFile(Database):
             return rows_by_name([column[0] for column in cursor.description], cursor, read)
 
     @override
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        given = [bound(compared(value)) for value in values]
+        with storage_faults(self.path):
+            try:
+                self._connection.text_factory = str  # which is no call of Python for each text
+                return self._connection.execute(sql, given).fetchall()
+            except sqlite3.OperationalError as error:
+                if hasattr(error, "sqlite_errorcode"):  # else a text is not UTF-8
+                    raise
+            finally:
+                self._connection.text_factory = decoded
+            return self._connection.execute(sql, given).fetchall()
+
+    @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
         with storage_faults(self.path):
             return self._connection.execute(sql, [bound(value) for value in values])
@@ -103,6 +117,12 @@ class StoreFile(Database):
         marks = ", ".join("?" * len(columns))
         verb = "INSERT OR REPLACE" if replace else "INSERT"
         self.write_all(f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({marks})", [*rows])
+
+    @override
+    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
+        marks = ", ".join("?" * len(columns))
+        with storage_faults(self.path):
+            self._connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
 
     @override
     @contextmanager
