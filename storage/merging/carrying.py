@@ -14,7 +14,7 @@ from tertulia.state.errors import StorageError
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.contract import Database
 from tertulia.storage.faults import record_faults, words_of_damage
-from tertulia.storage.parts.contents import canonical_json, hashed_text, verified
+from tertulia.storage.parts.contents import hashed_text, unit_text, verified
 from tertulia.storage.schema import TABLES
 from tertulia.storage.tables import Rows
 from tertulia.storage.values import Value, parsed, read
@@ -69,12 +69,11 @@ def damaged(file: Database, cause: str) -> SourceError:
 
 def text_hashes(file: Database, ids: Collection[int]) -> dict[int, str]:
     """Return the hashes of texts, by their rows."""
-    rows = (
-        row
+    return {
+        row: read(content)
         for chunk in in_chunks(sorted(ids))
-        for row in file.rows(f"SELECT id, hash FROM contents WHERE id IN ({', '.join(map(str, chunk))})")
-    )
-    return {row["id"]: row["hash"] for row in rows}
+        for row, content in file.tuples(f"SELECT id, hash FROM contents WHERE id IN ({', '.join(map(str, chunk))})")
+    }
 
 
 def by_hash(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -171,25 +170,30 @@ class Carrier:
 
     def _insert_prompts(self, hashes: Sequence[str]) -> None:
         prompts = self._source_prompts(hashes)
-        self._carry_units({unit for row in prompts for unit in row["unit_ids"]})
-        for row in prompts:
-            with reading():
-                units = (self._unit_texts[unit] for unit in row["unit_ids"])
-                verified(hashed_text(row["layout"], row["speaker"], units), row["hash"], self._source.path)
-            row["unit_ids"] = json.dumps([self._units[unit] for unit in row["unit_ids"]], separators=(",", ":"))
-        _insert(self._target, "prompts (hash, speaker, layout, unit_ids)", [tuple(row.values()) for row in prompts])
+        self._carry_units({unit for *_, units in prompts for unit in units})
+        with reading():
+            for content, speaker, layout, units in prompts:
+                texts = (self._unit_texts[unit] for unit in units)
+                verified(hashed_text(layout, speaker, texts), content, self._source.path)
+        carried = [
+            (*row, json.dumps([self._units[unit] for unit in units], separators=(",", ":"))) for *row, units in prompts
+        ]
+        _insert(self._target, "prompts (hash, speaker, layout, unit_ids)", carried)
 
     @reading()
-    def _source_prompts(self, hashes: Sequence[str]) -> list[dict[str, Any]]:
+    def _source_prompts(self, hashes: Sequence[str]) -> list[tuple[str, str, str, list[int]]]:
         sql = f"SELECT hash, speaker, layout, unit_ids FROM prompts WHERE hash IN ({marks(hashes)})"
-        rows = self._source.rows(sql, *hashes)
+        rows = self._source.tuples(sql, *hashes)
         if len(rows) != len(hashes):
             raise damaged(self._source, "a prompt is missing")
         with record_faults(self._source.path):
-            for row in rows:
-                row["unit_ids"] = [int(unit) for unit in parsed(row["unit_ids"])]
-                Prompt(units=(), speaker=row["speaker"], layout=row["layout"])
-        return rows
+            prompts = [
+                (content, read(speaker), read(layout), [*map(int, parsed(units))])
+                for content, speaker, layout, units in rows
+            ]
+            for speaker, layout in {(speaker, layout) for _, speaker, layout, _ in prompts}:
+                Prompt(units=(), speaker=speaker, layout=layout)
+        return prompts
 
     def _carry_units(self, ids: Collection[int]) -> None:
         new = sorted(set(ids).difference(self._units))
@@ -214,8 +218,8 @@ class Carrier:
         with record_faults(self._source.path):
             for row in rows:
                 unit = Unit(id=row["unit"], text=row["text"], **{name: row[name] for name in _UNIT[1:]})
-                row |= unit.model_dump(include={*_UNIT[1:]})
-                self._unit_texts[row["id"]] = canonical_json(unit.model_dump(exclude_defaults=True))
+                row |= {name: getattr(unit, name) for name in _UNIT[1:]}
+                self._unit_texts[row["id"]] = unit_text(unit)
         return rows
 
     def _stored_units(self, keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:

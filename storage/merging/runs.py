@@ -11,7 +11,7 @@ from tertulia.state.errors import StorageError
 from tertulia.state.meeting import Start
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
-from tertulia.storage.merging.checkpoint_rows import read_checkpoints, write_checkpoints
+from tertulia.storage.merging.checkpoint_rows import copy_checkpoints
 from tertulia.storage.merging.run_comparison import Comparison, DifferError, compare
 from tertulia.storage.merging.run_rows import NUMBERED, copy_rows
 from tertulia.storage.schema import TABLES
@@ -115,7 +115,7 @@ class RunMerger:
             file.write(f"DELETE FROM {table} WHERE run = ? AND {number} >= ?", run, first)
         copy_rows(self._source.file, file, self._carrier, [run], first)
         file.delete_checkpoints([run])
-        self._copy_checkpoints([run])
+        copy_checkpoints(self._source.file, file, [run])
         changes = {column: row[column] for column in ("status", "error", "extensions")}
         label = row["label"] if known["label"] is None else known["label"]
         Table(file, "runs").update(known, "run", **changes, label=label)
@@ -130,7 +130,7 @@ class RunMerger:
             self._check(row, start)
             self._target.insert_run(carried, record, start)
         copy_rows(self._source.file, self._target.file, self._carrier, runs)
-        self._copy_checkpoints(runs)
+        copy_checkpoints(self._source.file, self._target.file, runs)
         self.added += runs
 
     def _check(self, row: Row, start: Start) -> None:
@@ -152,11 +152,6 @@ class RunMerger:
                 raise damaged(file, f"run {run} was forked from a turn that its parent does not have")
         if turns["turns"] and (turns["first"], turns["last"]) != (first, first + turns["turns"] - 1):
             raise damaged(file, f"run {run} has a gap in its turns")
-
-    def _copy_checkpoints(self, runs: Sequence[str]) -> None:
-        with reading():
-            checkpoints = read_checkpoints(self._source.file, runs)
-        write_checkpoints(self._target.file, checkpoints)
 
     # --- annotations ------------------------------------------------------------------------------------------------
 
