@@ -1,6 +1,5 @@
 """Rows of the tables that have checksums; altered rows are refused when read."""
 
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ from tertulia.storage.contract import Database
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.dialects import SQLITE
 from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
-from tertulia.storage.values import Value, checksum, identifier, read
+from tertulia.storage.values import Value, checksum, identifier, plain_checksum, read
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
@@ -45,13 +44,8 @@ class Rows:
         """Return the rows with other values in a column, by the values there, and with their checksums."""
         place = self.names.index(name)
         bare = [(*row[:place], changes[row[place]], *row[place + 1 : -1]) for row in self.values]
-        sums = map(_plain_checksum if self.is_plain else checksum, bare)
+        sums = map(plain_checksum if self.is_plain else checksum, bare)
         return Rows(self.names, [(*row, number) for row, number in zip(bare, sums, strict=True)], self.is_plain)
-
-
-def _plain_checksum(values: tuple[Any, ...]) -> int:
-    """Return the checksum of values that a file has given out (see `checksum`)."""
-    return zlib.crc32(repr(values).encode())
 
 
 class Table:
@@ -116,9 +110,10 @@ class Table:
         """
         names = ", ".join(f"{self._name}.{column}" for column in (*self._columns, CHECKSUM))
         rows = self._file.rows(f"SELECT {names}{', ' if also else ''}{also} FROM {self._name} {rest}", *values)
+        held_by = itemgetter(*self._columns)
         for row in rows:
-            held = [row[column] for column in self._columns]
-            if row.pop(CHECKSUM) != checksum(held):
+            held = held_by(row)
+            if (stored := row.pop(CHECKSUM)) != plain_checksum(held) and stored != checksum(held):
                 raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
             if not are_of_kinds(self._name, held):
                 raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
@@ -140,7 +135,7 @@ class Table:
             rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
             kinds = {tuple(map(type, row)): row for row in rows}
         for row in rows:
-            if row[-1] != zlib.crc32(repr(row[:-1]).encode()) and row[-1] != checksum(row[:-1]):
+            if row[-1] != plain_checksum(row[:-1]) and row[-1] != checksum(row[:-1]):
                 raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
         if not all(are_of_kinds(self._name, row[:-1]) for row in kinds.values()):
             raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")

@@ -275,7 +275,7 @@ def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[s
 
 
 def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
-    return turn.model_copy(update={"speaker": row["speaker"], "text": row["text"]})
+    return Turn(**{**dict(turn), "speaker": row["speaker"], "text": row["text"]})
 
 
 def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -166,7 +166,7 @@ class ServerDatabase(Database):
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
-            return rows_by_name([column.name for column in cursor.description or ()], cursor, _read)
+            return rows_by_name([column.name for column in cursor.description or ()], cursor, _read, str)
 
     @override
     def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:

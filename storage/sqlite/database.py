@@ -58,7 +58,6 @@ class StoreFile(Database):
 
     def _connect(self, create: bool) -> None:
         self._connection = open_connection(self.path, create)
-        self._connection.text_factory = decoded
         self._database: SqliteUtils | None = None
 
     @property
@@ -80,22 +79,27 @@ class StoreFile(Database):
 
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):
-            cursor = self._connection.execute(sql, values)
-            return rows_by_name([column[0] for column in cursor.description], cursor, read)
+            return rows_by_name(*self._executed(sql, values), read, bytes)
 
     @override
     def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-        given = [bound(compared(value)) for value in values]
         with storage_faults(self.path):
+            return self._executed(sql, [bound(compared(value)) for value in values])[1]
+
+    def _executed(self, sql: str, values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the columns and the rows of a query."""
+        cursor = self._connection.execute(sql, values)
+        try:
+            rows = cursor.fetchall()
+        except sqlite3.OperationalError as error:
+            if hasattr(error, "sqlite_errorcode"):  # else a text is not UTF-8
+                raise
+            self._connection.text_factory = decoded  # a call of Python for each text
             try:
-                self._connection.text_factory = str  # which is no call of Python for each text
-                return self._connection.execute(sql, given).fetchall()
-            except sqlite3.OperationalError as error:
-                if hasattr(error, "sqlite_errorcode"):  # else a text is not UTF-8
-                    raise
+                rows = (cursor := self._connection.execute(sql, values)).fetchall()
             finally:
-                self._connection.text_factory = decoded
-            return self._connection.execute(sql, given).fetchall()
+                self._connection.text_factory = str
+        return [column[0] for column in cursor.description], rows
 
     @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
