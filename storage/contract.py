@@ -35,6 +35,8 @@ class Database(Protocol):
     path: StoreAddress | str
     #: How many transactions, or parts of one, were undone: rows that were inserted may be gone when it rises.
     undone: int
+    #: What stands before the names of its tables.
+    prefix = ""
 
     @property
     def is_checked(self) -> bool:
@@ -73,6 +75,9 @@ class Database(Protocol):
 
         Inside a transaction; there must be none with their keys.
         """
+
+    def beside(self, other: "Database") -> "AbstractContextManager[Beside | None]":
+        """Read another store over the connection of this one; `None` where that can't be, as between two servers."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
@@ -118,3 +123,25 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+class Beside(Protocol):
+    """A store that is read over the connection of another: in a transaction of that, as it was when that began."""
+
+    dialect: Dialect
+    path: StoreAddress | str
+    prefix: str
+
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        """Return the rows of a query as they are stored (see `Database.tuples`); its tables have the prefix."""
+
+    def copy(self, table: str, columns: Sequence[str], rest: str, *values: Value) -> None:
+        """Insert rows into the table of that name of the other store, which has none with their keys.
+
+        Args:
+            rest: SQL that follows `FROM` and the table's name.
+        """
+
+
+#: What rows are read from.
+Readable = Database | Beside

@@ -7,9 +7,9 @@ from operator import itemgetter
 from typing import Any
 
 from tertulia.state.errors import StorageError
-from tertulia.storage.contract import Database
-from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.contract import Database, Readable
 from tertulia.storage.dialects import SQLITE
+from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
 from tertulia.storage.values import Value, checksum, identifier, plain_checksum, read
 
@@ -119,37 +119,42 @@ class Table:
                 raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
         return rows
 
-    def select_tuples(self, rest: str, *values: Value) -> Rows:
-        """Return rows as tuples, verified as `select` does.
-
-        Raises:
-            StorageError: A row does not match its checksum.
-        """
-        names = ", ".join(f"{self._name}.{column}" for column in (*self._columns, CHECKSUM))
-        rows = self._file.tuples(f"SELECT {names} FROM {self._name} {rest}", *values)
-        kinds = {tuple(map(type, row)): row for row in rows}
-        is_text = [name not in BINARY for name in self._columns]
-        is_plain = self._file.dialect is SQLITE
-        if any(kind is bytes and text for types in kinds for kind, text in zip(types, is_text, strict=False)):
-            is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
-            rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
-            kinds = {tuple(map(type, row)): row for row in rows}
-        for row in rows:
-            if row[-1] != plain_checksum(row[:-1]) and row[-1] != checksum(row[:-1]):
-                raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
-        if not all(are_of_kinds(self._name, row[:-1]) for row in kinds.values()):
-            raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
-        found = Rows(self._columns, rows, is_plain)
-        with record_faults(self._file.path):
-            for name in IDENTIFIERS.intersection(self._columns):
-                for value in {*found.column(name)}:
-                    identifier(value)
-        return found
-
     def insert_tuples(self, rows: Rows) -> None:
         """Insert rows that were selected, from this table of another store; inside a transaction."""
         insert = self._file.insert_stored if rows.is_plain else partial(self._file.insert_all, replace=False)
         insert(self._name, (*self._columns, CHECKSUM), rows.values)
+
+
+def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows:
+    """Return rows of a table as tuples, verified as `Table.select` does.
+
+    Args:
+        rest: SQL that follows `FROM` and the table's name.
+
+    Raises:
+        StorageError: A row does not match its checksum.
+    """
+    columns, place = COLUMNS[table], f"{file.prefix}{table}"
+    names = ", ".join(f"{place}.{column}" for column in (*columns, CHECKSUM))
+    rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values)
+    kinds = {tuple(map(type, row)): row for row in rows}
+    is_text = [name not in BINARY for name in columns]
+    is_plain = file.dialect is SQLITE
+    if any(kind is bytes and text for types in kinds for kind, text in zip(types, is_text, strict=False)):
+        is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
+        rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
+        kinds = {tuple(map(type, row)): row for row in rows}
+    for row in rows:
+        if row[-1] != plain_checksum(row[:-1]) and row[-1] != checksum(row[:-1]):
+            raise damaged(file.path, f"a row of {table} does not match its checksum")
+    if not all(are_of_kinds(table, row[:-1]) for row in kinds.values()):
+        raise damaged(file.path, f"a row of {table} holds what can't be in it")
+    found = Rows(columns, rows, is_plain)
+    with record_faults(file.path):
+        for name in IDENTIFIERS.intersection(columns):
+            for value in {*found.column(name)}:
+                identifier(value)
+    return found
 
 
 def _as_it_is(value: Value) -> Value:

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tertulia.storage.contract import Database
+from tertulia.storage.contract import Beside, Database, Readable
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
 from tertulia.storage.parts.cognition import NO_LIMIT
-from tertulia.storage.schema import TABLES
-from tertulia.storage.tables import Rows, Table
-from tertulia.storage.values import parsed, searchable
+from tertulia.storage.schema import CHECKSUM, TABLES
+from tertulia.storage.tables import Rows, Table, select_tuples
+from tertulia.storage.values import Value, parsed, searchable
 
 #: The tables whose rows belong to a turn of a run, each with the column that numbers it.
 NUMBERED: Mapping[str, str] = {
@@ -35,18 +35,20 @@ TURNS_AT_ONCE = 500
 _JSON = {name: [c.name for c in TABLES[name].columns if c.kind == "json"] for name in NUMBERED}
 
 
-def rows_of(file: Database, table: str, runs: Sequence[str], first: int, last: int) -> Rows:
+def rows_of(file: Readable, table: str, runs: Sequence[str], first: int, last: int) -> Rows:
     """Return the rows of a table that belong to turns of runs, in the order in which they were stored."""
-    number = NUMBERED[table]
-    order = "id" if table in ("calls", "passages") else f"run, {number}"
-    found = [
-        Table(file, table).select_tuples(
-            f"WHERE run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ? ORDER BY {order}", *chunk, first, last
-        )
-        for chunk in in_chunks(runs)
-    ]
+    found = [select_tuples(file, table, rest, *values) for rest, values in _which(table, runs, first, last)]
     values = [row for rows in found for row in rows.values] if len(found) > 1 else found[0].values
     return Rows(found[0].names, values, all(rows.is_plain for rows in found))
+
+
+def _which(table: str, runs: Sequence[str], first: int, last: int) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """Yield the end of each statement that reads such rows, and its values."""
+    number = NUMBERED[table]
+    order = "id" if table in ("calls", "passages") else f"run, {number}"
+    for chunk in in_chunks(runs):
+        which = f"WHERE run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ? ORDER BY {order}"
+        yield which, (*chunk, first, last)
 
 
 def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
@@ -58,8 +60,18 @@ def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
         yield first, NO_LIMIT
 
 
-def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequence[str], first: int = 0) -> None:
+def copy_rows(
+    source: Database,
+    target: Database,
+    carrier: Carrier,
+    runs: Sequence[str],
+    first: int = 0,
+    beside: Beside | None = None,
+) -> None:
     """Insert the rows of runs from a turn on; inside a transaction of the target, which has none of them.
+
+    Args:
+        beside: The source, read over the target's connection: what points to no text is copied there, by SQL.
 
     Raises:
         StorageError: A row is damaged, or one is missing.
@@ -71,11 +83,16 @@ def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequen
         going_on = {row["run"]: row["round"] for row in lasts if row["status"] != "finished"}
     for begin, end in slices(max((row["last"] for row in lasts), default=0), first):
         with reading():
-            rows = {table: rows_of(source, table, runs, begin, end) for table in NUMBERED}
+            rows = {table: rows_of(beside or source, table, runs, begin, end) for table in NUMBERED}
             _check(source, rows)
             _check_traces(source, rows, going_on)
-        for table in NUMBERED:
-            Table(target, table).insert_tuples(carrier.carried_tuples(table, rows[table]))
+        for table, given in rows.items():
+            carried = carrier.carried_tuples(table, given)
+            if beside is None or carried is not given:
+                Table(target, table).insert_tuples(carried)
+            elif given.values:
+                for which, values in _which(table, runs, begin, end):
+                    beside.copy(table, (*given.names, CHECKSUM), which, *values)
 
 
 def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]:

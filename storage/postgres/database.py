@@ -206,6 +206,10 @@ class ServerDatabase(Database):
     def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
         self.insert_all(table, columns, rows, replace=False)
 
+    @override
+    def beside(self, other: Database) -> AbstractContextManager[None]:
+        return nullcontext()
+
     # --- transactions -----------------------------------------------------------------------------------------------
 
     @override
