@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from tertulia.state.errors import StorageError
-from tertulia.storage.contract import Database, Readable
+from tertulia.storage.contract import Database, Readable, Written
 from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
@@ -54,8 +54,8 @@ class Table:
     def __init__(self, file: Database, name: str) -> None:
         self._file, self._name, self._columns = file, name, COLUMNS[name]
 
-    def insert(self, row: Mapping[str, Value], replace: bool = False) -> bool:
-        """Insert a row; return whether it was inserted.
+    def insert(self, row: Mapping[str, Value], replace: bool = False) -> None:
+        """Insert a row.
 
         A prepared statement: a run writes row after row, and sqlite-utils' `insert` takes six times as long for each.
 
@@ -63,9 +63,16 @@ class Table:
             row: A value for every column.
             replace: Whether it takes the place of one with its key; if not, that one stays.
         """
+        self._insert(row, replace)
+
+    def insert_new(self, row: Mapping[str, Value]) -> bool:
+        """Insert a row unless there is one with its key; return whether it was inserted, which a server is asked."""
+        return self._insert(row, replace=False).rowcount > 0
+
+    def _insert(self, row: Mapping[str, Value], replace: bool) -> Written:
         values = self._values(row)
         sql = self._file.dialect.insert(self._name, (*self._columns, CHECKSUM), replace)
-        return self._file.write(sql, *values, checksum(values)).rowcount > 0
+        return self._file.write(sql, *values, checksum(values))
 
     def insert_all(self, rows: Iterable[Mapping[str, Value]], replace: bool = False) -> None:
         """Insert rows; inside a transaction.

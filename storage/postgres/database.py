@@ -2,7 +2,10 @@
 
 1. Writers take turns, as over a file: a transaction takes one lock of the schema first. So nobody waits in a circle,
    and ids rise in the order in which rows became visible. Reading waits for nobody.
-2. A second connection, made when it is needed, holds the locks of runs that are driven and writes LangGraph's
+2. Within a transaction statements are sent one behind the other (libpq's pipeline mode), and waited for where a row is
+   asked for, at the end of a nested transaction, and with COMMIT. So a transaction without a question is one round trip,
+   and an error may come with a later statement of the same transaction.
+3. A second connection, made when it is needed, holds the locks of runs that are driven and writes LangGraph's
    checkpoints. Its locks die with it, however its process ends.
 """
 
@@ -20,7 +23,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 from typing_extensions import override
@@ -104,6 +106,20 @@ def lock_key(schema: str, run: str = "") -> int:
     return int.from_bytes(blake2b(f"{schema}\0{run}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
+class ServerWritten:
+    """What a statement did, which may not have been waited for yet."""
+
+    def __init__(self, database: "ServerDatabase", cursor: psycopg.Cursor[Any]) -> None:
+        self._database, self._cursor = database, cursor
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it inserted, changed or deleted."""
+        if self._cursor.rowcount < 0:
+            self._database.wait()
+        return self._cursor.rowcount
+
+
 class ServerDatabase(Database):
     """The connection of one user of a store on a Postgres server."""
 
@@ -116,6 +132,7 @@ class ServerDatabase(Database):
         self._writers, self.undone = lock_key(schema), 0
         self._driven: set[str] = set()
         self._second: Connection | None = None
+        self._pipeline: psycopg.Pipeline | None = None
         self._connection = self._connected()
 
     def _connected(self) -> Connection:
@@ -166,16 +183,26 @@ class ServerDatabase(Database):
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
-            return rows_by_name([column.name for column in cursor.description or ()], cursor, _read, str)
+            rows = cursor.fetchall()  # and so the columns are known
+            return rows_by_name([column.name for column in cursor.description or ()], rows, _read, str)
 
     @override
     def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in self.rows(sql, *values)]
 
     @override
-    def write(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
+    def write(self, sql: str, *values: Value) -> "ServerWritten":
+        return ServerWritten(self, self._written(sql, *values))
+
+    def _written(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
         with self._writing():
             return self._connection.execute(_numbered(sql), [_bound(value) for value in values])
+
+    def wait(self) -> None:
+        """Wait until all that was sent is executed."""
+        if self._pipeline is not None:
+            with server_faults(self.path):
+                self._pipeline.sync()
 
     @override
     def write_all(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
@@ -192,7 +219,7 @@ class ServerDatabase(Database):
         ids: list[int] = []
         for some in (rows[at : at + _INSERTED_AT_ONCE] for at in range(0, len(rows), _INSERTED_AT_ONCE)):
             every = f"{into}{values}{', '.join([marks] * len(some))} RETURNING id"
-            found = self.write(every, *itertools.chain.from_iterable(some)).fetchall()
+            found = self._written(every, *itertools.chain.from_iterable(some)).fetchall()
             ids += sorted(int(row[0]) for row in found)  # they are given out row by row
         return ids
 
@@ -230,19 +257,28 @@ class ServerDatabase(Database):
 
     @property
     def _is_in_transaction(self) -> bool:
-        return self._connection.info.transaction_status == TransactionStatus.INTRANS
+        return self._pipeline is not None
 
     @contextmanager
     def _outermost(self) -> Iterator[None]:
         try:
-            self._connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self._writers})")
-            yield
-            self._connection.execute("COMMIT")
+            with self._connection.pipeline() as self._pipeline:
+                try:
+                    self._connection.execute("BEGIN")
+                    self._connection.execute(f"SELECT pg_advisory_xact_lock({self._writers})")
+                    yield
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    self._pass_over_the_rest()
+                    raise
         except BaseException:
             self.undone += 1
+            self._pipeline = None
             with suppress(psycopg.Error):  # as where the server went away
                 self._connection.rollback()
             raise
+        finally:
+            self._pipeline = None
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
@@ -250,11 +286,20 @@ class ServerDatabase(Database):
         try:
             yield
             self._connection.execute("RELEASE nested")
+            self.wait()
         except BaseException:
             self.undone += 1
+            self._pass_over_the_rest()
             with suppress(psycopg.Error):
-                self._connection.execute("ROLLBACK TO nested; RELEASE nested")
+                self._connection.execute("ROLLBACK TO nested")
+                self._connection.execute("RELEASE nested")
+                self.wait()
             raise
+
+    def _pass_over_the_rest(self) -> None:
+        """Let what was sent behind a statement that failed end: it is not executed."""
+        with suppress(psycopg.Error, StorageError):
+            self.wait()
 
     # --- search -----------------------------------------------------------------------------------------------------
 
