@@ -36,7 +36,7 @@ class Database(Protocol):
     #: How many transactions, or parts of one, were undone: rows that were inserted may be gone when it rises.
     undone: int
     #: What stands before the names of its tables.
-    prefix = ""
+    prefix: str = ""
 
     @property
     def is_checked(self) -> bool:

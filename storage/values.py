@@ -111,7 +111,7 @@ def _fields_of(kind: type[AnyRecord]) -> tuple[str, ...]:
 
 
 #: What `json.loads` calls, after it has looked for white space twice: that takes longer than most of what is stored.
-_scan = json.JSONDecoder().scan_once
+_decode = json.JSONDecoder().raw_decode
 
 
 def parsed(text: str | bytes) -> Any:
@@ -123,10 +123,10 @@ def parsed(text: str | bytes) -> Any:
     """
     try:
         if type(text) is str:
-            value, end = _scan(text, 0)
+            value, end = _decode(text)
             if end == len(text):
                 return value
-    except (StopIteration, ValueError, RecursionError):  # it is none, or has white space before it
+    except (ValueError, RecursionError):  # it is none, or has white space before it
         pass
     try:
         return json.loads(text)

@@ -70,7 +70,7 @@ def damaged(file: Database, cause: str) -> SourceError:
 def text_hashes(file: Database, ids: Collection[int]) -> dict[int, str]:
     """Return the hashes of texts, by their rows."""
     return {
-        row: read(content)
+        row: str(read(content))
         for chunk in in_chunks(sorted(ids))
         for row, content in file.tuples(f"SELECT id, hash FROM contents WHERE id IN ({', '.join(map(str, chunk))})")
     }
@@ -148,7 +148,7 @@ class Carrier:
         rows = self._source.tuples(f"SELECT id, hash, text FROM contents WHERE id IN ({', '.join(map(str, ids))})")
         if len(rows) != len(ids):
             raise damaged(self._source, "a text is missing")
-        texts = [(row, read(content), read(text)) for row, content, text in rows]
+        texts: list[Any] = [(row, read(content), read(text)) for row, content, text in rows]
         for _, content, text in texts:
             if not isinstance(text, str) or not isinstance(content, str):
                 raise damaged(self._source, "a text is missing")
@@ -187,7 +187,7 @@ class Carrier:
         if len(rows) != len(hashes):
             raise damaged(self._source, "a prompt is missing")
         with record_faults(self._source.path):
-            prompts = [
+            prompts: list[Any] = [
                 (content, read(speaker), read(layout), [*map(int, parsed(units))])
                 for content, speaker, layout, units in rows
             ]

@@ -54,7 +54,7 @@ def make_tables(file: Database) -> None:
         for sql in CHECKPOINT_TABLES:
             file.write(sql)
         return
-    with closing(open_connection(file.path, create=False, isolation_level="IMMEDIATE")) as connection:
+    with closing(open_connection(str(file.path), create=False, isolation_level="IMMEDIATE")) as connection:
         Checkpoints(connection, file.path).setup()
 
 
