@@ -35,6 +35,8 @@ class Database(Protocol):
     path: StoreAddress | str
     #: How many transactions, or parts of one, were undone: rows that were inserted may be gone when it rises.
     undone: int
+    #: What stands before the names of its tables.
+    prefix: str = ""
 
     @property
     def is_checked(self) -> bool:
@@ -45,6 +47,12 @@ class Database(Protocol):
 
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
         """Return the rows of a query with named parameters."""
+
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        """Return the rows of a query as they are stored: faster than `rows` where there are many.
+
+        A text with halves of surrogate pairs may be bytes, and ids of runs are not checked.
+        """
 
     def write(self, sql: str, *values: Value) -> Written:
         """Execute one statement that writes."""
@@ -61,6 +69,15 @@ class Database(Protocol):
         Args:
             replace: Whether they take the place of those with their keys; if not, there must be none.
         """
+
+    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
+        """Insert rows of values that the database takes as they are, as those that `tuples` of a file returns.
+
+        Inside a transaction; there must be none with their keys.
+        """
+
+    def beside(self, other: "Database") -> "AbstractContextManager[Beside | None]":
+        """Read another store over the connection of this one; `None` where that can't be, as between two servers."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
@@ -106,3 +123,25 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+class Beside(Protocol):
+    """A store that is read over the connection of another: in a transaction of that, as it was when that began."""
+
+    dialect: Dialect
+    path: StoreAddress | str
+    prefix: str
+
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        """Return the rows of a query as they are stored (see `Database.tuples`); its tables have the prefix."""
+
+    def copy(self, table: str, columns: Sequence[str], rest: str, *values: Value) -> None:
+        """Insert rows into the table of that name of the other store, which has none with their keys.
+
+        Args:
+            rest: SQL that follows `FROM` and the table's name.
+        """
+
+
+#: What rows are read from.
+Readable = Database | Beside

@@ -1,16 +1,51 @@
 """Rows of the tables that have checksums; altered rows are refused when read."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from tertulia.state.errors import StorageError
-from tertulia.storage.contract import Database
-from tertulia.storage.faults import damaged
-from tertulia.storage.schema import CHECKSUM, TABLES
-from tertulia.storage.values import Value, checksum
+from tertulia.storage.contract import Database, Readable, Written
+from tertulia.storage.dialects import SQLITE
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
+from tertulia.storage.values import Value, checksum, identifier, plain_checksum, read
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Verified rows of a table as tuples, for what handles thousands at once.
+
+    Attributes:
+        names: The columns that a checksum covers, in its order.
+        values: For each row, a value for every one of them, and the checksum.
+        is_plain: Whether a file takes all values as they are: they come from one, and no text has halves of surrogate
+            pairs, which are stored as bytes.
+    """
+
+    names: tuple[str, ...]
+    values: list[tuple[Any, ...]]
+    is_plain: bool
+
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column."""
+        return [*map(itemgetter(self.names.index(name)), self.values)]
+
+    def columns(self, *names: str) -> list[tuple[Any, ...]]:
+        """Return the values of two or more columns, row by row."""
+        return [*map(itemgetter(*map(self.names.index, names)), self.values)]
+
+    def with_changes(self, name: str, changes: Mapping[Any, Any]) -> "Rows":
+        """Return the rows with other values in a column, by the values there, and with their checksums."""
+        place = self.names.index(name)
+        bare = [(*row[:place], changes[row[place]], *row[place + 1 : -1]) for row in self.values]
+        sums = map(plain_checksum if self.is_plain else checksum, bare)
+        return Rows(self.names, [(*row, number) for row, number in zip(bare, sums, strict=True)], self.is_plain)
 
 
 class Table:
@@ -19,8 +54,8 @@ class Table:
     def __init__(self, file: Database, name: str) -> None:
         self._file, self._name, self._columns = file, name, COLUMNS[name]
 
-    def insert(self, row: Mapping[str, Value], replace: bool = False) -> bool:
-        """Insert a row; return whether it was inserted.
+    def insert(self, row: Mapping[str, Value], replace: bool = False) -> None:
+        """Insert a row.
 
         A prepared statement: a run writes row after row, and sqlite-utils' `insert` takes six times as long for each.
 
@@ -28,9 +63,16 @@ class Table:
             row: A value for every column.
             replace: Whether it takes the place of one with its key; if not, that one stays.
         """
+        self._insert(row, replace)
+
+    def insert_new(self, row: Mapping[str, Value]) -> bool:
+        """Insert a row unless there is one with its key; return whether it was inserted, which a server is asked."""
+        return self._insert(row, replace=False).rowcount > 0
+
+    def _insert(self, row: Mapping[str, Value], replace: bool) -> Written:
         values = self._values(row)
         sql = self._file.dialect.insert(self._name, (*self._columns, CHECKSUM), replace)
-        return self._file.write(sql, *values, checksum(values)).rowcount > 0
+        return self._file.write(sql, *values, checksum(values))
 
     def insert_all(self, rows: Iterable[Mapping[str, Value]], replace: bool = False) -> None:
         """Insert rows; inside a transaction.
@@ -75,13 +117,55 @@ class Table:
         """
         names = ", ".join(f"{self._name}.{column}" for column in (*self._columns, CHECKSUM))
         rows = self._file.rows(f"SELECT {names}{', ' if also else ''}{also} FROM {self._name} {rest}", *values)
+        held_by = itemgetter(*self._columns)
         for row in rows:
-            held = [row[column] for column in self._columns]
-            if row.pop(CHECKSUM) != checksum(held):
+            held = held_by(row)
+            if (stored := row.pop(CHECKSUM)) != plain_checksum(held) and stored != checksum(held):
                 raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
             if not are_of_kinds(self._name, held):
                 raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
         return rows
+
+    def insert_tuples(self, rows: Rows) -> None:
+        """Insert rows that were selected, from this table of another store; inside a transaction."""
+        insert = self._file.insert_stored if rows.is_plain else partial(self._file.insert_all, replace=False)
+        insert(self._name, (*self._columns, CHECKSUM), rows.values)
+
+
+def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows:
+    """Return rows of a table as tuples, verified as `Table.select` does.
+
+    Args:
+        rest: SQL that follows `FROM` and the table's name.
+
+    Raises:
+        StorageError: A row does not match its checksum.
+    """
+    columns, place = COLUMNS[table], f"{file.prefix}{table}"
+    names = ", ".join(f"{place}.{column}" for column in (*columns, CHECKSUM))
+    rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values)
+    kinds = {tuple(map(type, row)): row for row in rows}
+    is_text = [name not in BINARY for name in columns]
+    is_plain = file.dialect is SQLITE
+    if any(kind is bytes and text for types in kinds for kind, text in zip(types, is_text, strict=False)):
+        is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
+        rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
+        kinds = {tuple(map(type, row)): row for row in rows}
+    for row in rows:
+        if row[-1] != plain_checksum(row[:-1]) and row[-1] != checksum(row[:-1]):
+            raise damaged(file.path, f"a row of {table} does not match its checksum")
+    if not all(are_of_kinds(table, row[:-1]) for row in kinds.values()):
+        raise damaged(file.path, f"a row of {table} holds what can't be in it")
+    found = Rows(columns, rows, is_plain)
+    with record_faults(file.path):
+        for name in IDENTIFIERS.intersection(columns):
+            for value in {*found.column(name)}:
+                identifier(value)
+    return found
+
+
+def _as_it_is(value: Value) -> Value:
+    return value
 
 
 def _fits(value: Value) -> bool:

@@ -7,7 +7,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from tertulia.state.errors import StorageError
@@ -66,15 +66,20 @@ def decoded(text: bytes) -> str:
 
 
 def rows_by_name(
-    names: Sequence[str], rows: Iterable[Sequence[Any]], reader: Callable[[Value], Value]
+    names: Sequence[str], rows: Iterable[Sequence[Any]], reader: Callable[[Value], Value], read_type: type
 ) -> list[dict[str, Any]]:
-    """Return rows by column name: ids are checked, and values of columns without bytes are read by the reader."""
-    readers = [_as_it_is if name in BINARY else identifier if name in IDENTIFIERS else reader for name in names]
-    return [{name: read(value) for name, read, value in zip(names, readers, row, strict=True)} for row in rows]
-
-
-def _as_it_is(value: Value) -> Value:
-    return value
+    """Return rows by column name: ids are checked, and values of a type are read in columns without bytes."""
+    columns: list[Iterable[Any]] = [*zip(*rows, strict=True)]
+    if not columns:
+        return []
+    for place, name in enumerate(names):
+        column = columns[place]
+        if name in IDENTIFIERS:
+            for value in {*column}:
+                identifier(value)
+        elif name not in BINARY and read_type in {*map(type, column)}:
+            columns[place] = [*map(reader, column)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def json_text(value: object) -> str:
@@ -97,7 +102,16 @@ def record_of(kind: type[AnyRecord], row: Mapping[str, Any], **fields: Any) -> A
         row: The row; columns that are no fields are passed over.
         fields: The fields that no column holds as they are.
     """
-    return kind(**{name: row[name] for name in kind.model_fields if name in row} | fields)
+    return kind(**{name: row[name] for name in _fields_of(kind) if name in row} | fields)
+
+
+@cache
+def _fields_of(kind: type[AnyRecord]) -> tuple[str, ...]:
+    return tuple(kind.model_fields)
+
+
+#: What `json.loads` calls, after it has looked for white space twice: that takes longer than most of what is stored.
+_decode = json.JSONDecoder().raw_decode
 
 
 def parsed(text: str | bytes) -> Any:
@@ -107,6 +121,13 @@ def parsed(text: str | bytes) -> Any:
         DamagedValueError: It is none, or one that only a stranger would write: nested thousands of levels deep, or a
             number of thousands of digits.
     """
+    try:
+        if type(text) is str:
+            value, end = _decode(text)
+            if end == len(text):
+                return value
+    except (ValueError, RecursionError):  # it is none, or has white space before it
+        pass
     try:
         return json.loads(text)
     except RecursionError:
@@ -153,5 +174,9 @@ def searchable(text: str) -> str:
 def checksum(values: Sequence[Value]) -> int:
     """Return the CRC-32 of a row's values: any single flipped bit changes it."""
     # As SQLite gives them back: 1 for true, and zero without a sign.
-    plain = tuple(value + 0 if isinstance(value, (bool, float)) else value for value in values)
-    return zlib.crc32(repr(plain).encode())
+    return plain_checksum(tuple(value + 0 if isinstance(value, (bool, float)) else value for value in values))
+
+
+def plain_checksum(values: tuple[Value, ...]) -> int:
+    """Return the checksum of values that SQLite has given out."""
+    return zlib.crc32(repr(values).encode())

@@ -14,9 +14,10 @@ from tertulia.state.errors import StorageError
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.contract import Database
 from tertulia.storage.faults import record_faults, words_of_damage
-from tertulia.storage.parts.contents import canonical_json, hashed_text, verified
+from tertulia.storage.parts.contents import hashed_text, unit_text, verified
 from tertulia.storage.schema import TABLES
-from tertulia.storage.values import Value, parsed
+from tertulia.storage.tables import Rows
+from tertulia.storage.values import Value, parsed, read
 
 AnyValue = TypeVar("AnyValue")
 
@@ -68,12 +69,11 @@ def damaged(file: Database, cause: str) -> SourceError:
 
 def text_hashes(file: Database, ids: Collection[int]) -> dict[int, str]:
     """Return the hashes of texts, by their rows."""
-    rows = (
-        row
+    return {
+        row: str(read(content))
         for chunk in in_chunks(sorted(ids))
-        for row in file.rows(f"SELECT id, hash FROM contents WHERE id IN ({', '.join(map(str, chunk))})")
-    )
-    return {row["id"]: row["hash"] for row in rows}
+        for row, content in file.tuples(f"SELECT id, hash FROM contents WHERE id IN ({', '.join(map(str, chunk))})")
+    }
 
 
 def by_hash(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,6 +81,16 @@ def by_hash(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> list[
     columns = _TEXTS[table]
     hashes = text_hashes(file, {row[column] for row in rows for column in columns} - {None})
     return [{**row, **{column: hashes.get(row[column]) for column in columns}} for row in rows]
+
+
+def with_hashes(file: Database, table: str, rows: Rows) -> Rows:
+    """Return rows with the hashes of texts in the place of what points to them; checksums are those that they had."""
+    for column in _TEXTS[table]:
+        hashes = {None: None} | text_hashes(file, {*rows.column(column)} - {None})
+        place = rows.names.index(column)
+        changed = [(*row[:place], hashes.get(row[place]), *row[place + 1 :]) for row in rows.values]
+        rows = Rows(rows.names, changed, rows.is_plain)
+    return rows
 
 
 class Carrier:
@@ -109,67 +119,81 @@ class Carrier:
             return [*rows]
         return [{**row, **{column: self._texts.get(row[column]) for column in columns}} for row in rows]
 
+    def carried_tuples(self, table: str, rows: Rows) -> Rows:
+        """Return rows of the source as the target has them, as `carried` does."""
+        named = {column: {*rows.column(column)} - {None} for column in (*_TEXTS[table], *_PROMPTS[table])}
+        self.carry_texts({row for column in _TEXTS[table] for row in named[column]})
+        self._carry_prompts({content for column in _PROMPTS[table] for content in named[column]})
+        for column in _TEXTS[table]:
+            if named[column]:
+                rows = rows.with_changes(column, {None: None} | {row: self._texts[row] for row in named[column]})
+        return rows
+
     # --- texts ------------------------------------------------------------------------------------------------------
 
     def carry_texts(self, ids: Collection[int]) -> Mapping[int, int]:
         """Insert texts of the source, named by their rows; return the rows of all that were carried."""
         for chunk in in_chunks(sorted(set(ids).difference(self._texts))):
             rows = self._source_texts(chunk)
-            texts = {row["hash"]: row["text"] for row in rows}
+            texts = {content: text for _, content, text in rows}
             stored = self._text_rows(texts)
             if missing := [content for content in texts if content not in stored]:
                 _insert(self._target, "contents (hash, text)", [(content, texts[content]) for content in missing])
                 stored |= self._text_rows(missing)
-            self._texts |= {row["id"]: stored[row["hash"]] for row in rows}
+            self._texts |= {row: stored[content] for row, content, _ in rows}
         return self._texts
 
     @reading()
-    def _source_texts(self, ids: Sequence[int]) -> list[dict[str, Any]]:
-        sql = f"SELECT id, hash, text FROM contents WHERE id IN ({', '.join(map(str, ids))})"
-        rows = self._source.rows(sql)
+    def _source_texts(self, ids: Sequence[int]) -> list[tuple[int, str, str]]:
+        rows = self._source.tuples(f"SELECT id, hash, text FROM contents WHERE id IN ({', '.join(map(str, ids))})")
         if len(rows) != len(ids):
             raise damaged(self._source, "a text is missing")
-        for row in rows:
-            if not isinstance(row["text"], str) or not isinstance(row["hash"], str):
+        texts: list[Any] = [(row, read(content), read(text)) for row, content, text in rows]
+        for _, content, text in texts:
+            if not isinstance(text, str) or not isinstance(content, str):
                 raise damaged(self._source, "a text is missing")
-            verified(row["text"], row["hash"], self._source.path)
-        return rows
+            verified(text, content, self._source.path)
+        return texts
 
     def _text_rows(self, hashes: Collection[str]) -> dict[str, int]:
-        rows = self._target.rows(f"SELECT id, hash FROM contents WHERE hash IN ({marks(hashes)})", *hashes)
-        return {row["hash"]: row["id"] for row in rows}
+        return dict(self._target.tuples(f"SELECT hash, id FROM contents WHERE hash IN ({marks(hashes)})", *hashes))
 
     # --- prompts and units ------------------------------------------------------------------------------------------
 
     def _carry_prompts(self, hashes: Collection[str]) -> None:
         for chunk in in_chunks(sorted(set(hashes) - self._prompts)):
-            listed = f"FROM prompts WHERE hash IN ({marks(chunk)})"
-            stored = {row["hash"] for row in self._target.rows(f"SELECT hash {listed}", *chunk)}
+            listed = f"SELECT hash FROM prompts WHERE hash IN ({marks(chunk)})"
+            stored = {content for (content,) in self._target.tuples(listed, *chunk)}
             if missing := [content for content in chunk if content not in stored]:
                 self._insert_prompts(missing)
             self._prompts.update(chunk)
 
     def _insert_prompts(self, hashes: Sequence[str]) -> None:
         prompts = self._source_prompts(hashes)
-        self._carry_units({unit for row in prompts for unit in row["unit_ids"]})
-        for row in prompts:
-            with reading():
-                units = (self._unit_texts[unit] for unit in row["unit_ids"])
-                verified(hashed_text(row["layout"], row["speaker"], units), row["hash"], self._source.path)
-            row["unit_ids"] = json.dumps([self._units[unit] for unit in row["unit_ids"]], separators=(",", ":"))
-        _insert(self._target, "prompts (hash, speaker, layout, unit_ids)", [tuple(row.values()) for row in prompts])
+        self._carry_units({unit for *_, units in prompts for unit in units})
+        with reading():
+            for content, speaker, layout, units in prompts:
+                texts = (self._unit_texts[unit] for unit in units)
+                verified(hashed_text(layout, speaker, texts), content, self._source.path)
+        carried = [
+            (*row, json.dumps([self._units[unit] for unit in units], separators=(",", ":"))) for *row, units in prompts
+        ]
+        _insert(self._target, "prompts (hash, speaker, layout, unit_ids)", carried)
 
     @reading()
-    def _source_prompts(self, hashes: Sequence[str]) -> list[dict[str, Any]]:
+    def _source_prompts(self, hashes: Sequence[str]) -> list[tuple[str, str, str, list[int]]]:
         sql = f"SELECT hash, speaker, layout, unit_ids FROM prompts WHERE hash IN ({marks(hashes)})"
-        rows = self._source.rows(sql, *hashes)
+        rows = self._source.tuples(sql, *hashes)
         if len(rows) != len(hashes):
             raise damaged(self._source, "a prompt is missing")
         with record_faults(self._source.path):
-            for row in rows:
-                row["unit_ids"] = [int(unit) for unit in parsed(row["unit_ids"])]
-                Prompt(units=(), speaker=row["speaker"], layout=row["layout"])
-        return rows
+            prompts: list[Any] = [
+                (content, read(speaker), read(layout), [*map(int, parsed(units))])
+                for content, speaker, layout, units in rows
+            ]
+            for speaker, layout in {(speaker, layout) for _, speaker, layout, _ in prompts}:
+                Prompt(units=(), speaker=speaker, layout=layout)
+        return prompts
 
     def _carry_units(self, ids: Collection[int]) -> None:
         new = sorted(set(ids).difference(self._units))
@@ -194,8 +218,8 @@ class Carrier:
         with record_faults(self._source.path):
             for row in rows:
                 unit = Unit(id=row["unit"], text=row["text"], **{name: row[name] for name in _UNIT[1:]})
-                row |= unit.model_dump(include={*_UNIT[1:]})
-                self._unit_texts[row["id"]] = canonical_json(unit.model_dump(exclude_defaults=True))
+                row |= {name: getattr(unit, name) for name in _UNIT[1:]}
+                self._unit_texts[row["id"]] = unit_text(unit)
         return rows
 
     def _stored_units(self, keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:

@@ -12,20 +12,24 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from tertulia.state.errors import StorageError
 from tertulia.storage.addresses import ServerAddress
 from tertulia.storage.contract import Database
 from tertulia.storage.faults import damaged, record_faults
-from tertulia.storage.merging.carrying import in_chunks, marks
+from tertulia.storage.merging.carrying import in_chunks, marks, reading
 from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer
 from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, damaged_writes, is_damaged, packed_checksum, task_of
 from tertulia.storage.sqlite.objects import CHECKPOINT_TABLES
 from tertulia.storage.sqlite.opening import MEMORY, open_connection
-from tertulia.storage.values import parsed
+from tertulia.storage.values import DamagedValueError, parsed
 
 if TYPE_CHECKING:
     from tertulia.storage.postgres.database import ServerDatabase
 
 _TABLES = ("checkpoints", "writes")
+
+#: The columns of a checkpoint in a file.
+_COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata, type, checkpoint"
 
 
 @dataclass(frozen=True)
@@ -39,24 +43,24 @@ class StoredCheckpoint:
 
 def has_tables(file: Database) -> bool:
     """Return whether a store has LangGraph's tables: they are made with the first checkpoint."""
-    return isinstance(file.path, ServerAddress) or len(_tables_of(file)) == len(_TABLES)
+    return _is_server(file) or len(_tables_of(file)) == len(_TABLES)
 
 
 def make_tables(file: Database) -> None:
     """Make LangGraph's tables where a store lacks them; outside a transaction."""
-    if isinstance(file.path, ServerAddress) or has_tables(file):
+    if has_tables(file):
         return
     if file.path == MEMORY:
         for sql in CHECKPOINT_TABLES:
             file.write(sql)
         return
-    with closing(open_connection(file.path, create=False, isolation_level="IMMEDIATE")) as connection:
+    with closing(open_connection(str(file.path), create=False, isolation_level="IMMEDIATE")) as connection:
         Checkpoints(connection, file.path).setup()
 
 
 def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoint]:
     """Return the checkpoints of runs; `StorageError` if one is damaged, or was not written by Tertulia."""
-    if isinstance(file.path, ServerAddress):
+    if _is_server(file):
         from tertulia.storage.postgres.checkpoints import read_rows
 
         return [StoredCheckpoint(*row) for row in read_rows(_on_server(file), runs)]
@@ -78,9 +82,56 @@ def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoi
     return found
 
 
+def copy_checkpoints(source: Database, target: Database, runs: Sequence[str]) -> None:
+    """Insert the checkpoints of runs, those that are there stay; inside a transaction, after `make_tables`.
+
+    From file to file, what reads and is as this version writes it is copied to the byte.
+
+    Raises:
+        SourceError: One is damaged, or was not written by Tertulia.
+    """
+    with reading():
+        copied = {} if _is_server(source) or _is_server(target) else _as_written(source, runs)
+        checkpoints = read_checkpoints(source, [run for run in runs if run not in copied])
+    insert = f"INSERT INTO checkpoints ({_COLUMNS}) VALUES ({marks(_COLUMNS.split(', '))}) ON CONFLICT DO NOTHING"
+    if copied:
+        target.write_all(insert, [row for rows in copied.values() for row in rows])
+    write_checkpoints(target, checkpoints)
+
+
+def _as_written(file: Database, runs: Sequence[str]) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of checkpoints, by run, of runs that have nothing else, and nothing that is not as expected."""
+    if not has_tables(file):
+        return {}
+    serializer = PlainSerializer(file.path)
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    others: set[str] = set()
+    for chunk in in_chunks(runs):
+        of_runs = f"WHERE thread_id IN ({marks(chunk)})"
+        others.update(run for (run,) in file.tuples(f"SELECT DISTINCT thread_id FROM writes {of_runs}", *chunk))
+        for row in file.tuples(f"SELECT {_COLUMNS} FROM checkpoints {of_runs}", *chunk):
+            if _is_as_written(serializer, row):
+                found.setdefault(row[0], []).append(row)
+            else:
+                others.add(row[0])
+    return {run: rows for run, rows in found.items() if run not in others}
+
+
+def _is_as_written(serializer: PlainSerializer, row: Sequence[Any]) -> bool:
+    *place, parent, metadata, kind, packed = row
+    if not (all(type(name) is str for name in place) and type(parent) in (str, type(None)) and type(packed) is bytes):
+        return False
+    try:
+        known = parsed(metadata)
+        is_whole = isinstance(known, dict) and IN_METADATA in known and not is_damaged(packed, known)
+        return is_whole and kind == "msgpack" and isinstance(serializer.loads_typed((kind, packed)), dict)
+    except (DamagedValueError, StorageError):
+        return False  # which reading it says of what it is
+
+
 def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -> None:
     """Insert checkpoints, those that are there stay; inside a transaction, after `make_tables`."""
-    if isinstance(file.path, ServerAddress):
+    if _is_server(file):
         from tertulia.storage.postgres.checkpoints import write_rows
 
         write_rows(_on_server(file), [(stored.table, stored.key, stored.value) for stored in checkpoints])
@@ -124,6 +175,10 @@ def _without_checksums(file: Database, table: str, rows: Sequence[dict[str, Any]
         for channel in damaged_writes(compared):
             raise damaged(file.path, f"what was written to {channel} does not match its checksum")
     yield from (row for row in rows if row["channel"] != CHANNEL)
+
+
+def _is_server(file: Database) -> bool:
+    return isinstance(file.path, ServerAddress)
 
 
 def _on_server(file: Database) -> "ServerDatabase":

@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.contract import Database
-from tertulia.storage.merging.carrying import by_hash, reading
+from tertulia.storage.merging.carrying import by_hash, reading, with_hashes
 from tertulia.storage.merging.run_rows import NUMBERED, rows_of, slices
 from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.schema import TABLES
+from tertulia.storage.tables import Rows
 
 #: What may change in the row of a run while it goes on, or by hand.
 _MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
@@ -120,9 +121,8 @@ class _Copies:
 
     def _rows(self, table: str, first: int, last: int) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
         with reading():
-            given = by_hash(self._source, table, rows_of(self._source, table, [self._run], first, last))
-        known = by_hash(self._target, table, rows_of(self._target, table, [self._run], first, last))
-        return _by_key(table, given), _by_key(table, known)
+            given = _by_key(self._source, table, rows_of(self._source, table, [self._run], first, last))
+        return given, _by_key(self._target, table, rows_of(self._target, table, [self._run], first, last))
 
 
 def _ahead(given: Any, known: Any) -> Literal["source", "target"] | None:
@@ -133,11 +133,12 @@ def _key(table: str) -> tuple[str, ...]:
     return TABLES[table].unique or TABLES[table].key
 
 
-def _by_key(table: str, rows: list[dict[str, Any]]) -> dict[Any, Any]:
-    return {
-        tuple(row[column] for column in _key(table)): tuple(
-            v for column, v in row.items() if column not in _NOT_COMPARED
-        )
-        for row in rows
-        if row.get("node") != "platform"
-    }
+def _by_key(file: Database, table: str, rows: Rows) -> dict[Any, Any]:
+    """Return what is compared of rows, by their keys; texts by their hashes."""
+    rows = with_hashes(file, table, rows)
+    keys = rows.columns(*_key(table))
+    compared = rows.columns(*(name for name in rows.names if name not in _NOT_COMPARED))
+    if "node" not in rows.names:
+        return dict(zip(keys, compared, strict=True))
+    nodes = rows.column("node")
+    return {key: row for key, row, node in zip(keys, compared, nodes, strict=True) if node != "platform"}

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tertulia.storage.contract import Database
+from tertulia.storage.contract import Beside, Database, Readable
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
 from tertulia.storage.parts.cognition import NO_LIMIT
-from tertulia.storage.schema import TABLES
-from tertulia.storage.tables import Table
-from tertulia.storage.values import parsed, searchable
+from tertulia.storage.schema import CHECKSUM, TABLES
+from tertulia.storage.tables import Rows, Table, select_tuples
+from tertulia.storage.values import Value, parsed, searchable
 
 #: The tables whose rows belong to a turn of a run, each with the column that numbers it.
 NUMBERED: Mapping[str, str] = {
@@ -35,17 +35,20 @@ TURNS_AT_ONCE = 500
 _JSON = {name: [c.name for c in TABLES[name].columns if c.kind == "json"] for name in NUMBERED}
 
 
-def rows_of(file: Database, table: str, runs: Sequence[str], first: int, last: int) -> list[dict[str, Any]]:
+def rows_of(file: Readable, table: str, runs: Sequence[str], first: int, last: int) -> Rows:
     """Return the rows of a table that belong to turns of runs, in the order in which they were stored."""
+    found = [select_tuples(file, table, rest, *values) for rest, values in _which(table, runs, first, last)]
+    values = [row for rows in found for row in rows.values] if len(found) > 1 else found[0].values
+    return Rows(found[0].names, values, all(rows.is_plain for rows in found))
+
+
+def _which(table: str, runs: Sequence[str], first: int, last: int) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """Yield the end of each statement that reads such rows, and its values."""
     number = NUMBERED[table]
     order = "id" if table in ("calls", "passages") else f"run, {number}"
-    return [
-        row
-        for chunk in in_chunks(runs)
-        for row in Table(file, table).select(
-            f"WHERE run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ? ORDER BY {order}", *chunk, first, last
-        )
-    ]
+    for chunk in in_chunks(runs):
+        which = f"WHERE run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ? ORDER BY {order}"
+        yield which, (*chunk, first, last)
 
 
 def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
@@ -57,22 +60,39 @@ def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
         yield first, NO_LIMIT
 
 
-def copy_rows(source: Database, target: Database, carrier: Carrier, runs: Sequence[str], first: int = 0) -> None:
+def copy_rows(
+    source: Database,
+    target: Database,
+    carrier: Carrier,
+    runs: Sequence[str],
+    first: int = 0,
+    beside: Beside | None = None,
+) -> None:
     """Insert the rows of runs from a turn on; inside a transaction of the target, which has none of them.
+
+    Args:
+        beside: The source, read over the target's connection: what points to no text is copied there, by SQL.
 
     Raises:
         StorageError: A row is damaged, or one is missing.
     """
+    if not runs:
+        return
     with reading():
         lasts = list(_last_turns(source, runs))
         going_on = {row["run"]: row["round"] for row in lasts if row["status"] != "finished"}
     for begin, end in slices(max((row["last"] for row in lasts), default=0), first):
         with reading():
-            rows = {table: rows_of(source, table, runs, begin, end) for table in NUMBERED}
+            rows = {table: rows_of(beside or source, table, runs, begin, end) for table in NUMBERED}
             _check(source, rows)
             _check_traces(source, rows, going_on)
-        for table in NUMBERED:
-            Table(target, table).insert_all(carrier.carried(table, rows[table]))
+        for table, given in rows.items():
+            carried = carrier.carried_tuples(table, given)
+            if beside is None or carried is not given:
+                Table(target, table).insert_tuples(carried)
+            elif given.values:
+                for which, values in _which(table, runs, begin, end):
+                    beside.copy(table, (*given.names, CHECKSUM), which, *values)
 
 
 def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -85,38 +105,36 @@ def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]
         )
 
 
-def _check(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+def _check(file: Database, rows: Mapping[str, Rows]) -> None:
     """Check that what turns say was stored with them is there, and that all can be read."""
-    counts = {table: Counter((row["run"], row[NUMBERED[table]]) for row in rows[table]) for table in NUMBERED}
+    counts = {table: Counter(rows[table].columns("run", NUMBERED[table])) for table in NUMBERED}
     with record_faults(file.path):
         for table, columns in _JSON.items():
-            for row in rows[table]:
-                for column in columns:
-                    parsed(row[column])
-        for trace in rows["traces"]:
-            turn = (trace["run"], trace["turn"])
-            for table, count in {"turns": 1, **parsed(trace["stored"])}.items():
-                if counts[table][turn] < count:
-                    raise damaged(file, f"turn {turn[1]} of run {turn[0]} has {counts[table][turn]} of {count} {table}")
-    for passage in rows["passages"]:
-        if passage["text"] != searchable(passage["text"]):
-            raise damaged(file, "what is searched holds what can't be in it")
+            for column in columns:
+                for text in {*rows[table].column(column)}:  # many are equal
+                    parsed(text)
+        for run, turn, stored in rows["traces"].columns("run", "turn", "stored"):
+            for table, count in {"turns": 1, **parsed(stored)}.items():
+                if counts[table][run, turn] < count:
+                    raise damaged(file, f"turn {turn} of run {run} has {counts[table][run, turn]} of {count} {table}")
+    if any(text != searchable(text) for text in rows["passages"].column("text")):
+        raise damaged(file, "what is searched holds what can't be in it")
 
 
-def _check_traces(file: Database, rows: Mapping[str, Sequence[dict[str, Any]]], going_on: Mapping[str, int]) -> None:
+def _check_traces(file: Database, rows: Mapping[str, Rows], going_on: Mapping[str, int]) -> None:
     """Check that no trace is missing: between others, or of a turn with calls.
 
     Versions that stored no traces stored no parameters of calls either, and earlier ones that were killed may have left
     the last round of a run that goes on without its traces.
     """
     traced: dict[str, list[int]] = {}
-    for run, turn in sorted((row["run"], row["turn"]) for row in rows["traces"]):
+    for run, turn in sorted(rows["traces"].columns("run", "turn")):
         traced.setdefault(run, []).append(turn)
     missing = [(run, turn) for run, turns in traced.items() for turn in {*range(turns[0], turns[-1])}.difference(turns)]
-    executed = {(row["run"], row["round"]) for row in rows["calls"] if row["parameters_id"] is not None}
-    for row in rows["turns"]:
-        run, turn = row["run"], row["turn"]
-        if (run, turn) in executed and turn not in traced.get(run, ()) and row["round"] != going_on.get(run):
+    calls = rows["calls"].columns("run", "round", "parameters_id")
+    executed = {(run, number) for run, number, parameters in calls if parameters is not None}
+    for run, turn, number in rows["turns"].columns("run", "turn", "round"):
+        if (run, turn) in executed and turn not in traced.get(run, ()) and number != going_on.get(run):
             missing.append((run, turn))
     for run, turn in sorted(missing):
         raise damaged(file, f"the trace of turn {turn} of run {run} is missing")

@@ -9,9 +9,10 @@ from tertulia.state.album import Population
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import StorageError
 from tertulia.state.meeting import Start
+from tertulia.storage.contract import Beside
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
-from tertulia.storage.merging.checkpoint_rows import read_checkpoints, write_checkpoints
+from tertulia.storage.merging.checkpoint_rows import copy_checkpoints
 from tertulia.storage.merging.run_comparison import Comparison, DifferError, compare
 from tertulia.storage.merging.run_rows import NUMBERED, copy_rows
 from tertulia.storage.schema import TABLES
@@ -34,9 +35,11 @@ class RunMerger:
         differing: Those of them of which the target has another copy, so that they will be refused again.
     """
 
-    def __init__(self, source: SqlStore, target: SqlStore, refused: Mapping[str, str]) -> None:
-        """Take two stores, and what was refused before."""
-        self._source, self._target = source, target
+    def __init__(
+        self, source: SqlStore, target: SqlStore, refused: Mapping[str, str], beside: Beside | None = None
+    ) -> None:
+        """Take two stores, what was refused before, and the source as it is read over the target's connection."""
+        self._source, self._target, self._beside = source, target, beside
         self._carrier = Carrier(source.file, target.file)
         self._refused_before = refused
         self.added: list[str] = []
@@ -113,9 +116,9 @@ class RunMerger:
         first = compared.turns + 1 if compared.turns else 0
         for table, number in NUMBERED.items():
             file.write(f"DELETE FROM {table} WHERE run = ? AND {number} >= ?", run, first)
-        copy_rows(self._source.file, file, self._carrier, [run], first)
+        copy_rows(self._source.file, file, self._carrier, [run], first, self._beside)
         file.delete_checkpoints([run])
-        self._copy_checkpoints([run])
+        copy_checkpoints(self._source.file, file, [run])
         changes = {column: row[column] for column in ("status", "error", "extensions")}
         label = row["label"] if known["label"] is None else known["label"]
         Table(file, "runs").update(known, "run", **changes, label=label)
@@ -129,8 +132,8 @@ class RunMerger:
                 record, start = self._source.run_record(row), self._source.start(row["run"])
             self._check(row, start)
             self._target.insert_run(carried, record, start)
-        copy_rows(self._source.file, self._target.file, self._carrier, runs)
-        self._copy_checkpoints(runs)
+        copy_rows(self._source.file, self._target.file, self._carrier, runs, beside=self._beside)
+        copy_checkpoints(self._source.file, self._target.file, runs)
         self.added += runs
 
     def _check(self, row: Row, start: Start) -> None:
@@ -152,11 +155,6 @@ class RunMerger:
                 raise damaged(file, f"run {run} was forked from a turn that its parent does not have")
         if turns["turns"] and (turns["first"], turns["last"]) != (first, first + turns["turns"] - 1):
             raise damaged(file, f"run {run} has a gap in its turns")
-
-    def _copy_checkpoints(self, runs: Sequence[str]) -> None:
-        with reading():
-            checkpoints = read_checkpoints(self._source.file, runs)
-        write_checkpoints(self._target.file, checkpoints)
 
     # --- annotations ------------------------------------------------------------------------------------------------
 

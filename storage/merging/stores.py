@@ -8,6 +8,7 @@ from typing import Any
 
 from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.experiment import ExperimentRecord
+from tertulia.storage.contract import Beside
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import SourceError, reading
 from tertulia.storage.merging.checkpoint_rows import has_tables, make_tables
@@ -75,6 +76,7 @@ def merge(
 class _Merge:
     def __init__(self, source: SqlStore, target: SqlStore, joined: Joined | None, agreed: Agreed | None = None) -> None:
         self._source, self._target, self._joined, self._agreed = source, target, joined, agreed
+        self._beside: Beside | None = None
         self._outcomes: dict[str, str] = {}
         self._refused: dict[str, str] = {}
 
@@ -90,12 +92,8 @@ class _Merge:
         if has_tables(self._source.file):
             make_tables(self._target.file)
         self._merge_experiments({records[run]["experiment"] for run in chosen} if runs is not None else None)
-        towns = self._towns(records, chosen if runs is not None else None)
-        for simulation, conversations in towns.items():
-            self._merge_town(simulation, [records[run] for run in conversations])
-        of_towns = {run for conversations in towns.values() for run in conversations}
-        for batch in self._batches([records[run] for run in chosen if run not in of_towns]):
-            self._merge_batch(batch)
+        with self._target.file.beside(self._source.file) as self._beside:
+            self._merge_runs(records, chosen, self._towns(records, chosen if runs is not None else None))
         if runs is None:
             try:
                 self._merge_calibrations()
@@ -107,6 +105,13 @@ class _Merge:
             tuple(run for run in records if self._outcomes.get(run) == outcome) for outcome in _OUTCOMES
         )
         return Merged(added, continued, unchanged, self._refused, differing)
+
+    def _merge_runs(self, records: Mapping[str, Row], chosen: Sequence[str], towns: Mapping[str, list[str]]) -> None:
+        for simulation, conversations in towns.items():
+            self._merge_town(simulation, [records[run] for run in conversations])
+        of_towns = {run for conversations in towns.values() for run in conversations}
+        for batch in self._batches([records[run] for run in chosen if run not in of_towns]):
+            self._merge_batch(batch)
 
     def _with_ancestors(self, records: Mapping[str, Row], runs: Collection[str]) -> list[str]:
         """Return runs and their ancestors, each after its parent; refuse a run with an incomplete lineage."""
@@ -136,7 +141,7 @@ class _Merge:
         return {town: runs for town, runs in towns.items() if not set(runs).isdisjoint(chosen)}
 
     def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
-        merger = RunMerger(self._source, self._target, self._refused)
+        merger = RunMerger(self._source, self._target, self._refused, self._beside)
         try:
             with self._target.transaction():
                 TownMerger(self._source, self._target, simulation).merge()
@@ -238,7 +243,7 @@ class _Merge:
 
     def _merge_batch(self, rows: Sequence[Row]) -> None:
         """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""
-        merger = RunMerger(self._source, self._target, self._refused)
+        merger = RunMerger(self._source, self._target, self._refused, self._beside)
         try:
             with self._target.transaction():
                 merger.merge(rows)

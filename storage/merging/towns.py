@@ -11,7 +11,7 @@ from typing import Any, Literal
 from tertulia.state.errors import StorageError
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import Carrier, by_hash, damaged, reading
-from tertulia.storage.merging.checkpoint_rows import read_checkpoints, write_checkpoints
+from tertulia.storage.merging.checkpoint_rows import copy_checkpoints
 from tertulia.storage.merging.run_comparison import RANKS, DifferError
 from tertulia.storage.merging.runs import Row
 from tertulia.storage.store import SqlStore
@@ -63,9 +63,7 @@ class TownMerger:
                     changes["status"] = "interrupted"  # the target was asked for more days
                 Table(self._target.file, "simulations").update(known[0], "simulation", days=days, **changes)
             self._target.file.delete_checkpoints([self._name])
-            with reading():
-                checkpoints = read_checkpoints(self._source.file, [self._name])
-            write_checkpoints(self._target.file, checkpoints)
+            copy_checkpoints(self._source.file, self._target.file, [self._name])
 
     def _row(self, store: SqlStore) -> list[Row]:
         return Table(store.file, "simulations").select("WHERE simulation = ?", self._name)

@@ -127,7 +127,7 @@ class Runs(Contents, RunStore):
 
     def insert_run(self, row: dict[str, Any], run: RunRecord, start: Start) -> bool:
         """Insert the row of a run, its lineage and passages, inside a transaction; return whether its id was new."""
-        is_new = Table(self.file, "runs").insert(row)
+        is_new = Table(self.file, "runs").insert_new(row)
         for shared in self._lineage_rows(run):
             Table(self.file, "lineage").insert(shared)
         participants = (start.participant(name) for name in start.names)

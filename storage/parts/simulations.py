@@ -43,7 +43,7 @@ class Simulations(Streams, TownStore):
         }
         with self.file.transaction():
             row["town_id"] = self.text_id(json_text(town.model_dump(mode="json")))
-            if not Table(self.file, "simulations").insert(row):
+            if not Table(self.file, "simulations").insert_new(row):
                 raise StorageError(f"another simulation has just taken the id {simulation.simulation}; start again")
             for agent, (memories, vectors) in streams.items():
                 self.insert_memories(simulation.simulation, agent, 0, memories, vectors)
@@ -119,7 +119,7 @@ class Simulations(Streams, TownStore):
             "activities": json_text(encounter.activities),
         }
         with self.file.transaction():
-            if Table(self.file, "encounters").insert(row):
+            if Table(self.file, "encounters").insert_new(row):
                 if encounter.appointment is not None:
                     self._save_step(encounter.run, 0, KEPT, encounter.appointment)
                 if encounter.errand is not None:

@@ -91,7 +91,7 @@ class Turns(Runs, Cognition, TurnStore):
         part = row.get("part", "")
         row |= record.model_dump(exclude={"turn", "scores", "removed"})
         row |= {"content_id": self.text_id(record.turn.text), "scored": record.scores is not None}
-        if not Table(self.file, table).insert(row):
+        if not Table(self.file, table).insert_new(row):
             return False
         self._save_unit_scores({"run": row["run"], "turn": row["turn"], "part": part}, record)
         if row["speaker"] is not None:
@@ -275,7 +275,7 @@ def _summary(row: Mapping[str, Any], removable: list[str] | None, removed: set[s
 
 
 def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
-    return turn.model_copy(update={"speaker": row["speaker"], "text": row["text"]})
+    return Turn(**{**dict(turn), "speaker": row["speaker"], "text": row["text"]})
 
 
 def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:

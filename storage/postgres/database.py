@@ -2,7 +2,10 @@
 
 1. Writers take turns, as over a file: a transaction takes one lock of the schema first. So nobody waits in a circle,
    and ids rise in the order in which rows became visible. Reading waits for nobody.
-2. A second connection, made when it is needed, holds the locks of runs that are driven and writes LangGraph's
+2. Within a transaction statements are sent one behind the other (libpq's pipeline mode), and waited for where a row is
+   asked for, at the end of a nested transaction, and with COMMIT. So a transaction that asks for nothing is one round
+   trip, and an error may come with a later statement of the same transaction.
+3. A second connection, made when it is needed, holds the locks of runs that are driven and writes LangGraph's
    checkpoints. Its locks die with it, however its process ends.
 """
 
@@ -13,14 +16,12 @@ import re
 import socket
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 from psycopg.types.numeric import Int8Dumper
 from typing_extensions import override
@@ -33,9 +34,9 @@ from tertulia.storage.dialects import POSTGRES
 from tertulia.storage.faults import BUSY_TIMEOUT_S
 from tertulia.storage.postgres.faults import connection_faults, server_faults
 from tertulia.storage.postgres.schema import HAS_UNSPACED, is_made, make
-from tertulia.storage.postgres.text import decoded, encoded
+from tertulia.storage.postgres.statements import bound, named, numbered, read, words_query
 from tertulia.storage.terms import Term, holds_terms
-from tertulia.storage.values import LARGEST_BYTES, Value, bound_number, compared, identifier, rows_by_name
+from tertulia.storage.values import Value, compared, identifier, rows_by_name
 
 #: The schema in which a store is, unless the address ends with `?schema=NAME`.
 DEFAULT_SCHEMA = "tertulia"
@@ -104,6 +105,20 @@ def lock_key(schema: str, run: str = "") -> int:
     return int.from_bytes(blake2b(f"{schema}\0{run}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
+class ServerWritten:
+    """What a statement did, which may not have been waited for yet."""
+
+    def __init__(self, database: "ServerDatabase", cursor: psycopg.Cursor[Any]) -> None:
+        self._database, self._cursor = database, cursor
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it inserted, changed or deleted."""
+        if self._cursor.rowcount < 0:
+            self._database.wait()
+        return self._cursor.rowcount
+
+
 class ServerDatabase(Database):
     """The connection of one user of a store on a Postgres server."""
 
@@ -116,6 +131,7 @@ class ServerDatabase(Database):
         self._writers, self.undone = lock_key(schema), 0
         self._driven: set[str] = set()
         self._second: Connection | None = None
+        self._pipeline: psycopg.Pipeline | None = None
         self._connection = self._connected()
 
     def _connected(self) -> Connection:
@@ -157,30 +173,44 @@ class ServerDatabase(Database):
 
     @override
     def rows(self, sql: str, *values: Value) -> list[dict[str, Any]]:
-        return self._fetched(_numbered(sql), [_bound(compared(value)) for value in values])
+        return self._fetched(numbered(sql), [bound(compared(value)) for value in values])
 
     @override
     def named_rows(self, sql: str, values: Mapping[str, Value]) -> list[dict[str, Any]]:
-        return self._fetched(_named(sql), {name: _bound(compared(value)) for name, value in values.items()})
+        return self._fetched(named(sql), {name: bound(compared(value)) for name, value in values.items()})
 
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with server_faults(self.path):
             cursor = self._connection.execute(sql, values, binary=True)
-            return rows_by_name([column.name for column in cursor.description or ()], cursor, _read)
+            rows = cursor.fetchall()  # and so the columns are known
+            return rows_by_name([column.name for column in cursor.description or ()], rows, read, str)
 
     @override
-    def write(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for row in self.rows(sql, *values)]
+
+    @override
+    def write(self, sql: str, *values: Value) -> "ServerWritten":
+        return ServerWritten(self, self._written(sql, *values))
+
+    def _written(self, sql: str, *values: Value) -> psycopg.Cursor[Any]:
         with self._writing():
-            return self._connection.execute(_numbered(sql), [_bound(value) for value in values])
+            return self._connection.execute(numbered(sql), [bound(value) for value in values])
+
+    def wait(self) -> None:
+        """Wait until all that was sent is executed."""
+        if self._pipeline is not None:
+            with server_faults(self.path):
+                self._pipeline.sync()
 
     @override
     def write_all(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
-        records = [[_bound(value) for value in row] for row in rows]
+        records = [[bound(value) for value in row] for row in rows]
         with self._writing(), self._connection.cursor() as cursor:
             if len(records) == 1:  # one message; several take a few, however many there are
-                cursor.execute(_numbered(sql), records[0])
+                cursor.execute(numbered(sql), records[0])
             elif records:
-                cursor.executemany(_numbered(sql), records)
+                cursor.executemany(numbered(sql), records)
 
     @override
     def insert_rows(self, sql: str, rows: Sequence[Sequence[Value]]) -> list[int]:
@@ -188,7 +218,7 @@ class ServerDatabase(Database):
         ids: list[int] = []
         for some in (rows[at : at + _INSERTED_AT_ONCE] for at in range(0, len(rows), _INSERTED_AT_ONCE)):
             every = f"{into}{values}{', '.join([marks] * len(some))} RETURNING id"
-            found = self.write(every, *itertools.chain.from_iterable(some)).fetchall()
+            found = self._written(every, *itertools.chain.from_iterable(some)).fetchall()
             ids += sorted(int(row[0]) for row in found)  # they are given out row by row
         return ids
 
@@ -197,6 +227,14 @@ class ServerDatabase(Database):
         marks = ", ".join("?" * len(columns))
         plain = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
         self.write_all(POSTGRES.insert(table, tuple(columns), replace) if replace else plain, [*rows])
+
+    @override
+    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
+        self.insert_all(table, columns, rows, replace=False)
+
+    @override
+    def beside(self, other: Database) -> AbstractContextManager[None]:
+        return nullcontext()
 
     # --- transactions -----------------------------------------------------------------------------------------------
 
@@ -218,19 +256,28 @@ class ServerDatabase(Database):
 
     @property
     def _is_in_transaction(self) -> bool:
-        return self._connection.info.transaction_status == TransactionStatus.INTRANS
+        return self._pipeline is not None
 
     @contextmanager
     def _outermost(self) -> Iterator[None]:
         try:
-            self._connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({self._writers})")
-            yield
-            self._connection.execute("COMMIT")
+            with self._connection.pipeline() as self._pipeline:
+                try:
+                    self._connection.execute("BEGIN")
+                    self._connection.execute(f"SELECT pg_advisory_xact_lock({self._writers})")
+                    yield
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    self._pass_over_the_rest()
+                    raise
         except BaseException:
             self.undone += 1
+            self._pipeline = None
             with suppress(psycopg.Error):  # as where the server went away
                 self._connection.rollback()
             raise
+        finally:
+            self._pipeline = None
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
@@ -238,11 +285,20 @@ class ServerDatabase(Database):
         try:
             yield
             self._connection.execute("RELEASE nested")
+            self.wait()
         except BaseException:
             self.undone += 1
+            self._pass_over_the_rest()
             with suppress(psycopg.Error):
-                self._connection.execute("ROLLBACK TO nested; RELEASE nested")
+                self._connection.execute("ROLLBACK TO nested")
+                self._connection.execute("RELEASE nested")
+                self.wait()
             raise
+
+    def _pass_over_the_rest(self) -> None:
+        """Let what was sent behind a statement that failed end: it is not executed."""
+        with suppress(psycopg.Error, StorageError):
+            self.wait()
 
     # --- search -----------------------------------------------------------------------------------------------------
 
@@ -258,7 +314,7 @@ class ServerDatabase(Database):
             return looked_through, {"held": held}
         # Terms without a letter or a digit are passed over, as SQLite does.
         worded = {f"term{number}": term for number, term in enumerate(terms) if any(map(str.isalnum, term.text))}
-        query = " && ".join(_query(name, term) for name, term in worded.items())
+        query = " && ".join(words_query(name, term) for name, term in worded.items())
         indexed = f"passages.words @@ ({query})" if worded else "FALSE"
         return f"{indexed} OR {looked_through}", {"held": held, **{name: term.text for name, term in worded.items()}}
 
@@ -381,34 +437,3 @@ class ServerDrivers:
     def is_driven(self, run: str) -> bool:
         """Return whether a process drives a run."""
         return bool(self._database.rows(f"SELECT 1 FROM {_HOLDERS}", *_halves(lock_key(self._schema, run))))
-
-
-def _query(name: str, term: Term) -> str:
-    """Return SQL for the words of a term in their order, the last of them the beginning of one if it says so."""
-    words = f"regexp_replace(search_words(:{name}), ' +', ' <-> ', 'g')"
-    beginning = " || ':*'" if term.is_prefix else ""
-    return f"to_tsquery('simple', {words}{beginning})"
-
-
-@lru_cache(maxsize=512)
-def _numbered(sql: str) -> str:
-    return sql.replace("%", "%%").replace("?", "%s")
-
-
-@lru_cache(maxsize=512)
-def _named(sql: str) -> str:
-    return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", sql.replace("%", "%%"))
-
-
-def _bound(value: Value) -> Value:
-    if isinstance(value, str):
-        value = encoded(value)
-    elif not isinstance(value, bytes):
-        return int(value) if isinstance(value, bool) else bound_number(value)
-    if len(value) > LARGEST_BYTES:
-        raise StorageError(f"a value of more than {LARGEST_BYTES >> 20} MB can't be stored")
-    return value
-
-
-def _read(value: Value) -> Value:
-    return decoded(value) if isinstance(value, str) else value

@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from typing_extensions import override
 
 from tertulia.state.errors import StorageError
 from tertulia.state.words import has_unspaced
-from tertulia.storage.contract import Database
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.contract import Beside, Database
 from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import UNWRITABLE, damaged, hearing, storage_faults
 from tertulia.storage.sqlite.locks import Drivers, clear_locks, drive_lock
@@ -58,8 +59,12 @@ class StoreFile(Database):
 
     def _connect(self, create: bool) -> None:
         self._connection = open_connection(self.path, create)
-        self._connection.text_factory = decoded
         self._database: SqliteUtils | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection itself."""
+        return self._connection
 
     @property
     def database(self) -> "SqliteUtils":
@@ -80,8 +85,27 @@ class StoreFile(Database):
 
     def _fetched(self, sql: str, values: Any) -> list[dict[str, Any]]:
         with storage_faults(self.path):
-            cursor = self._connection.execute(sql, values)
-            return rows_by_name([column[0] for column in cursor.description], cursor, read)
+            return rows_by_name(*self.executed(sql, values), read, bytes)
+
+    @override
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        with storage_faults(self.path):
+            return self.executed(sql, [bound(compared(value)) for value in values])[1]
+
+    def executed(self, sql: str, values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the columns and the rows of a query."""
+        cursor = self._connection.execute(sql, values)
+        try:
+            rows = cursor.fetchall()
+        except sqlite3.OperationalError as error:
+            if hasattr(error, "sqlite_errorcode"):  # else a text is not UTF-8
+                raise
+            self._connection.text_factory = decoded  # a call of Python for each text
+            try:
+                rows = (cursor := self._connection.execute(sql, values)).fetchall()
+            finally:
+                self._connection.text_factory = str
+        return [column[0] for column in cursor.description], rows
 
     @override
     def write(self, sql: str, *values: Value) -> sqlite3.Cursor:
@@ -103,6 +127,25 @@ class StoreFile(Database):
         marks = ", ".join("?" * len(columns))
         verb = "INSERT OR REPLACE" if replace else "INSERT"
         self.write_all(f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({marks})", [*rows])
+
+    @override
+    def insert_stored(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> None:
+        marks = ", ".join("?" * len(columns))
+        with storage_faults(self.path):
+            self._connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+    @override
+    @contextmanager
+    def beside(self, other: Database) -> "Iterator[BesideFile | None]":
+        beside = BesideFile(self, other.path)
+        if not (isinstance(other, StoreFile) and beside.is_attached()):
+            yield None
+            return
+        try:
+            yield beside
+        finally:
+            with suppress(sqlite3.OperationalError):  # it goes with the connection at the latest
+                self._connection.execute("DETACH source")
 
     @override
     @contextmanager
@@ -257,3 +300,38 @@ class StoreFile(Database):
         (found,) = self.rows("PRAGMA quick_check(1)")
         if found["quick_check"] != "ok":
             raise damaged(self.path, found["quick_check"].splitlines()[-1])
+
+
+class BesideFile(Beside):
+    """A store file that is read over the connection of another one; it was opened, and so checked, before."""
+
+    dialect, prefix = SQLITE, "source."
+
+    def __init__(self, file: StoreFile, path: StoreAddress | str) -> None:
+        self.path, self._file = path, file
+
+    def is_attached(self) -> bool:
+        """Attach the file for reading; return whether that could be."""
+        connection = self._file.connection
+        if MEMORY in (self.path, self._file.path) or connection.in_transaction:
+            return False
+        try:
+            connection.execute("ATTACH ? AS source", (f"{Path(str(self.path)).absolute().as_uri()}?mode=ro",))
+        except sqlite3.Error:
+            return False
+        try:
+            connection.execute("SELECT 1 FROM source.runs LIMIT 1").fetchall()
+        except sqlite3.Error:  # as on a disk where nothing can be written
+            connection.execute("DETACH source")
+            return False
+        return True
+
+    @override
+    def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        with storage_faults(self.path):
+            return self._file.executed(sql, [bound(compared(value)) for value in values])[1]
+
+    @override
+    def copy(self, table: str, columns: Sequence[str], rest: str, *values: Value) -> None:
+        names = ", ".join(columns)
+        self._file.write(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM source.{table} {rest}", *values)

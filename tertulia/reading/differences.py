@@ -172,7 +172,7 @@ def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Differen
     """
     if a == b:
         return
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
+    if isinstance(a, dict) and isinstance(b, dict):
         for name in dict.fromkeys([*a, *b]):
             yield from differences(a.get(name), b.get(name), (*path, name))
     elif _are_rows(a) and _are_rows(b) and len(a) == len(b):
@@ -183,7 +183,7 @@ def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Differen
 
 
 def _are_rows(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(row, Mapping) for row in value)
+    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
 
 
 # --- settings -------------------------------------------------------------------------------------------------------

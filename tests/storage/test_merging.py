@@ -17,6 +17,7 @@ from tertulia.state.errors import StorageError
 from tertulia.storage.merging.carrying import SourceError
 from tertulia.storage.merging.stores import Merged, merge
 from tertulia.storage.parts.annotations import Annotations
+from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 
@@ -101,6 +102,47 @@ def test_some_runs_come_with_their_ancestors_and_nothing_else(stores: dict[str, 
             shared["ancestor"] for shared in Table(source.file, "lineage").select("WHERE run = ?", fork.run)
         }
         assert target.turns(fork.run) == source.turns(fork.run)
+
+
+def test_scores_are_copied_by_one_statement_for_many_runs(tmp_path: Path, into: Path) -> None:
+    source = write_run(write_run(tmp_path / "source.db"), "a2b3")
+    inserted = []
+    with SqlStore.open(source) as given, SqlStore.open(into, create=True) as target:
+        assert isinstance(target.file, StoreFile)
+        target.file.database.conn.set_trace_callback(inserted.append)
+        merge(given, target)
+    into_scores = [sql for sql in inserted if sql.startswith("INSERT INTO") and "unit_scores" in sql]
+    assert len(into_scores) == 1
+    assert_same(source, into)
+
+
+def test_a_store_in_memory_is_merged_into_row_by_row(stores: dict[str, Path], into: Path) -> None:
+    """As where the source can't be read over the target's connection."""
+    with SqlStore.open(stores["meeting"]) as source, SqlStore.open(":memory:") as between:
+        found = merge(source, between)
+        with SqlStore.open(into, create=True) as target:
+            assert merge(between, target) == found
+    assert_same(stores["meeting"], into)
+
+
+def test_halves_of_surrogate_pairs_arrive_as_they_were(tmp_path: Path, into: Path) -> None:
+    source = forged(write_run(tmp_path / "source.db"), "candidates", "WHERE attempt = 0", comment="half \ud83d of it")
+    forged(source, "unit_scores", "WHERE position = 0", unit="memory.\ud83d")
+    merged(into, source)
+    assert_same(source, into)
+    (found,) = merged(into, source)
+    assert found == Merged(unchanged=("k3f9",))
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("unit_scores", "removed"), ("candidates", "attempt"), ("turns", "rollbacks")]
+)
+def test_a_row_that_was_altered_refuses_its_run(table: str, column: str, tmp_path: Path, into: Path) -> None:
+    source = write_run(tmp_path / "source.db")
+    execute(source, (f"UPDATE {table} SET {column} = {column} + 7", ()))
+    (found,) = merged(into, source)
+    assert f"a row of {table} does not match its checksum" in found.refused["k3f9"]
+    assert not found.added
 
 
 # --- runs that went on ----------------------------------------------------------------------------------------------
