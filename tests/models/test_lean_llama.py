@@ -201,7 +201,7 @@ class TestHalfPrecision:
             platform = platform_of([opened])
             assert platform is not None
             assert platform.precision == precision
-            assert platform.versions["engine"] == "2"
+            assert platform.versions["engine"] == "3"
 
     def test_a_processor_without_bfloat16_takes_it_by_itself(self, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
         monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: False)
