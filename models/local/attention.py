@@ -141,7 +141,7 @@ def attend_prompt(
 def attend_in_two_parts(
     query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions, model_mask: Tensor | None
 ) -> Tensor:
-    """Return what `attend_prompt` does, in two parts in float32 on a processor: what is before, and the tokens themselves.
+    """Return what `attend_prompt` does, in float32 on a processor in two parts: what is before, the tokens themselves.
 
     The first needs no mask, and reads the keys once for all query heads that share them. Both come with the logarithms
     of their sums, which say how much of each is in the whole.

@@ -143,7 +143,7 @@ class LeanLlama:
         return hidden.dtype == torch.float32 and self._queries * len(hidden) * group.columns <= MAX_WEIGHTS
 
     def _turns_of_all_heads(self, turns: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return by what the heads of queries, keys and values are turned, `(n, H + 2 K, d)` each: values by nothing."""
+        """Return by what queries, keys and values are turned, `(n, H + 2 K, d)` each: values by nothing."""
         cos, sin = turns
         shape = len(cos), self._heads, self._size
         all_cos, all_sin = cos.new_ones(shape), sin.new_zeros(shape)
