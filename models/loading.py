@@ -19,8 +19,8 @@ from tertulia.models.local.adapters import (
     read_adapters,
     split_name,
 )
+from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.hub import asked_for_adapters, load, quiet_libraries, uncollected
-from tertulia.models.local.platforms import ENGINE, FORMER_ENGINE
 from tertulia.models.served import chat_names
 from tertulia.state.errors import (
     AttentionUnavailableError,
@@ -88,7 +88,7 @@ def open_model(
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
         recorded_as: The name by which runs know a remote model (`served.chat.open_chat_model`), or the embedded one.
-        engine: Whose digits a model of this machine gives (`local.platforms`); today's where it is not known.
+        engine: Whose digits a model of this machine gives (`local.engine`); today's where it is not known.
 
     Raises:
         NotFoundError: No model of that name.

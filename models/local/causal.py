@@ -27,10 +27,10 @@ from tertulia.models.local.attention_scores import (
 )
 from tertulia.models.local.decoding import capacity_of, decode_replies
 from tertulia.models.local.decoding_state import DecodingState, token_bytes
+from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.grammar import ReplyGrammar
 from tertulia.models.local.head_attention import attention_by_head, unit_head_sums
 from tertulia.models.local.kept_prompts import KeptPrompts
-from tertulia.models.local.platforms import ENGINE, FORMER_ENGINE
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.sight import PictureProcessor, ProcessorTokenizer
 from tertulia.models.local.token_figures import token_figures
@@ -70,7 +70,7 @@ _READ_AT_ONCE = 256
 class CausalLanguageModel:
     """A local model whose attention is captured exactly; `weights` says what they are made of, where it has adapters.
 
-    `engine` is the number of the forward passes whose digits it gives (`platforms`).
+    `engine` is the number of the forward passes whose digits it gives (`engine`).
 
     Raises:
         AttentionUnavailableError: On construction, if it can't be captured.

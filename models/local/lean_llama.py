@@ -32,8 +32,8 @@ from tertulia.models.local.attention import (
     attend_rows,
 )
 from tertulia.models.local.decoding_state import DecodingState, lean_passes
+from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.packed_linear import packing_of
-from tertulia.models.local.platforms import ENGINE, FORMER_ENGINE
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group
 

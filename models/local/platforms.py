@@ -7,10 +7,6 @@ from importlib.metadata import PackageNotFoundError, version
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.state.records import Platform
 
-#: The number of our own forward passes, with other last digits each. 2 has those of `lean_llama`; 3 reads what the
-#: context adds to drafts in one pass at their end, and a prompt's attention in two parts. A run of 2 goes on with it.
-ENGINE, FORMER_ENGINE = "3", "2"
-
 #: Distributions that digits depend on.
 _DISTRIBUTIONS = ("tertulia", "torch", "transformers")
 
