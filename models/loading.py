@@ -19,6 +19,7 @@ from tertulia.models.local.adapters import (
     read_adapters,
     split_name,
 )
+from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.hub import asked_for_adapters, load, quiet_libraries, uncollected
 from tertulia.models.served import chat_names
 from tertulia.state.errors import (
@@ -72,6 +73,7 @@ def open_model(
     may_download: bool = True,
     with_code: bool = False,
     recorded_as: str | None = None,
+    engine: str | None = None,
 ) -> LanguageModel:
     """Return the language model of that name.
 
@@ -86,6 +88,7 @@ def open_model(
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
         recorded_as: The name by which runs know a remote model (`served.chat.open_chat_model`), or the embedded one.
+        engine: Whose digits a model of this machine gives (`local.engine`); today's where it is not known.
 
     Raises:
         NotFoundError: No model of that name.
@@ -108,10 +111,12 @@ def open_model(
     if embedded.is_embedded(base):
         with quiet_libraries():
             source, traits = str(embedded.folder(cache, report)), embedded.traits_of(name)
-            return _open_causal(recorded_as or name, source, precision, traits, report, adapters=adapters)
+            return _open_causal(
+                recorded_as or name, source, precision, traits, report, adapters=adapters, engine=engine
+            )
     _require_source(base, _meant(base), "a folder, a hub id such as owner/name, or openai:NAME")
     with quiet_libraries():
-        return _open_causal(name, base, precision, None, report, may_download, with_code, adapters)
+        return _open_causal(name, base, precision, None, report, may_download, with_code, adapters, engine)
 
 
 def _meant(name: str) -> str:
@@ -226,15 +231,17 @@ def _open_causal(
     may_download: bool = False,
     with_code: bool = False,
     adapters: Adapters | None = None,
+    engine: str | None = None,
 ) -> LanguageModel:
     """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
     from transformers import PreTrainedTokenizerFast
 
     from tertulia.models.local.causal import CausalLanguageModel
 
+    engine = engine if engine == FORMER_ENGINE else ENGINE
     model, tokenizer, processor = _load_parts(
         name,
-        lambda local: _load_causal(source, precision, local, with_code, adapters),
+        lambda local: _load_causal(source, precision, local, with_code, adapters, engine),
         remedy="name a folder with the model, or take model='smollm2'",
         report=report,
         may_download=may_download,
@@ -257,7 +264,7 @@ def _open_causal(
             adapters_hash=adapters.hash,
         )
     try:
-        return CausalLanguageModel(name, model, tokenizer, traits, processor, weights)
+        return CausalLanguageModel(name, model, tokenizer, traits, processor, weights, engine)
     except AttentionUnavailableError as error:
         raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
 
@@ -295,7 +302,12 @@ def _load_parts(
 
 
 def _load_causal(
-    source: str, precision: Precision, local_files_only: bool, with_code: bool, adapters: Adapters | None
+    source: str,
+    precision: Precision,
+    local_files_only: bool,
+    with_code: bool,
+    adapters: Adapters | None,
+    engine: str,
 ) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", "PictureProcessor | None"]:
     """Return model and tokenizer of a folder or of a hub id, and the processor of its pictures if it sees.
 
@@ -322,7 +334,7 @@ def _load_causal(
     if adapters is not None:
         merge_adapters(model, adapters)
     model.to(torch.device(device))
-    use_lean_passes(model, half=half)
+    use_lean_passes(model, half=half, engine=engine)
     pack_linear_layers(model, ("",) if processor is None else language_paths(model), half=half)
     tokenizer = AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
     return model, tokenizer, processor

@@ -138,6 +138,29 @@ def attend_prompt(
     return torch.cat(outputs, dim=2)
 
 
+def attend_in_two_parts(
+    query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions, model_mask: Tensor | None
+) -> Tensor:
+    """Return what `attend_prompt` does, in float32 on a processor in two parts: what is before, the tokens themselves.
+
+    The first needs no mask, and reads the keys once for all query heads that share them. Both come with the logarithms
+    of their sums, which say how much of each is in the whole.
+    """
+    (_, heads, n, size), total = query.shape, key.shape[2]
+    before, shared = total - n, heads // key.shape[1]
+    flash = getattr(torch.ops.aten, "_scaled_dot_product_flash_attention_for_cpu", None)
+    window_is_wide = options.window is None or options.window >= total
+    is_plain = model_mask is None and options.softcap is None and options.sinks is None and window_is_wide
+    if not before or flash is None or not is_plain or query.device.type != "cpu" or query.dtype != torch.float32:
+        return attend_prompt(query, key, value, options, model_mask)
+    queries = query.reshape(1, key.shape[1], shared * n, size)
+    earlier, earlier_sums = flash(queries, key[:, :, :before], value[:, :, :before], 0.0, False, scale=options.scaling)
+    own = [part[:, :, before:].repeat_interleave(shared, dim=1) for part in (key, value)]
+    latest, latest_sums = flash(query, *own, 0.0, True, scale=options.scaling)
+    share = torch.sigmoid(latest_sums - earlier_sums.reshape(1, heads, n))
+    return torch.lerp(earlier.reshape(1, heads, n, size), latest, share[..., None])
+
+
 def _plain_products(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
     """Return causal attention as two matrix products: in half the time of the library's in bfloat16, on a processor.
 
@@ -170,7 +193,7 @@ def attend_rows(state: DecodingState, layer: int, of_keys: int, query: Tensor, o
     state.windows[layer] = options.window
     captures = state.captured_attention is not None
     is_scored = state.scored_layers is None or layer in state.scored_layers
-    for group in state.groups:
+    for group in state.groups_with_tokens:
         if isinstance(group, Stack):
             outputs.append(_decode_stack(group, of_keys, query, options, captures=captures, is_scored=is_scored))
             continue

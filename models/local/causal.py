@@ -27,6 +27,7 @@ from tertulia.models.local.attention_scores import (
 )
 from tertulia.models.local.decoding import capacity_of, decode_replies
 from tertulia.models.local.decoding_state import DecodingState, token_bytes
+from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.grammar import ReplyGrammar
 from tertulia.models.local.head_attention import attention_by_head, unit_head_sums
 from tertulia.models.local.kept_prompts import KeptPrompts
@@ -69,6 +70,8 @@ _READ_AT_ONCE = 256
 class CausalLanguageModel:
     """A local model whose attention is captured exactly; `weights` says what they are made of, where it has adapters.
 
+    `engine` is the number of the forward passes whose digits it gives (`engine`).
+
     Raises:
         AttentionUnavailableError: On construction, if it can't be captured.
     """
@@ -81,8 +84,9 @@ class CausalLanguageModel:
         traits: ModelTraits,
         processor: PictureProcessor | None = None,
         weights: ModelWeights | None = None,
+        engine: str = ENGINE,
     ) -> None:
-        self.weights = weights
+        self.weights, self.engine = weights, engine
         self._sight = None if processor is None else ProcessorTokenizer(tokenizer, processor)
         windows = require_exact_attention(model, self._sight)
         self.id, self.model, self.traits = id, model, replace(traits, layer_windows=windows)
@@ -340,7 +344,8 @@ class CausalLanguageModel:
             for prefix in [read(r.without_context)] * len(r.generators)
         ]
         state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture, layers=layers, stacks=stacks)
-        replies = decode_replies(state, list(zip(requests, grammars, strict=True)), self.tokenizer)
+        together = list(zip(requests, grammars, strict=True))
+        replies = decode_replies(state, together, self.tokenizer, reads_gains_last=self.engine != FORMER_ENGINE)
         if not capture:
             return replies, []
         rows = enumerate(chain.from_iterable(replies))

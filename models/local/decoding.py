@@ -3,6 +3,7 @@
 1. Every row reads its unread tokens (one, or several that the grammar forces at once).
 2. From the logits after its last token each row draws the next one among those that its grammar allows.
 3. A text that reaches its limit is truncated to its last whole sentence and closed there.
+4. What the context adds to tokens that were drawn without regard to it is read at the end, in one pass.
 
 This module knows nothing of units; attention is captured by `decoding_state` on the way.
 """
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.grammar import ReplyGrammar, ReplyMatcher, ends_with_sentence, read_reply
+from tertulia.models.local.repetition import repeating_tokens, repetition_penalties
 from tertulia.prompts.placeholders import continues_placeholder, form_of, is_label, is_placeholder
 from tertulia.state.language_model import GenerationRequest, ReplyField, Tokenizer
 from tertulia.state.parameters import DraftsBy
@@ -30,13 +32,11 @@ _LIKELY = 256
 #: The share of the likeliest token's probability below which a token does not come where the context is amplified.
 _PLAUSIBLE = 0.05
 
+#: How many tokens after the prompt without its context are read at once: each takes a number for all of the vocabulary.
+_READ_AT_ONCE = 192
+
 #: The most consecutive tokens that a text may repeat from itself or the latest lines, where repetitions are not wanted.
 _NOT_REPEATED_NEARBY = 3
-
-#: Of DRY: the base, the longest repetition that costs nothing, the longest that costs more than a shorter one, and the
-#: signs that end one. Source: p-e-w, text-generation-webui, pull request 5677; the third: later forms of it.
-_DRY_BASE, _DRY_FREE, _DRY_LONGEST = 1.75, 2, 50
-_DRY_BREAKERS = frozenset('\n:"*')
 
 #: How much it counts that a token has to do with what was said, beside its log-probability: chosen on 240 drafts to 40
 #: turns of scenes (docs/results/embedded_model.md).
@@ -60,7 +60,9 @@ class _Row:
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
         gains: What each token drawn in a text adds to the reply's information, by the token's place.
+        logs: The log-probability of each of these tokens.
         form: What the prompt's form says in the place of each text.
+        written: The tokens that were decoded last, and their text.
     """
 
     request: GenerationRequest
@@ -71,8 +73,22 @@ class _Row:
     unread: int = 0
     text_starts: dict[int, int] = field(default_factory=dict)
     gains: dict[int, float] = field(default_factory=dict)
+    logs: dict[int, float] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
+    written: tuple[tuple[int, ...], str] = ((), "")
     finished: bool = False
+
+    @property
+    def amplifies(self) -> bool:
+        """Whether what the context adds to a token decides which one is drawn."""
+        return self.request.context_strength != 0
+
+    def text(self, tokenizer: Tokenizer) -> str:
+        """Return the reply so far, with what the prompt begins it with."""
+        tokens = tuple(self.tokens)
+        if self.written[0] != tokens:
+            self.written = tokens, tokenizer.decode(self.tokens)
+        return self.grammar.reply_prefix + self.written[1]
 
 
 def capacity_of(grammar: ReplyGrammar, tokenizer: Tokenizer) -> int:
@@ -91,6 +107,8 @@ def decode_replies(
     state: DecodingState,
     requests: Sequence[tuple[GenerationRequest, ReplyGrammar]],
     tokenizer: Tokenizer,
+    *,
+    reads_gains_last: bool = True,
 ) -> list[list[Reply]]:
     """Return one reply per generator of each request, drawn by temperature and nucleus from what the grammar allows.
 
@@ -98,6 +116,8 @@ def decode_replies(
         state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in that
             order too, those that read the replies after the prompt without its context, where a request has one.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
+        reads_gains_last: Whether what the context adds to tokens is read when all are drawn, where it decides about
+            none; else after each step, in twice as many rows.
     """
     forms = [form_of(request.prompt.source) for request, _ in requests]
     by_request = [
@@ -110,8 +130,9 @@ def decode_replies(
         _extend(row, row.matcher.forced())
         to_read.append([row.request.prompt.input_ids[-1], *row.tokens])
     contrasted = [index for index, row in enumerate(rows) if row.request.without_context is not None]
-    contrast_of = {index: len(rows) + at for at, index in enumerate(contrasted)}
-    to_read += [to_read[index] for index in contrasted]  # both prompts end alike
+    numbers = {index: len(rows) + at for at, index in enumerate(contrasted)}
+    contrast_of = {index: at for index, at in numbers.items() if rows[index].amplifies or not reads_gains_last}
+    to_read += [to_read[index] if index in contrast_of else [] for index in contrasted]  # both prompts end alike
     while any(not row.finished for row in rows):
         logits = state.next_logits(to_read)
         for index, row in enumerate(rows):
@@ -126,7 +147,8 @@ def decode_replies(
                 if state.lengths[at] > kept:
                     state.truncate(at, state.lengths[at] - kept)
         to_read = [[] if row.finished else row.tokens[-row.unread :] for row in rows]
-        to_read += [to_read[index] for index in contrasted]
+        to_read += [to_read[index] if index in contrast_of else [] for index in contrasted]
+    _read_gains(state, {at: rows[index] for index, at in numbers.items() if index not in contrast_of})
     if state.captured_attention is not None:
         _read_rest(state, rows)
     return [[_finish(row, tokenizer) for row in rows_of_request] for rows_of_request in by_request]
@@ -135,28 +157,50 @@ def decode_replies(
 def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenizer: Tokenizer) -> None:
     """Draw the next token of a row, append what the grammar forces after it, and close a text at its limit."""
     grammar = row.grammar
-    forbidden = torch.from_numpy(~row.matcher.allowed())
-    logs = logits.log_softmax(-1)
+    forbidden = torch.from_numpy(row.matcher.forbidden())
+    weighed = row.request.weighs == "answer" or row.request.without_context is not None
+    logs = logits.log_softmax(-1) if weighed else logits
     gains = None if without_context is None else logs - without_context.log_softmax(-1)
     logits = logits[: len(forbidden)].masked_fill(forbidden[: len(logits)], -torch.inf)
-    index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
+    index = row.matcher.position(row.text(tokenizer))
     token = _draw(row, index, logits, gains, tokenizer)
     _extend(row, [token])
-    index = row.matcher.position(grammar.reply_prefix + tokenizer.decode(row.tokens))
+    index = row.matcher.position(row.text(tokenizer))
     if index is not None and grammar.fields[index].kind in ("speech", "text"):
         start = row.text_starts.setdefault(index, len(row.tokens) - 1)
-        if gains is not None or row.request.weighs == "answer":
-            row.gains[len(row.tokens) - 1] = _information(row.tokens[-1], logs, gains, row.request.weighs)
+        if weighed:
+            log, gain = float(logs[token]), 0.0 if gains is None else float(gains[token])
+            row.logs[len(row.tokens) - 1] = log
+            row.gains[len(row.tokens) - 1] = _information(log, gain, row.request.weighs)
         if len(row.tokens) - start >= grammar.fields[index].max_tokens:
             _close(row, grammar.fields[index], start, tokenizer)
     _extend(row, row.matcher.forced())
     row.finished = row.matcher.finished()
 
 
-def _information(token: int, logs: Tensor, gains: Tensor | None, weighs: DraftsBy) -> float:
+def _information(log: float, gain: float, weighs: DraftsBy) -> float:
     """Return what a token adds to the information of its reply; where nothing was said, that is how likely it is."""
-    gain = 0.0 if gains is None else float(gains[token])
-    return float(logs[token]) + _ANSWERS * gain if weighs == "answer" else gain
+    return log + _ANSWERS * gain if weighs == "answer" else gain
+
+
+def _read_gains(state: DecodingState, rows: Mapping[int, _Row]) -> None:
+    """Read finished replies after their prompts without context, in the rows of these numbers, and weigh their tokens.
+
+    The logits after a token are those of the next one.
+    """
+    count = len(state.lengths)
+    read: dict[int, list[int]] = {
+        at: [row.request.prompt.input_ids[-1], *row.tokens[: max(row.gains)]] for at, row in rows.items() if row.gains
+    }
+    longest = max(map(len, read.values()), default=0)
+    step = max(1, _READ_AT_ONCE // max(1, len(read)))
+    for first in range(0, longest, step):
+        parts = state.read([read.get(at, [])[first : first + step] for at in range(count)])
+        for at, tokens in read.items():
+            row = rows[at]
+            for place in (place for place in row.gains if first <= place < min(first + step, len(tokens))):
+                without = float(parts[at][place - first].float().log_softmax(-1)[row.tokens[place]])
+                row.gains[place] = _information(row.logs[place], row.logs[place] - without, row.request.weighs)
 
 
 def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, tokenizer: Tokenizer) -> int:
@@ -240,6 +284,7 @@ def _truncate(row: _Row, end: int) -> None:
     row.matcher.rollback(surplus)
     del row.tokens[end:]
     row.gains = {at: gain for at, gain in row.gains.items() if at < end}
+    row.logs = {at: log for at, log in row.logs.items() if at < end}
     row.unread = max(0, row.unread - surplus)
 
 
@@ -306,43 +351,6 @@ def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tok
     first = next(i for i, end in enumerate(ends) if end > opening)
     quote = next(i for i, end in enumerate(ends) if end > closing)
     return first, quote if quote and ends[quote - 1] == closing else quote + 1
-
-
-def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]], length: int) -> list[int]:
-    """Return the tokens with which a text would repeat an n-gram of this length from `no_repeat_from`."""
-    if length < 1 or len(text) < length - 1:
-        return []
-    last = list(text[len(text) - length + 1 :])
-    return [
-        tokens[i + length - 1]
-        for tokens in no_repeat_from
-        for i in range(len(tokens) - length + 1)
-        if list(tokens[i : i + length - 1]) == last
-    ]
-
-
-def repetition_penalties(
-    text: Sequence[int], lines: Sequence[Sequence[int]], multiplier: float, tokenizer: Tokenizer
-) -> dict[int, float]:
-    """Return by token what DRY takes off its logit: more, the longer the repetition is that it would go on with.
-
-    A token that came in a line or in the text after the last n ≥ 2 tokens of the text costs multiplier · 1.75^(n − 2).
-    Tokens with a line break, a colon, a quote or an asterisk end a repetition, and cost nothing. Source: p-e-w, pull
-    request 5677 of text-generation-webui; there a token is such a sign alone, here it may have others beside it (`."`).
-    """
-
-    def breaks(token: int) -> bool:
-        return not _DRY_BREAKERS.isdisjoint(tokenizer.decode([token]))
-
-    repeated: dict[int, int] = {}
-    for line in (*lines, text) if text and not breaks(text[-1]) else ():
-        for at in (i for i in range(len(line) - 1) if line[i] == text[-1]):
-            length, most = 1, min(at + 1, len(text), _DRY_LONGEST)
-            while length < most and line[at - length] == text[-1 - length] and not breaks(line[at - length]):
-                length += 1
-            if length >= _DRY_FREE and not breaks(line[at + 1]):
-                repeated[line[at + 1]] = max(length, repeated.get(line[at + 1], 0))
-    return {token: multiplier * _DRY_BASE ** (length - _DRY_FREE) for token, length in repeated.items()}
 
 
 def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:

@@ -61,9 +61,13 @@ class ReplyMatcher:
 
     def allowed(self) -> NDArray[np.bool_]:
         """Return which tokens may come next, `(vocabulary,)`."""
+        return ~self.forbidden()
+
+    def forbidden(self) -> NDArray[np.bool_]:
+        """Return which tokens may not come next, `(vocabulary,)`."""
         self._matcher.unsafe_compute_mask_ptr(self._mask.ctypes.data, self._mask.nbytes)
-        bits = np.unpackbits(self._mask.view(np.uint8), bitorder="little")
-        return bits[: self.grammar.vocabulary].astype(np.bool_)
+        bits = np.unpackbits(~self._mask.view(np.uint8), bitorder="little")
+        return bits[: self.grammar.vocabulary].view(np.bool_)
 
     def accept(self, tokens: Sequence[int]) -> None:
         """Append tokens to the reply."""

@@ -5,8 +5,10 @@ keys and values in one, gate and up in another) and what is between them, in as 
 
 1. Queries and keys are rotated together.
 2. The root mean square is a norm and a quotient; residuals are added in place.
-3. Attention is that of `attention`, with its rows, masks and capture (`row_groups`).
+3. Attention is that of `attention`, with its rows, masks and capture (`row_groups`). Rows of one prompt, as nearly all
+   steps have, take it in one go: keys and values turned and stored together.
 4. Of the last layer a prompt needs keys and values alone.
+5. A chunk of a prompt attends to what is before it and to itself in two parts, so that the first needs no mask.
 
 Other architectures go through transformers. Both ways have the same weights, so the definition of Eq. 1, which is
 computed with transformers' modules, checks this way too (`attention_scores.require_exact_attention`).
@@ -22,10 +24,18 @@ import torch
 from torch import Tensor, nn
 from transformers import LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedModel, Qwen2ForCausalLM
 
-from tertulia.models.local.attention import AttentionOptions, attend_prompt, attend_rows
+from tertulia.models.local.attention import (
+    MAX_WEIGHTS,
+    AttentionOptions,
+    attend_in_two_parts,
+    attend_prompt,
+    attend_rows,
+)
 from tertulia.models.local.decoding_state import DecodingState, lean_passes
+from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.packed_linear import packing_of
 from tertulia.models.local.prefix import Prefix
+from tertulia.models.local.row_groups import Group
 
 #: Their layers are alike; other kinds, and classes derived from these, may differ anywhere.
 _KINDS = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM)
@@ -79,9 +89,12 @@ class _Layer:
 
 
 class LeanLlama:
-    """The forward passes of a model; its transformers' modules go on giving the same."""
+    """The forward passes of a model, with the digits of an engine; its transformers' modules go on giving the same."""
 
-    def __init__(self, model: PreTrainedModel, pack: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
+    def __init__(
+        self, model: PreTrainedModel, pack: Callable[[Tensor, Tensor | None], nn.Module], engine: str = ENGINE
+    ) -> None:
+        self._attend_prompt = attend_prompt if engine == FORMER_ENGINE else attend_in_two_parts
         base: Any = model.base_model
         self._layers = [_Layer(layer, pack) for layer in base.layers]
         self._embed, self._rotary, self._norm = base.embed_tokens, base.rotary_emb, _Norm(base.norm)
@@ -90,12 +103,13 @@ class LeanLlama:
         self._size = int(attention.head_dim)
         self._queries = int(model.config.num_attention_heads)
         self._rotated = self._queries + int(model.config.num_key_value_heads)
+        self._heads = self._rotated + int(model.config.num_key_value_heads)
 
     def read(self, prefix: Prefix, end: int) -> None:
         """Read the next tokens of a prompt, up to `end`; its length stays as it is."""
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions) -> Tensor:
-            return attend_prompt(query, *prefix.store(layer, key, value), options, None)
+            return self._attend_prompt(query, *prefix.store(layer, key, value), options, None)
 
         hidden, turns = self._begin(prefix.tokens[prefix.length : end], range(prefix.length, end))
         for number, layer in enumerate(self._layers[:-1]):
@@ -114,9 +128,48 @@ class LeanLlama:
             return attend_rows(state, layer, layer, query, options)
 
         hidden, turns = self._begin(tokens, positions)
-        for number, layer in enumerate(self._layers):
-            self._pass(number, layer, hidden, turns, attend)
+        (first, *others) = state.groups_with_tokens
+        if others or not isinstance(first, Group) or not self._takes_one_go(first, hidden):
+            for number, layer in enumerate(self._layers):
+                self._pass(number, layer, hidden, turns, attend)
+        else:
+            turns = self._turns_of_all_heads(turns)
+            for number, layer in enumerate(self._layers):
+                self._pass_of_group(number, layer, hidden, turns, state, first)
         return self._head(self._norm(hidden if ends is None else hidden[ends]))
+
+    def _takes_one_go(self, group: Group, hidden: Tensor) -> bool:
+        """Return whether the attention of a group's new tokens is computed in one block, in float32."""
+        return hidden.dtype == torch.float32 and self._queries * len(hidden) * group.columns <= MAX_WEIGHTS
+
+    def _turns_of_all_heads(self, turns: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return by what queries, keys and values are turned, `(n, H + 2 K, d)` each: values by nothing."""
+        cos, sin = turns
+        shape = len(cos), self._heads, self._size
+        all_cos, all_sin = cos.new_ones(shape), sin.new_zeros(shape)
+        all_cos[:, : self._rotated], all_sin[:, : self._rotated] = cos, sin
+        return all_cos, all_sin
+
+    def _pass_of_group(
+        self,
+        number: int,
+        layer: _Layer,
+        hidden: Tensor,
+        turns: tuple[Tensor, Tensor],
+        state: DecodingState,
+        group: Group,
+    ) -> None:
+        """Add what a layer adds to `hidden`, whose tokens are all of one group: `_pass` in fewer operators."""
+        n, half = len(hidden), self._size // 2
+        projected = layer.in_attention(layer.attention_norm(hidden)).view(n, self._heads, self._size)
+        swapped = torch.cat([projected[..., half:], projected[..., :half]], dim=-1)
+        turned = (projected * turns[0]).addcmul_(swapped, turns[1]).transpose(0, 1)
+        state.windows[number] = layer.options.window
+        captures = state.captures(number)
+        attended = group.attend(number, turned, self._queries, layer.options, captures=captures)
+        hidden.add_(layer.out_of_attention(attended.transpose(0, 1).reshape(n, -1)))
+        gate, up = layer.in_mlp(layer.mlp_norm(hidden)).chunk(2, dim=-1)
+        hidden.add_(layer.out_of_mlp(nn.functional.silu(gate).mul_(up)))
 
     def _begin(self, tokens: Sequence[int], positions: Sequence[int]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Return the embeddings of tokens, `(n, h)`, and by what queries and keys are turned, `(n, 1, d)` each."""
@@ -146,7 +199,7 @@ class LeanLlama:
         )
 
 
-def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:
+def use_lean_passes(model: PreTrainedModel, *, half: bool = False, engine: str = ENGINE) -> bool:
     """Have a model's tokens read by `LeanLlama` from now on, and return whether it is of an architecture that can.
 
     Its products are joined and packed; with `half` they are kept in half precision, if all are within its range.
@@ -158,7 +211,7 @@ def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:
     pack = packing_of([layer.weight for layer in linear], half=half)
     if pack is None or len(linear) < len(products):
         return False
-    lean_passes[model] = LeanLlama(model, pack)
+    lean_passes[model] = LeanLlama(model, pack, engine)
     return True
 
 

@@ -7,9 +7,6 @@ from importlib.metadata import PackageNotFoundError, version
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.state.records import Platform
 
-#: The number of our own forward passes, with other last digits each: 2 has those of `lean_llama`.
-ENGINE = "2"
-
 #: Distributions that digits depend on.
 _DISTRIBUTIONS = ("tertulia", "torch", "transformers")
 
@@ -41,12 +38,13 @@ def _platform_of_models(models: Iterable[LanguageModel]) -> Platform | None:
     device = local.model.device.type
     on_processor = device == "cpu"
     capability = torch.backends.cpu.get_cpu_capability
+    versions = {name: found for name in _DISTRIBUTIONS if (found := _version(name)) is not None}
     return Platform(
         device=device,
         precision=precision_of(local.model),
         threads=torch.get_num_threads() if on_processor else None,
         processor=torch.cuda.get_device_name() if device == "cuda" else capability(),
-        versions={name: found for name in _DISTRIBUTIONS if (found := _version(name)) is not None} | {"engine": ENGINE},
+        versions=versions | {"engine": local.engine},
     )
 
 

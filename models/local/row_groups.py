@@ -10,6 +10,7 @@ tokens, t reply tokens that there is room for, T columns.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,18 @@ _ALIKE = 0.7
 
 #: Prefixes without new tokens that a product may bridge: it is cheaper than two products.
 _BRIDGED = 2
+
+
+class Options(Protocol):
+    """The options of a layer's attention that a group looks at (`attention.AttentionOptions`)."""
+
+    @property
+    def scaling(self) -> float:
+        """Factor on the logits."""
+
+    @property
+    def window(self) -> int | None:
+        """Width of the sliding window in tokens; `None` if there is none."""
 
 
 class Group:
@@ -47,8 +60,14 @@ class Group:
         self._length = prefix.length
         self._masks: dict[int | None, Tensor] = {}
         self._biases: dict[tuple[int | None, int], Tensor] = {}
+        self._both: dict[int, Tensor] = {}
         self._attention: Tensor | None = None
         self._heads = 1
+
+    @property
+    def columns(self) -> int:
+        """How many columns the new tokens look at, or that there will be room for."""
+        return self._length + len(self.rows) * (self._needed + GROWTH)
 
     def begin(self, start: int, new: Sequence[int], lengths: Sequence[int], device: torch.device) -> int:
         """Begin a forward pass in which each row reads so many tokens; return where those of the next group begin."""
@@ -77,7 +96,43 @@ class Group:
                 if tensor.dim() > 1:
                     grown[:, : tensor.shape[1]] = tensor
                 tensors[layer] = tensor = grown
+                self._both.pop(layer, None)
             tensor.index_copy_(1, self._columns, new[:, self.tokens])
+
+    def attend(self, layer: int, turned: Tensor, heads: int, options: Options, *, captures: bool) -> Tensor:
+        """Return the attention of new tokens, all of this group, `(H, n, d)`, and store their keys and values.
+
+        The digits are those of `store`, `masked_logits` and what `attention` does with them.
+
+        Args:
+            turned: Queries, keys and values of the tokens, `(H + 2 K, n, d)` in float32.
+            heads: H.
+            options: The scaling and the window of the layer.
+            captures: Whether the weights are captured.
+        """
+        n, size = turned.shape[1:]
+        keys, values = self._stored_both(layer, turned[heads:]).chunk(2)
+        queries = turned[:heads].reshape(len(keys), -1, size)
+        bias = self._bias(queries, n, keys.shape[1], 0, options.window)
+        weights = torch.baddbmm(bias, queries, keys.transpose(1, 2), alpha=options.scaling).softmax(-1)
+        if captures:
+            self.capture(weights.view(1, heads, n, -1), 0)
+        return torch.bmm(weights, values).view(heads, n, size)
+
+    def _stored_both(self, layer: int, new: Tensor) -> Tensor:
+        """Put the keys and values of the new tokens, `(2 K, n, d)`, into their columns; return all, in one tensor."""
+        columns = self._length + len(self.rows) * self._needed
+        both = self._both.get(layer)
+        if both is None or both.shape[1] < columns:
+            former = self.keys[layer], self.values[layer]
+            has_room = former[0].dim() > 1 and former[0].shape[1] >= columns
+            room = former[0].shape[1] if has_room else columns + len(self.rows) * GROWTH
+            self._both[layer] = both = new.new_zeros(new.shape[0], room, new.shape[2])
+            for part, tensor in zip(both.chunk(2), former, strict=True):
+                if tensor.dim() > 1:
+                    part[:, : tensor.shape[1]] = tensor
+            self.keys[layer], self.values[layer] = both.chunk(2)
+        return both.index_copy_(1, self._columns, new)
 
     def mask(self, logits: Tensor, first: int, window: int | None) -> None:
         """Mask the attention logits `(1, H, n, P + R · t)` of the new tokens from `first` on, in place."""
@@ -102,14 +157,18 @@ class Group:
         The queries are those of the new tokens from `first` on; the logits are `(1, H, n, P + R · t)`.
         """
         _, heads, n, size = query.shape
-        shared, columns = heads // len(key), key.shape[1]
+        queries = query.reshape(len(key), -1, size)
+        bias = self._bias(queries, n, key.shape[1], first, window)
+        masked = torch.baddbmm(bias, queries, key.transpose(1, 2), alpha=scaling)
+        return masked.view(1, heads, n, key.shape[1])
+
+    def _bias(self, queries: Tensor, n: int, columns: int, first: int, window: int | None) -> Tensor:
+        """Return what masks the logits of n tokens, from `first` on, whose queries are `(K, H / K · n, d)`."""
         if (window, first) not in self._biases:
-            bias = query.new_zeros(1, 1, n, columns)
+            bias = queries.new_zeros(1, 1, n, columns)
             self.mask(bias, first, window)
-            self._biases[window, first] = bias[0].expand(shared, n, columns).reshape(shared * n, columns)
-        queries = query.reshape(len(key), shared * n, size)
-        masked = torch.baddbmm(self._biases[window, first], queries, key.transpose(1, 2), alpha=scaling)
-        return masked.view(1, heads, n, columns)
+            self._biases[window, first] = bias[0].expand(queries.shape[1] // n, n, columns).reshape(-1, columns)
+        return self._biases[window, first]
 
     def capture(self, weights: Tensor, first: int) -> None:
         """Add the attention weights `(1, H, n, P + R · t)` of one layer, of the new tokens from `first` on."""

@@ -103,8 +103,8 @@ class ModelAccess:
             named.add(place)
         self.trust.remember(Trusted(places=tuple(sorted([*named, *filter(is_hub_id, self.named)]))))
 
-    def language_model(self, name: str, parameters: Parameters) -> LanguageModel:
-        """Open a language model in the precision of the parameters.
+    def language_model(self, name: str, parameters: Parameters, engine: str | None = None) -> LanguageModel:
+        """Open a language model in the precision of the parameters, with the digits of an engine (`open_model`).
 
         Raises:
             TrustError: It is remote, and only a file names it.
@@ -113,8 +113,8 @@ class ModelAccess:
         self.require([name])
         of_server = parameters.model_dump(include={*ServerParameters.model_fields})
         noted = parameters.weights.get(name)
-        key = (name, noted, parameters.precision, *of_server.values())
-        return self._kept(key, lambda: self._open_model(name, parameters, noted))
+        key = (name, noted, parameters.precision, engine, *of_server.values())
+        return self._kept(key, lambda: self._open_model(name, parameters, noted, engine))
 
     def _asked_as(self, name: str) -> str:
         """Return a served model's name with the servers that the user names now."""
@@ -125,14 +125,14 @@ class ModelAccess:
         elsewhere = [named for named in self.named if is_same_served(named, name)]
         return elsewhere[0] if len(elsewhere) == 1 else name
 
-    def scorer(self, name: str, parameters: Parameters) -> LanguageModel:
+    def scorer(self, name: str, parameters: Parameters, engine: str | None = None) -> LanguageModel:
         """Open the model that scores for others, in Ray actors if `scorers` asks for them.
 
         Raises:
             TertuliaError: It can't be opened, or Ray is missing.
         """
         if not self.scorers:
-            return self.language_model(name, parameters)
+            return self.language_model(name, parameters, engine)
         from tertulia.models.loading import open_model
         from tertulia.models.local.threads import threads_in_force
         from tertulia.models.ray_scoring import open_scorers
@@ -142,14 +142,18 @@ class ModelAccess:
             name,
             cache=self.cache,
             precision=parameters.precision,
+            engine=engine,
             **self._permissions(name),
         )
         # As many threads as here: digits depend on their number.
         return self._kept(
-            ("scorers", name, parameters.precision), lambda: open_scorers(opener, self.scorers, threads_in_force()[0])
+            ("scorers", name, parameters.precision, engine),
+            lambda: open_scorers(opener, self.scorers, threads_in_force()[0]),
         )
 
-    def _open_model(self, recorded: str, parameters: Parameters, noted: ModelWeights | None) -> LanguageModel:
+    def _open_model(
+        self, recorded: str, parameters: Parameters, noted: ModelWeights | None, engine: str | None
+    ) -> LanguageModel:
         """Open a model under its recorded name.
 
         Args:
@@ -172,6 +176,7 @@ class ModelAccess:
                 key=None if variable is None else self.keys.get(variable),
                 report=self.report,
                 recorded_as=recorded,
+                engine=engine,
                 **self._permissions(name),
             )
         made = _weights_of(model)
@@ -347,26 +352,36 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
     return engines
 
 
-def reopen_engines(run: RunRecord, access: ModelAccess, precision: str | None = None) -> Engines:
-    """Open the models of a stored run (see `open_engines`), in this precision if the run leaves it to the machine."""
+def reopen_engines(
+    run: RunRecord, access: ModelAccess, precision: str | None = None, engine: str | None = None
+) -> Engines:
+    """Open the models of a stored run (see `open_engines`) with the digits of an engine, if it is one of those known.
+
+    They have this precision if the run leaves it to the machine.
+    """
     wanted = {name: participant.model for name, participant in run.participant_models.items()}
     parameters = Parameters.of_record(run.parameters)
     if precision is not None and parameters.precision == "auto":
         parameters = parameters.with_settings({"precision": precision})
-    return _open(run.model, wanted, run.embedder, parameters, access)
+    return _open(run.model, wanted, run.embedder, parameters, access, engine)
 
 
 def _open(
-    name: str, participants: Mapping[str, str], embedder: str, parameters: Parameters, access: ModelAccess
+    name: str,
+    participants: Mapping[str, str],
+    embedder: str,
+    parameters: Parameters,
+    access: ModelAccess,
+    engine: str | None = None,
 ) -> Engines:
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     access.require([name, *participants.values(), *roles.values()])
-    opened = {name: access.language_model(name, parameters)}
+    opened = {name: access.language_model(name, parameters, engine)}
 
     def each(names: Mapping[Taker, str]) -> dict[Taker, LanguageModel]:
         for wanted in names.values():
             if wanted not in opened:
-                opened[wanted] = access.language_model(wanted, parameters)
+                opened[wanted] = access.language_model(wanted, parameters, engine)
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
     beside: dict[ModelRole, str] = {role: roles.pop(role) for role in ("score",) if access.scorers and role in roles}
@@ -376,6 +391,6 @@ def _open(
         model=opened[name],
         participant_models=each(participants),
         embedder=access.embedder(embedder),
-        roles=each(roles) | {role: access.scorer(wanted, parameters) for role, wanted in beside.items()},
+        roles=each(roles) | {role: access.scorer(wanted, parameters, engine) for role, wanted in beside.items()},
         picture_finder=None if finder is None else access.picture_finder(finder),
     )

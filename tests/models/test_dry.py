@@ -12,7 +12,8 @@ from support.tiny import tiny_language_model
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.journal import generation_parameters
-from tertulia.models.local.decoding import repetition_penalties, text_logits
+from tertulia.models.local.decoding import text_logits
+from tertulia.models.local.repetition import repetition_penalties
 from tertulia.prompts.render import render
 from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField
 from tertulia.state.records import Prompt, Reply, Unit

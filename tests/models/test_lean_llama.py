@@ -1,6 +1,7 @@
 """The lean passes of Llama-like models against transformers' modules, and weights in half precision."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from transformers import PreTrainedModel
 
 from benchmarks.tiny_tokenizer import tiny_tokenizer
 from tertulia.models.loading import open_model
+from tertulia.models.local.attention import AttentionOptions, attend_in_two_parts, attend_prompt
 from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
@@ -23,6 +25,7 @@ from tertulia.models.local.packed_linear import (
     weight_bytes,
 )
 from tertulia.models.local.platforms import platform_of
+from tertulia.models.local.row_groups import Group
 from tertulia.state.language_model import GenerationRequest, ModelTraits, RenderedPrompt, ReplyField, ScoringOptions
 
 LEAN = ["llama, grouped heads", "llama, ungrouped heads", "qwen2, sliding windows", "mistral, all sliding"]
@@ -146,6 +149,102 @@ def test_no_layer_of_transformers_is_called_on_the_way() -> None:
     assert set(called) == {"model.embed_tokens", "model.rotary_emb"}
 
 
+@half_too
+@pytest.mark.parametrize("family", LEAN)
+def test_rows_of_one_prompt_in_one_go_have_the_digits_of_the_usual_way(
+    family: str, half: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 2)
+    found, gone = [], list[bool]()
+    for in_one_go in (True, False):
+        model, prompt = tiny_model(family), _tokens(40, 1)
+        use_lean_passes(model, half=half)
+        usual = LeanLlama._takes_one_go
+        monkeypatch.setattr(LeanLlama, "_takes_one_go", lambda *given, usual=usual, go=in_one_go: go and usual(*given))
+        attend = Group.attend
+        monkeypatch.setattr(Group, "attend", lambda *a, attend=attend, **k: gone.append(True) or attend(*a, **k))
+        state = DecodingState(model, prefill(model, prompt), 3, 12, capture=True)
+        logits = [state.next_logits([[prompt[-1], 5], [prompt[-1]], [prompt[-1], 6, 7]])]
+        logits.append(state.next_logits([[9], [], [8]]))
+        state.truncate(2, 1)
+        logits += [state.next_logits([[token], [token, 4], [token]]) for token in range(3, 7)]
+        monkeypatch.undo()
+        assert gone if in_one_go else not gone
+        gone.clear()
+        found.append((logits, state.captured_attention))
+    (one_go, attention), (usual_way, usual_attention) = found
+    assert all(torch.equal(a, b) for x, y in zip(one_go, usual_way, strict=True) for a, b in zip(x, y, strict=True))
+    assert torch.equal(attention, usual_attention)
+
+
+@pytest.mark.parametrize(
+    ("heads", "shared", "n", "before"), [(9, 3, 17, 40), (4, 4, 1, 5), (6, 1, 64, 700), (2, 2, 5, 0)]
+)
+def test_attention_in_two_parts_is_that_in_one(heads: int, shared: int, n: int, before: int) -> None:
+    generator = torch.Generator().manual_seed(n)
+    query = torch.randn(1, heads, n, 16, generator=generator)
+    key, value = (torch.randn(1, heads // shared, before + n, 16, generator=generator) for _ in range(2))
+    for window in (None, 8):
+        options = AttentionOptions(0.25, window, None, None)
+        expected = attend_prompt(query, key, value, options, None)
+        torch.testing.assert_close(
+            attend_in_two_parts(query, key, value, options, None), expected, rtol=1e-5, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(("engine", "parts"), [("2", 0), ("3", 8)])
+def test_a_run_of_a_former_engine_reads_prompts_as_it_did(
+    engine: str, parts: int, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    called, two_parts = list[int](), attend_in_two_parts
+    monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 8)
+    monkeypatch.setattr(
+        "tertulia.models.local.lean_llama.attend_in_two_parts", lambda *a: called.append(1) or two_parts(*a)
+    )
+    opened = open_model(str(save_tiny(tmp_path / "tiny")), cache=tmp_path, precision="float32", engine=engine)
+    assert isinstance(opened, CausalLanguageModel)
+    called.clear()
+    prefill(opened.model, _tokens(40, 1))
+    assert bool(called) == bool(parts)
+    platform = platform_of([opened])
+    assert platform is not None
+    assert platform.versions["engine"] == engine
+
+
+@pytest.mark.parametrize(("engine", "strength", "steps_of_contrasts"), [("2", 0.0, 5), ("3", 0.0, 1), ("3", 1.0, 5)])
+async def test_what_the_context_adds_is_read_at_the_end_where_it_decides_nothing(
+    engine: str, strength: float, steps_of_contrasts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, forward = list[list[int]](), DecodingState._forward
+    monkeypatch.setattr("tertulia.models.local.decoding._READ_AT_ONCE", 1 << 20)
+    monkeypatch.setattr(
+        DecodingState, "_forward", lambda s, t, **k: read.append([len(row) for row in t]) or forward(s, t, **k)
+    )
+    model = tiny_model("llama, grouped heads")
+    use_lean_passes(model)
+    asked = CausalLanguageModel(
+        "tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"), engine=engine
+    )
+    prompt, without = (RenderedPrompt(tuple(_tokens(n, 1)), {}, {}) for n in (30, 12))
+    drawn = tuple(random.Random(f"{row}") for row in range(2))
+    fields = (ReplyField("x", "speech", max_tokens=12),)
+    read.clear()
+    request = GenerationRequest(
+        prompt, fields, drawn, 0.8, 0.9, without_context=without, weighs="answer", context_strength=strength
+    )
+    replies = await asked.generate(request)
+    assert len([row for row in read if any(row[2:])]) >= min(steps_of_contrasts, 2)
+    assert (len([row for row in read if any(row[2:])]) == 1) == (steps_of_contrasts == 1)
+    if engine == "3" and not strength:
+        former = CausalLanguageModel(
+            "tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"), engine="2"
+        )
+        again = tuple(random.Random(f"{row}") for row in range(2))
+        expected = await former.generate(replace(request, generators=again))
+        assert [reply.tokens for reply in replies] == [reply.tokens for reply in expected]
+        assert [r.information for r in replies] == pytest.approx([r.information for r in expected], abs=1e-4)
+
+
 async def test_replies_and_scores_are_those_of_transformers_modules() -> None:
     fields, spans = (ReplyField("x", "speech", max_tokens=12),), {"a": (2, 9), "b": (9, 20)}
     prompt = RenderedPrompt(tuple(_tokens(30, 1)), spans, dict.fromkeys(spans, "block"))
@@ -201,7 +300,7 @@ class TestHalfPrecision:
             platform = platform_of([opened])
             assert platform is not None
             assert platform.precision == precision
-            assert platform.versions["engine"] == "2"
+            assert platform.versions["engine"] == "3"
 
     def test_a_processor_without_bfloat16_takes_it_by_itself(self, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
         monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: False)

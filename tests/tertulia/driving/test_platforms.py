@@ -103,3 +103,21 @@ def test_a_run_that_was_computed_in_float32_goes_on_in_it(
     monkeypatch.setattr("tertulia.models.loading.open_model", open_rehearsal)
     cli("resume", "@last", "--json")
     assert asked == [opened]
+
+
+@pytest.mark.parametrize("engine", ["2", "3", None])
+def test_a_run_goes_on_with_its_engine(
+    cli: Cli, here: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, engine: str | None
+) -> None:
+    here.platform = HERE.model_copy(update={"versions": {"torch": "2.13.0"} | ({"engine": engine} if engine else {})})
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: _Failing())
+    cli("run", "tidewell", "--rehearse", "--rounds", "5").complains(1, "the model failed")
+    asked = []
+
+    def open_rehearsal(name: str, **options: object) -> RehearsalModel:
+        asked.append(options["engine"])
+        return RehearsalModel()
+
+    monkeypatch.setattr("tertulia.models.loading.open_model", open_rehearsal)
+    cli("resume", "@last", "--json")
+    assert asked == [engine]
