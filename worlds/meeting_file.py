@@ -109,8 +109,10 @@ def _read_scheduled_time(value: Any) -> datetime | clock_time:
     clock = _CLOCK.fullmatch(value) if isinstance(value, str) else None
     if clock is None:
         return read_time(value, like="15:15 or 2024-05-14 15:15:00")
-    hour, minute, second = map(int, clock.groups("0"))
-    return clock_time(hour, minute, second)
+    try:
+        return clock_time(*map(int, clock.groups("0")))
+    except ValueError:
+        raise ValueError("takes a time of day from 00:00 to 23:59") from None
 
 
 def _read_latency(value: Any) -> LatencyClass | tuple[float, float]:

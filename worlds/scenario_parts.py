@@ -26,7 +26,7 @@ def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise ValueError(f"not a time such as {like}") from None
+        raise ValueError(f"takes a time such as {like}") from None
     if time.tzinfo is not None:
         raise ValueError("give the local time of the scenario, without a time zone")
     if time.year not in _YEARS:
