@@ -155,7 +155,7 @@ def _read_time(value: Any) -> Any:
     try:
         return datetime.strptime(value, "%Y-%m-%d %H:%M:%S")
     except (TypeError, ValueError):
-        raise ValueError("not a time of the form YYYY-MM-DD HH:MM:SS") from None
+        raise ValueError("takes a time of the form YYYY-MM-DD HH:MM:SS") from None
 
 
 class _Json(BaseModel):

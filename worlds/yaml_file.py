@@ -97,7 +97,7 @@ class YamlFile:
         """Return in words how values do not fit a model (see `parse`)."""
         problems = problems_of(error.errors(), self.values).items()
         # A name that is spelt wrongly is told before the one that is missing for it, on the same line.
-        ordered = sorted(problems, key=lambda each: (_line(self.root, each[0]), each[1]["type"] == "missing"))
+        ordered = sorted(problems, key=lambda each: (_line(self.root, each[0]), each[1]["type"] != "extra_forbidden"))
         return self._errors(
             [(place, _in_words({**details, "loc": place}, model, others)) for place, details in ordered]
         )

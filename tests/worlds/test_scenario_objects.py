@@ -100,7 +100,7 @@ def test_extensions_are_found_from_wherever_a_file_is_written() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Meeting(), "Meeting: name: is missing"),
+        (lambda: Meeting(), "Meeting: name: is missing; add it"),
         (lambda: a_meeting(emotoin=1), "Meeting 'the roof': emotoin: is not a field here"),
         (lambda: a_meeting(removal_factor=2), "Meeting 'the roof': lambda: "),
         (lambda: a_meeting(order="alphabetical"), "order: unknown order 'alphabetical'"),
