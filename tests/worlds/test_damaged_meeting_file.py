@@ -33,7 +33,7 @@ from tertulia.worlds.scenario_file import read_scenario_file
         ("- name: Jonas", '- name: "Jo\\nnas"', "29: participants[1].name: a name stands on one line, without control"),
         ("  - name: Jonas", '  - name: "Jo\\enas"', "29: participants[1].name: a name stands on one line"),
         ("  - name: Jonas", "  - name: ''", "29: participants[1].name: is empty; it takes 1 or more characters"),
-        ("  - name: Jonas", "  - name: No", "29: participants[1].name: takes a text, not False (if this is one, put it in quotes)"),
+        ("  - name: Jonas", "  - name: No", "29: participants[1].name: takes a text, not False (if this is one, put"),
         ("age: 31", "agee: 31", "10: participants[0].agee: is not a field here (did you mean 'age'?)"),
         ("conscientious]", "unconscious]", "11: participants[0].traits[1]: unknown trait 'unconscious' (did you mean"),
         (
@@ -47,7 +47,7 @@ from tertulia.worlds.scenario_file import read_scenario_file
             "11: participants[0].traits: takes a list, not 'open' (did you mean [open]?)",
         ),
         ("[Asks first., Answers last.]", str(["x"] * 11), "13: participants[0].descriptions: takes 10 at most, not 11"),
-        ("goal: sleep,", "gaol: sleep,", "17: participants[0].goals[1].gaol: is not a field here (did you mean 'goal'?)"),
+        ("goal: sleep,", "gaol: sleep,", "17: participants[0].goals[1].gaol: is not a field here (did you mean"),
         (
             "sub_goals: [",
             "subgoals: [",
