@@ -20,7 +20,8 @@ from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.files import links_noted, open_regular, read_bytes
 from tertulia.state.optional import PILLOW, importing
 from tertulia.state.text import one_line
-from tertulia.worlds.yaml_file import YamlFile, complete_problem, shown
+from tertulia.state.wrong_values import shown
+from tertulia.worlds.yaml_file import YamlFile, complete_problem
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -12,7 +12,8 @@ from tertulia.state.errors import UsageError
 from tertulia.state.languages import Language
 from tertulia.state.parameters import ALIASES, LISTED, SETTABLE, Parameters
 from tertulia.state.records import Memory, MemoryKind, Persona
-from tertulia.worlds.yaml_file import Problem, complete_problem, shown, unknown
+from tertulia.state.wrong_values import shown
+from tertulia.worlds.yaml_file import Problem, complete_problem, unknown
 
 #: How long before the scenario a memory without a time was made.
 LONG_KNOWN = timedelta(days=1)
