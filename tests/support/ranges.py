@@ -140,8 +140,8 @@ def rehearse(commands: Path, folder: Path) -> None:
 def speak(commands: Path, folder: Path) -> None:
     """Have the embedded model say a line, and open the classes of providers; errors as for `rehearse`."""
     home = {"HOME": str(folder), "PATH": os.defpath, "OMP_NUM_THREADS": "1"}
-    for command in ([commands / "tertulia", *_SPOKEN.split()], [commands / "python", "-c", _OPENED]):
-        subprocess.run(command, cwd=folder, env=home, check=True, capture_output=True)
+    for program, *arguments in (["tertulia", *_SPOKEN.split()], ["python", "-c", _OPENED]):
+        subprocess.run([commands / program, *arguments], cwd=folder, env=home, check=True, capture_output=True)
 
 
 def run_tests(commands: Path, folder: Path, tests: Sequence[str], marked: str) -> None:
