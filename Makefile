@@ -112,11 +112,11 @@ check: lint
 test: setup
 	$(BIN)/pytest --numprocesses 2 --dist worksteal --durations 10
 
-# The declared ranges, each in an environment without models: the lowest versions, and the newest.
+# The declared ranges: the lowest versions and the newest without models, and the lowest of all extras with them.
 ranges: setup
 	$(BIN)/python -m tests.support.ranges $(RANGES)
 
-RANGES := lowest newest
+RANGES := lowest newest lowest-all
 
 # What a release must pass before it is published (.github/workflows/release.yml runs it): its version has a section of
 # the changelog, its files are what they should be, and the wheel works where nothing else is. VERSION=v0.5.0 is the tag.

@@ -7,9 +7,10 @@
    its texts are kept yet, and again;
 3. `run tidewell` with a remote model until its first request leaves, with real embeddings, and the memory until then:
    where no vectors of its texts are kept yet, and again; and all of a rehearsed round of it;
-4. a call of a remote model in a meeting of five, against a server that answers at once: what a meeting of so many
+4. a rehearsed run of a light installation until its first line is printed, and what of it `import langgraph.graph` is;
+5. a call of a remote model in a meeting of five, against a server that answers at once: what a meeting of so many
    rounds takes longer than one of a single round, over the calls that it makes more;
-5. a round of a rehearsed meeting of five, measured in the same way.
+6. a round of a rehearsed meeting of five, measured in the same way.
 
 Compiled modules must be kept, as they are without `PYTHONDONTWRITEBYTECODE`.
 """
@@ -30,8 +31,12 @@ from tertulia.models.local.embedded import CONVERSION
 from tertulia.models.local.embedded import folder as embedded_folder
 from tests.support.protocol_server import Served, serving
 
-#: Targets: seconds before the first word, seconds and MB before the first request, milliseconds of a call.
-FIRST_WORD_S, REQUEST_S, REQUEST_MB, CALL_MS = 5.0, 1.5, 250, 8.0
+#: Targets: seconds before the first word, seconds and MB before the first request, seconds before the first line of a
+#: rehearsal, milliseconds of a call.
+FIRST_WORD_S, REQUEST_S, REQUEST_MB, FIRST_LINE_S, CALL_MS = 5.0, 1.5, 250, 1.5, 8.0
+
+#: What only models of this machine, embedders, reports and servers need: a light installation has none of it.
+NOT_LIGHT = ("torch", "transformers", "tokenizers", "scipy", "pandas", "matplotlib", "PIL", "langchain", "ray")
 
 #: The command line, as it is installed.
 _PROGRAM = ("-c", "from tertulia.cli import program; program()")
@@ -92,6 +97,34 @@ sys.argv = ['tertulia', *sys.argv[1:]]
 main()
 """
 
+#: Runs the command line, and ends the process when its first line of a conversation was printed, as nothing waits in
+#: a buffer; prints CPU seconds by then, and which of the modules that a light installation lacks were imported.
+_UNTIL_FIRST_LINE = f"""
+import os, resource, sys
+from tertulia.cli.main import main
+
+class Printed:
+    def __init__(self, stream):
+        self.stream = stream
+
+    def write(self, text):
+        self.stream.write(text)
+        if '00:00' in text:
+            self.stream.flush()
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            heavy = sorted(set({NOT_LIGHT!r}) & set(sys.modules))
+            print('line', used.ru_utime + used.ru_stime, ' '.join(heavy), sep='\\t', file=sys.stderr, flush=True)
+            os._exit(0)
+        return len(text)
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+sys.stdout = Printed(sys.stdout)
+sys.argv = ['tertulia', *sys.argv[1:]]
+main()
+"""
+
 
 def spent(command: list[str], environment: Mapping[str, str] | None = None) -> tuple[float, str]:
     """Return the CPU seconds of a process, and its standard output."""
@@ -140,6 +173,18 @@ def first_requests(served: Served) -> list[tuple[float, float]]:
     return found
 
 
+def first_line() -> tuple[float, list[str]]:
+    """Return the CPU seconds until a rehearsed run prints its first line, and modules that it should not import."""
+    with new_folder() as (named, environment):
+        run = ["run", "tidewell", "--rehearse", "--rounds", "1", *named]
+        settings = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
+        command = [sys.executable, "-c", _UNTIL_FIRST_LINE, *run]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=settings)
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("line\t"))
+    _, seconds, heavy = line.split("\t")
+    return float(seconds), heavy.split()
+
+
 def meeting(rounds: int, *model: str) -> float:
     """Return the CPU seconds of a meeting of so many rounds."""
     with new_folder() as (named, environment):
@@ -181,6 +226,13 @@ def main() -> None:
             print(f"before the first request of {run}: {cpu:.2f} s, {megabytes:.0f} MB{targets}")
         call = statistics.median(call_ms(served, chosen.rounds) for _ in repeats)
     print(f"a remote call: {call:.1f} ms (target: {CALL_MS:g} ms)")
+    lines = [first_line() for _ in repeats]
+    assert not any(heavy for _, heavy in lines), lines
+    cpu = statistics.median(seconds for seconds, _ in lines)
+    print(f"before the first line of a rehearsal: {cpu:.2f} s (target: {FIRST_LINE_S:g} s)")
+    bare = statistics.median(spent(["-c", ""])[0] for _ in repeats)
+    graph = statistics.median(spent(["-c", "import langgraph.graph"])[0] for _ in repeats)
+    print(f"`import langgraph.graph` alone: {graph - bare:.2f} s more than {bare:.2f} s of an empty process")
     with new_folder() as (named, _):
         rehearsed = [*_PROGRAM, "run", "tidewell", "--rehearse", "--rounds", "1", *named]
         print(f"a rehearsed round of two: {statistics.median(spent(rehearsed)[0] for _ in repeats):.2f} s")

@@ -7,9 +7,8 @@ class to an exit code. Anything else is a bug and keeps its traceback.
 import difflib
 import re
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from tertulia.state.text import one_line
 
@@ -110,27 +109,6 @@ class NodeError(TertuliaError):
 
 #: A number with a decimal comma.
 _COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
-#: What a value must be, by pydantic's type of error.
-_KINDS = {
-    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
-    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "must be a whole number"),
-    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
-    "string_type": "must be text",
-}
-
-
-def value_problem(details: Mapping[str, Any]) -> str:
-    """Return what pydantic finds wrong with a value in plain words, and what was probably meant."""
-    given = details.get("input")
-    problem = _KINDS.get(details["type"])
-    if problem is None:
-        problem = details["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
-    elif meant := meant_number(given):
-        return f"{problem} (did you mean {meant}?)"
-    if details["type"] == "literal_error":
-        known = re.findall(r"'([^']*)'", details["ctx"]["expected"])
-        return f"{problem}{nearest_hint(str(given), known, otherwise='')}"
-    return problem
 
 
 def meant_number(given: object) -> str | None:

@@ -13,11 +13,12 @@ from tertulia.state.album import Population, Villager
 from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 from tertulia.state.meeting import Attendee, Meeting, Start
 from tertulia.state.records import Case, Memory, Participant, Persona, Stream
+from tertulia.state.wrong_values import value_problem
 from tertulia.worlds.meeting_file import MeetingPerson
 from tertulia.worlds.pictures import checked_text
 from tertulia.worlds.scenario_file import DialoguePerson
 from tertulia.worlds.scenario_parts import LONG_KNOWN
-from tertulia.worlds.yaml_file import message_of, unknown
+from tertulia.worlds.yaml_file import unknown
 
 #: Fields of a person that can't change in mid-run, with the reason.
 _FIXED = {
@@ -59,7 +60,7 @@ def with_person(start: Start, path: str, value: str) -> Start:
     try:
         person = kind.model_validate({"name": name, head: parsed, **needed})
     except ValidationError as error:
-        raise UsageError(f"{path}={value}: {message_of(error.errors()[0])}") from None
+        raise UsageError(f"{path}={value}: {value_problem(error.errors()[0])}") from None
     if isinstance(person, MeetingPerson) and (strangers := set(person.relations) - set(start.names)):
         raise UsageError(f"{path}: {_no_participant(min(strangers), start)}")
     return _with_participant(start, participant.model_copy(update=_changed_fields(person, head, participant)))

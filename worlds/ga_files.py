@@ -23,8 +23,8 @@ from tertulia.state.files import NOT_FOLLOWED, is_linked, links_noted, read_text
 from tertulia.state.languages import language_of
 from tertulia.state.records import Memory, MemoryKind, Persona, Utterance
 from tertulia.state.text import one_line
+from tertulia.state.wrong_values import wrong_value
 from tertulia.worlds.log_words import is_idle, place_in_words
-from tertulia.worlds.yaml_file import message_of
 
 #: Fields of scratch.json that the run rewrites: they hold for its end, not for any time before.
 END_OF_RUN_FIELDS = ("currently", "daily_plan_req", "daily_req", "f_daily_schedule", "act_description", "act_address")
@@ -155,7 +155,7 @@ def _read_time(value: Any) -> Any:
     try:
         return datetime.strptime(value, "%Y-%m-%d %H:%M:%S")
     except (TypeError, ValueError):
-        raise ValueError("not a time of the form YYYY-MM-DD HH:MM:SS") from None
+        raise ValueError("takes a time of the form YYYY-MM-DD HH:MM:SS") from None
 
 
 class _Json(BaseModel):
@@ -345,11 +345,5 @@ def _checked(adapter: TypeAdapter[T], value: Any, file: Path, *within: str) -> T
     except ValidationError as error:
         problem = error.errors()[0]
         location = one_line(".".join(str(part) for part in (*within, *problem["loc"]) if part != "[key]"))
-        found = "" if problem["type"] == "missing" else f", not {_short(problem['input'])}"
-        message = f"{message_of(problem)}{found}"
-        raise ScenarioError(f"{file}: {location}: {message}" if location else f"{file}: {message}") from None
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+        place = f"{file}: {location}" if location else str(file)
+        raise ScenarioError(f"{place}: {one_line(wrong_value(problem))}") from None

@@ -40,6 +40,7 @@ from tertulia.state.errors import ScenarioError
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS, Attendee, Goal, LatencyClass, Meeting, WillingnessWeights
 from tertulia.state.parameters import GROUP_CHAT, Order, Parameters
 from tertulia.state.records import Utterance
+from tertulia.state.wrong_values import shown
 from tertulia.worlds.scenario_parts import (
     Composed,
     Part,
@@ -51,7 +52,7 @@ from tertulia.worlds.scenario_parts import (
     read_time,
     without_aliases,
 )
-from tertulia.worlds.yaml_file import Problem, complete_problem, hint, one_of, shown, unknown
+from tertulia.worlds.yaml_file import Problem, complete_problem, hint, one_of, unknown
 
 #: The highest number of participants of a meeting. Nothing breaks beyond: but each of them is asked twice or more in
 #: every round, and a file that somebody sent should not begin a run whose first round never ends.
@@ -110,7 +111,10 @@ def _read_scheduled_time(value: Any) -> datetime | clock_time:
     if clock is None:
         return read_time(value, like="15:15 or 2024-05-14 15:15:00")
     hour, minute, second = map(int, clock.groups("0"))
-    return clock_time(hour, minute, second)
+    try:
+        return clock_time(hour, minute, second)
+    except ValueError:
+        raise ValueError("takes a time of day from 00:00 to 23:59") from None
 
 
 def _read_latency(value: Any) -> LatencyClass | tuple[float, float]:

@@ -11,8 +11,9 @@ from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationE
 
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.files import read_bytes
+from tertulia.state.wrong_values import shown
 from tertulia.worlds.meeting_file import POLES, MeetingRole, duplicate_names
-from tertulia.worlds.yaml_file import YamlFile, complete_problem, shown, unknown
+from tertulia.worlds.yaml_file import YamlFile, complete_problem, unknown
 
 #: The largest CSV file of people that is read.
 MOST_BYTES = 16 * 10**6

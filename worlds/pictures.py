@@ -20,7 +20,8 @@ from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.files import links_noted, open_regular, read_bytes
 from tertulia.state.optional import PILLOW, importing
 from tertulia.state.text import one_line
-from tertulia.worlds.yaml_file import YamlFile, complete_problem, shown
+from tertulia.state.wrong_values import shown
+from tertulia.worlds.yaml_file import YamlFile, complete_problem
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -226,7 +227,8 @@ def split_caption(text: str) -> tuple[str, str | None]:
 def checked_text(value: Any) -> str:
     """Return a stripped text; a `ValueError` (`PydanticCustomError`) if it is none, or can't be shown on one line."""
     if not isinstance(value, str):
-        raise complete_problem(f"takes a text; if this is one, put it in quotes: {shown(value)}")
+        hint = " (if this is one, put it in quotes)" if isinstance(value, bool | int | float) else ""
+        raise complete_problem(f"takes a text, not {shown(value)}{hint}")
     text = value.strip()
     if problem := text_problem(text):
         raise complete_problem(f"{problem}: {shown(text)}")

@@ -8,9 +8,10 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, model_validator
 
 from tertulia.state.errors import UsageError
+from tertulia.state.wrong_values import shown
 from tertulia.worlds.catalog import FILE_ENDINGS
 from tertulia.worlds.scenario_parts import Part, Text
-from tertulia.worlds.yaml_file import Problem, YamlFile, shown
+from tertulia.worlds.yaml_file import Problem, YamlFile
 
 #: The questionnaire that is shipped: 44 items of the Big Five Inventory.
 INVENTORY = "inventory"

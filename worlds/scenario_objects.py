@@ -17,12 +17,13 @@ import yaml
 from tertulia.state import meeting as records
 from tertulia.state.errors import ScenarioError, UsageError
 from tertulia.state.records import Case as CaseRecord
+from tertulia.state.wrong_values import shown
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.people import Person, plain
 from tertulia.worlds.scenario_file import TwoPartyScenario, check_scenario, read_scenario_file
 from tertulia.worlds.scenario_object import PREFIX, ScenarioObject
 from tertulia.worlds.scenario_parts import extension_source
-from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile, shown
+from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile
 
 #: The order of fields in a written file: what it is about before how it is run.
 _FIRST = (

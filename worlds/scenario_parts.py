@@ -12,7 +12,8 @@ from tertulia.state.errors import UsageError
 from tertulia.state.languages import Language
 from tertulia.state.parameters import ALIASES, LISTED, SETTABLE, Parameters
 from tertulia.state.records import Memory, MemoryKind, Persona
-from tertulia.worlds.yaml_file import Problem, complete_problem, shown, unknown
+from tertulia.state.wrong_values import shown
+from tertulia.worlds.yaml_file import Problem, complete_problem, unknown
 
 #: How long before the scenario a memory without a time was made.
 LONG_KNOWN = timedelta(days=1)
@@ -26,7 +27,7 @@ def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise ValueError(f"not a time such as {like}") from None
+        raise ValueError(f"takes a time such as {like}") from None
     if time.tzinfo is not None:
         raise ValueError("give the local time of the scenario, without a time zone")
     if time.year not in _YEARS:

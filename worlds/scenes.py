@@ -17,6 +17,7 @@ from tertulia.state.errors import ScenarioError
 from tertulia.state.files import links_noted, read_text
 from tertulia.state.meeting import BIG_FIVE, EMOTIONS
 from tertulia.state.records import Record
+from tertulia.state.wrong_values import wrong_value
 
 #: The largest file of scenes that is read, and the most scenes in it: the lessons of so many take 2 GB of memory.
 MOST_BYTES, MOST_SCENES = 10**8, 20_000
@@ -277,7 +278,7 @@ def _scene_of(file: Path, number: int, line: str) -> Scene:
     except ValidationError as error:
         (first, *_) = error.errors(include_url=False)
         place = ".".join(str(part) for part in first["loc"][1:]) or "the scene"
-        raise ScenarioError(f"{file}, line {number}: {place}: {first['msg']:.200}") from None
+        raise ScenarioError(f"{file}, line {number}: {place}: {wrong_value(first):.200}") from None
 
 
 def _require_speakers(names: Sequence[str], lines: Iterable[Line], *, all_speak: bool) -> None:

@@ -14,6 +14,7 @@ from tertulia.state.errors import NotFoundError, ScenarioError, SettingError
 from tertulia.state.parameters.album import AGENTS, AlbumParameters
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Persona
+from tertulia.state.wrong_values import shown
 from tertulia.worlds.pictures import (
     caption_of,
     check_pixels,
@@ -23,7 +24,7 @@ from tertulia.worlds.pictures import (
     read_picture,
 )
 from tertulia.worlds.villagers_file import AlbumEntry, Role, VillagersFile, read_villagers
-from tertulia.worlds.yaml_file import YamlFile, shown
+from tertulia.worlds.yaml_file import YamlFile
 
 #: What is shipped: 32 villagers, names from which more are made, and 60 pictures.
 ALBUMS = Path(__file__).parent / "albums"

@@ -22,9 +22,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tertulia.state.errors import NotFoundError, ScenarioError
 from tertulia.state.files import read_text
+from tertulia.state.wrong_values import shown
 from tertulia.worlds.pictures import checked_text, is_picture, split_caption
 from tertulia.worlds.scenario_parts import Part, Time
-from tertulia.worlds.yaml_file import Problem, YamlFile, shown
+from tertulia.worlds.yaml_file import Problem, YamlFile
 
 #: The largest JSON file of villagers that is read; 1,024 of them take 1 MB. A YAML file is limited as any scenario is.
 MOST_BYTES = 64 * 10**6

@@ -1,6 +1,5 @@
 """Read a YAML file into a pydantic model; an error names file, line and field."""
 
-import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +7,11 @@ from typing import Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.files import read_text
+from tertulia.state.wrong_values import problems_of, shown, wrong_value
 
 #: A path to a value in the file: keys of mappings and indices of lists.
 Location = tuple[str | int, ...]
@@ -33,10 +33,6 @@ _MAX_DIGITS = 100
 
 #: Characters of a parser's message that an error shows: it may quote a key, an anchor or a tag of any length.
 _SHOWN = 300
-
-_shortened = reprlib.Repr()
-_shortened.maxstring = _shortened.maxother = _shortened.maxlong = 60
-_shortened.maxlevel = 2
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,8 @@ class YamlFile:
             values = _Loader("").construct_document(root) if root else {}
         except yaml.MarkedYAMLError as error:
             line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-            raise ScenarioError(_without_breaks(f"{path}{line}: not YAML: {(error.problem or '')[:_SHOWN]}")) from None
+            what = "" if isinstance(error, _RepeatedKey) else "not YAML: "
+            raise ScenarioError(_without_breaks(f"{path}{line}: {what}{(error.problem or '')[:_SHOWN]}")) from None
         except (yaml.YAMLError, ValueError, LookupError, RecursionError) as error:
             raise ScenarioError(_without_breaks(f"{path}: not YAML: {str(error)[:_SHOWN]}")) from None
         return cls(path, root, values)
@@ -98,8 +95,12 @@ class YamlFile:
         self, error: ValidationError, model: type[BaseModel], others: Mapping[str, type[BaseModel]]
     ) -> ScenarioError:
         """Return in words how values do not fit a model (see `parse`)."""
-        found = [(details["loc"], _in_words(details, model, others)) for details in error.errors()]
-        return self._errors(sorted(found, key=lambda problem: _line(self.root, problem[0])))
+        problems = problems_of(error.errors(), self.values).items()
+        # A name that is spelt wrongly is told before the one that is missing for it, on the same line.
+        ordered = sorted(problems, key=lambda each: (_line(self.root, each[0]), each[1]["type"] != "extra_forbidden"))
+        return self._errors(
+            [(place, _in_words({**details, "loc": place}, model, others)) for place, details in ordered]
+        )
 
     def check(self, problems: Iterable[Problem]) -> None:
         """Raise a `ScenarioError` about these problems; return if there is none.
@@ -136,11 +137,6 @@ class YamlFile:
         return ScenarioError(f"{self.path}{line}: {_without_breaks(words)}")
 
 
-def shown(value: Any) -> str:
-    """Return a value of the file quoted and shortened, for a message."""
-    return _shortened.repr(value)
-
-
 def one_of(kind: str, known: Iterable[str]) -> BeforeValidator:
     """Return a validator, for an annotation, that accepts only these names."""
     names = tuple(known)
@@ -163,14 +159,13 @@ def hint(name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
     return nearest_hint(name[:100] if isinstance(name, str) else "", known, otherwise)
 
 
-def message_of(details: ErrorDetails) -> str:
-    """Return the message of a pydantic error, without the prefix that pydantic puts before a `ValueError`."""
-    return details["msg"].removeprefix("Value error, ")
-
-
 def complete_problem(words: str) -> PydanticCustomError:
     """Return an error for a validator to raise; its message is shown without the value."""
     return PydanticCustomError("complete", "{words}", {"words": words})
+
+
+class _RepeatedKey(yaml.constructor.ConstructorError):
+    """A mapping has two values of one key."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -214,7 +209,7 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 continue
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{shown(key.value)} stands twice", key.start_mark)
+                raise _RepeatedKey(None, None, f"{shown(key.value)} stands twice; keep one of them", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -248,29 +243,12 @@ def _is_text(node: yaml.ScalarNode) -> bool:
     return ":" in node.value
 
 
-def _in_words(problem: ErrorDetails, model: type[BaseModel], others: Mapping[str, type[BaseModel]]) -> str:
-    match problem["type"]:
-        case "missing":
-            return "is missing"
-        case "extra_forbidden":
-            *above, name = problem["loc"]
-            elsewhere = next((words for words, other in others.items() if name in fields_at(other, above)), None)
-            return f"is not a field here{elsewhere or hint(name, fields_at(model, above))}"
-        case "too_short":
-            return f"needs {problem['ctx']['min_length']} or more, not {len(problem['input'])}"
-        case "too_long":
-            return f"takes {problem['ctx']['max_length']} at most, not {len(problem['input'])}"
-        case "complete":
-            return problem["msg"]
-        case "literal_error":
-            return f"{shown(problem['input'])} is none of {problem['ctx']['expected']}"
-        case "model_type" | "dict_type":
-            return f"takes fields, each with its value: {shown(problem['input'])}"
-        case "tuple_type":
-            return f"takes a list: {shown(problem['input'])}"
-        case "string_type" if isinstance(problem["input"], bool | int | float):
-            return f"takes a text; if this is one, put it in quotes: {shown(problem['input'])}"
-    return f"{message_of(problem)}: {shown(problem['input'])}"
+def _in_words(problem: Mapping[str, Any], model: type[BaseModel], others: Mapping[str, type[BaseModel]]) -> str:
+    if problem["type"] == "extra_forbidden":
+        *above, name = problem["loc"]
+        elsewhere = next((words for words, other in others.items() if name in fields_at(other, above)), None)
+        return f"{wrong_value(problem)}{elsewhere or hint(name, fields_at(model, above))}"
+    return wrong_value(problem)
 
 
 def fields_at(model: type[BaseModel], location: Iterable[str | int]) -> list[str]:

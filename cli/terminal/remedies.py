@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tertulia.state.errors import meant_number, nearest_hint, nearest_of, value_problem
+from tertulia.state.errors import meant_number, nearest_hint, nearest_of
+from tertulia.state.wrong_values import value_problem
 
 #: What other programs call our commands; one of two words is another command's.
 _COMMANDS = {

@@ -22,12 +22,21 @@ from pydantic_core import PydanticCustomError
 from tertulia.access.named_files import NamedFile, files_named, folder_of_store, require_files, scenarios_in
 from tertulia.access.trust import Trust
 from tertulia.models.served.chat_names import is_same_served
-from tertulia.state.errors import SettingError, StorageError, UsageError
+from tertulia.state.errors import (
+    NotFoundError,
+    ScenarioError,
+    SettingError,
+    StorageError,
+    TertuliaError,
+    UsageError,
+    nearest_hint,
+)
 from tertulia.state.experiment import ExperimentRecord
-from tertulia.state.parameters import NodeSetting
+from tertulia.state.parameters import ALIASES, NodeSetting
 from tertulia.state.parameters.album import NAME_FILES
 from tertulia.state.records import Record, Trial
 from tertulia.state.text import first_line
+from tertulia.state.wrong_values import wrong_value
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 
@@ -130,7 +139,7 @@ def experiment_with(values: Mapping[str, Any]) -> Experiment:
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"]))
-        raise UsageError(f"{where or 'the experiment'}: {problem['msg']}") from None
+        raise UsageError(f"{where or 'the experiment'}: {wrong_value(problem)}") from None
 
 
 def place_of(trial: Trial) -> tuple[str, str, int]:
@@ -155,9 +164,30 @@ def read_experiment(path: Path, extensions: Sequence[str] = (), trust: Trust | N
     """
     from tertulia.worlds.yaml_file import YamlFile
 
-    experiment = YamlFile.read(path).parse(Experiment, {}).model_copy(update={"plan": ""})
+    file = YamlFile.read(path)
+    experiment = file.parse(Experiment, {}).model_copy(update={"plan": ""})
     require_files(experiment.files(path.parent), str(path), path.parent, Trust() if trust is None else trust)
-    return checked(_named_from_here(experiment, path.parent), extensions)
+    named = _named_from_here(experiment, path.parent)
+    reached: list[tuple[str | int, ...]] = [()]
+    try:
+        return checked(named, extensions, at=reached.append)
+    except (UsageError, NotFoundError) as error:
+        found = file.error(_problem_of(error, named, reached[-1]))
+        raise (found if isinstance(error, UsageError) else NotFoundError(str(found))) from None
+
+
+def _problem_of(
+    error: TertuliaError, experiment: Experiment, reached: tuple[str | int, ...]
+) -> tuple[tuple[str | int, ...], str]:
+    """Return where in its file an experiment is wrong, and how, as far as it was `checked`."""
+    if isinstance(error, NotFoundError | ScenarioError) and reached[:1] == ("settings",):
+        return ("cases", 0), str(error)  # it is the first case that each setting is tried on
+    if isinstance(error, SettingError) and reached[:1] == ("settings",):
+        setting = experiment.settings[str(reached[1])]
+        written = next((name for name in setting if ALIASES.get(name, name) == error.setting), None)
+        if written is not None:
+            return (*reached, written), f"{error.value}{error.problem}"
+    return reached, str(error)
 
 
 def _named_from_here(experiment: Experiment, folder: Path) -> Experiment:
@@ -200,11 +230,19 @@ def experiment_of(record: ExperimentRecord) -> Experiment:
         raise StorageError(f"the definition of experiment {record.experiment} is damaged: {where}") from None
 
 
-def checked(experiment: Experiment, extensions: Sequence[str] = (), store: SqlStore | None = None) -> Experiment:
+def checked(
+    experiment: Experiment,
+    extensions: Sequence[str] = (),
+    store: SqlStore | None = None,
+    at: Callable[[tuple[str | int, ...]], None] = lambda place: None,
+) -> Experiment:
     """Return an experiment with its cases expanded and its settings tried on the first case.
 
     The extensions are files with nodes and mechanisms that the settings may name; a store is needed where cases are
     turns of its runs.
+
+    Args:
+        at: Is told which field is looked at next, as a path of names and indices.
 
     Raises:
         TertuliaError: A scenario does not exist, or a setting can't be run.
@@ -214,22 +252,32 @@ def checked(experiment: Experiment, extensions: Sequence[str] = (), store: SqlSt
 
     additions = Additions(extensions)
     if experiment.baseline is not None and experiment.baseline not in experiment.settings:
-        known = ", ".join(experiment.settings)
-        raise UsageError(f"baseline {experiment.baseline!r} is none of the settings ({known})")
+        at(("baseline",))
+        hint = nearest_hint(experiment.baseline, experiment.settings)
+        raise UsageError(f"baseline {experiment.baseline!r} is none of the settings{hint}")
     for setting, parameters in experiment.settings.items():
         for name in parameters:
             if name in _NOT_IN_SETTINGS:
+                at(("settings", setting))
                 instead = _NOT_IN_SETTINGS[name]
                 way = f"; set {instead} of the experiment" if instead else ": nobody is asked while trials run"
                 raise SettingError(name, parameters[name], f" in setting {setting!r}{way}")
-    cases = tuple(dict.fromkeys(case for named in experiment.cases for case in expanded(named)))
+    entries: dict[str, int] = {}
+    for number, named in enumerate(experiment.cases):
+        at(("cases", number))
+        for case in expanded(named):
+            entries.setdefault(case, number)
+    cases = tuple(entries)
     experiment = experiment.model_copy(update={"cases": cases})
+    at(())
     if problem := experiment.size_problem():
         raise UsageError(f"experiment {experiment.name!r} can't be run: {problem}")
     first = next(iter(experiment.settings))
     for setting in experiment.settings:
+        at(("settings", setting))
         plan_case(store, cases[0], experiment.parameters(setting), experiment.model, additions)
     for case in cases[1:]:
+        at(("cases", entries[case]))
         for setting, parameters in experiment.settings.items():  # what may stand for a case depends on the case
             if setting == first or parameters.get("items_from") is not None:
                 plan_case(store, case, experiment.parameters(setting), experiment.model, additions)

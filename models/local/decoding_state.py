@@ -81,8 +81,12 @@ class _Layer(CacheLayerMixin):
     def get_max_length(self) -> int:
         return -1
 
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self.state.length + query_length, 0
+    def get_max_cache_shape(self) -> int:  # what the method above was called
+        return self.get_max_length()
+
+    def get_mask_sizes(self, query_length: int | Tensor) -> tuple[int, int]:
+        # Earlier it was told the positions.
+        return self.state.length + (query_length if isinstance(query_length, int) else len(query_length)), 0
 
 
 def prefill(

@@ -20,6 +20,7 @@ from tertulia.nodes.machinery.time_limit import time_limit
 from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, NodeError, StorageError
 from tertulia.state.text import first_line
+from tertulia.state.wrong_values import wrong_value
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -90,8 +91,8 @@ def _typed(place: Place, key: str, value: Any) -> Any:
         typed = _adapter(place.name, key).validate_python(plain, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        location, shown = "".join(f"[{part!r}]" for part in first["loc"]), f"{first['input']!r:.60}"
-        raise ValueError(f"{key}{location} is {shown}: {first['msg']}") from None
+        location = "".join(f"[{part!r}]" for part in first["loc"])
+        raise ValueError(f"{key}{location} {wrong_value(first)}") from None
     if typed != plain:
         raise ValueError(f"{key} has more in it than the state keeps")
     return typed
@@ -129,7 +130,7 @@ def failure(error: BaseException, function: Callable[..., Any]) -> str:
     """Return on one line what a user's function raised, and the line of their file."""
     message = first_line(error)
     if isinstance(error, ValidationError):
-        message = error.errors()[0]["msg"].removeprefix("Value error, ")
+        message = wrong_value(error.errors()[0])
     inner = inspect.unwrap(function)
     code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)  # an object may be one
     stack = traceback.extract_tb(error.__traceback__)

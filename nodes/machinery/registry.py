@@ -38,6 +38,7 @@ from tertulia.nodes.utterance.vary import vary_prompt
 from tertulia.state.errors import ExtensionError, SettingError, UsageError, nearest_hint
 from tertulia.state.parameters import NodeSetting, Order, Parameters
 from tertulia.state.records import Extension, RunKind
+from tertulia.state.wrong_values import value_problem
 
 
 def _shipped(place: str, run: NodeFunction, reads: str, description: str, name: str = "") -> Node:
@@ -210,4 +211,4 @@ def _bad_settings(declared: Node | Mechanism, settings: Mapping[str, NodeSetting
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"])
-            yield f"{declared.name}.{key}={first['input']}: {first['msg']}"
+            yield f"{declared.name}.{key}={first['input']}: {value_problem(first)}"

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from tertulia.state.errors import SettingError, UsageError, nearest_hint, value_problem
+from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.languages import DEFAULT, name_of
 from tertulia.state.parameters.album import AlbumParameters
 from tertulia.state.parameters.conversation import LimitParameters, NodeParameters, SeatParameters, TownParameters
@@ -24,6 +24,7 @@ from tertulia.state.parameters.prompt import (
     SetpointParameters,
     VariationParameters,
 )
+from tertulia.state.wrong_values import value_problem
 
 #: Where all parameters are listed, for a message about one that is unknown.
 LISTED = "; `tertulia settings` lists what there is"

@@ -21,6 +21,7 @@ from tertulia.planning.starting import Additions, begin, plan_run, reopen
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Record, RunKind
 from tertulia.state.town import Encounter
+from tertulia.state.wrong_values import value_problem
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 
@@ -224,4 +225,4 @@ def read_settings(kind: type[AnySettings], configurable: Mapping[str, Any]) -> A
         return kind.model_validate({name: configurable[name] for name in kind.model_fields if name in configurable})
     except ValidationError as error:
         first = error.errors()[0]
-        raise UsageError(f"{first['loc'][0]}={first['input']}: {first['msg']}") from None
+        raise UsageError(f"{first['loc'][0]}={first['input']}: {value_problem(first)}") from None

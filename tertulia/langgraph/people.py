@@ -11,6 +11,7 @@ from tertulia.state.album import Picture, Population, Villager
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Attendee, Meeting
 from tertulia.state.records import Case, Participant, Persona
+from tertulia.state.wrong_values import value_problem
 from tertulia.worlds.meeting_file import MeetingPerson
 
 #: When conversations take place that have no time of their own.
@@ -140,7 +141,7 @@ def _attendee(given: Mapping[str, Any]) -> Attendee:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
         hint = nearest_hint(at, MeetingPerson.model_fields) if first["type"] == "extra_forbidden" else ""
-        words = "unknown field" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        words = "unknown field" if first["type"] == "extra_forbidden" else value_problem(first)
         raise PeopleError(f"{fields['name']}: {at}={first['input']!r:.60}: {words}{hint}") from None
     return Attendee(
         persona=person.persona(person.traits_text), memories=person.remembered(TIME), **person.record_fields()

@@ -14,6 +14,7 @@ from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Unit
 from tertulia.state.scored_layers import layers_to_score
+from tertulia.state.wrong_values import wrong_value
 
 #: The largest prompt file that is read: a million tokens as JSON.
 _MOST_PROMPT_BYTES = 16 * 10**6
@@ -50,7 +51,8 @@ def read_prompt(file: Path) -> tuple[Unit, ...]:
         units = _PromptFile.model_validate(document).units
     except ValidationError as error:
         problem = error.errors()[0]
-        raise UsageError(f"{file}: {'.'.join(map(str, problem['loc'])) or 'the file'}: {problem['msg']}") from None
+        place = ".".join(map(str, problem["loc"])) or "the file"
+        raise UsageError(f"{file}: {place}: {wrong_value(problem)}") from None
     if not units:
         raise UsageError(f"{file} has no units; a prompt needs at least one")
     seen: set[str] = set()

@@ -52,7 +52,7 @@ class Store(StoreHandle):
         check_argument("scenario", scenario, str, "a scenario is named by a text")
         check_argument("label", label, str, "a label is a text")
         if limit is not None and whole_number("limit", limit, "a limit is an integer") < 1:
-            raise SettingError("limit", limit, ": Input should be greater than or equal to 1")
+            raise SettingError("limit", limit, ": takes 1 or more")
         with self.opened() as store:
             records = store.runs(scenario=scenario, status=status, label=label, limit=limit)
         return StoredRuns(self, records)

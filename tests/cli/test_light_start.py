@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.protocol_server import Served
 
+from benchmarks.startup import first_line
 from tertulia.models.local.embedder import weights
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,12 @@ def with_weights() -> None:
 
 def test_a_rehearsed_run_is_light(loaded) -> None:
     assert loaded("run", "tidewell", "--rehearse", "--rounds", "1") == []
+
+
+def test_the_first_line_of_a_rehearsal_needs_nothing_that_a_light_installation_lacks() -> None:
+    seconds, heavy = first_line()
+    assert heavy == []
+    assert 0 < seconds < 60, "how many they are is measured by benchmarks/startup.py"
 
 
 @pytest.mark.slow

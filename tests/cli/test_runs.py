@@ -70,7 +70,7 @@ def test_filters(cli: Cli, store: SqlStore) -> None:
 
 def test_filters_that_are_wrong(cli: Cli, store: SqlStore) -> None:
     cli("runs", "--status", "fnished").complains(2, "--status fnished: unknown (did you mean 'finished'?)")
-    cli("runs", "--limit", "0").complains(2, "--limit 0: must be greater than or equal to 1")
+    cli("runs", "--limit", "0").complains(2, "--limit 0: takes 1 or more")
     cli("runs", "--limit", "2", "label", "aaaa", "x").complains(2, "--limit", "runs label")
 
 

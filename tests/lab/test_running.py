@@ -304,6 +304,34 @@ def test_a_file_is_read_and_an_error_names_its_line(tmp_path: Path) -> None:
         read_experiment(tmp_path / "none.yaml")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("trials: 3", "trials: ten", "4: trials: takes a whole number, not 'ten'"),
+        ("trials: 3", "trials: 0", "4: trials: takes 1 or more, not 0"),
+        ("trials: 3", "trails: 3", "4: trails: is not a field here (did you mean 'trials'?)"),
+        ("trials: 3", "baseline: Fall", "4: baseline: baseline 'Fall' is none of the settings (did you mean 'Full'?)"),
+        ("name: grid\n", "", "1: name: is missing; add it"),
+        ("[tidewell]", "[]", "2: cases: is empty; it needs 1 or more"),
+        ("[tidewell]", "tidewell", "2: cases: takes a list, not 'tidewell' (did you mean [tidewell]?)"),
+        ("[tidewell]", "[tidewell, tidewel]", "2: cases[1]: unknown scenario 'tidewel' (did you mean 'tidewell'?)"),
+        ("{lambda: 0}", "0.5", "3: settings.Full: takes fields, each with its value, not 0.5"),
+        ("{lambda: 0}", "{lambda: 5}", "3: settings.Full.lambda: 5: takes 1 at most"),
+        ("{lambda: 0}", "{lambda: [0]}", "3: settings.Full.lambda: takes true or false, a number or a text, not [0]"),
+        ("{lambda: 0}", "{lamda: 0}", "3: settings.Full: unknown parameter 'lamda' (did you mean 'lambda'?)"),
+        ("{lambda: 0}", "{seed: 1}", "3: settings.Full.seed: 1 in setting 'Full'; set seed of the experiment"),
+        ("Full: {lambda: 0}", "Full: {lambda: 0}, Full: {}", "3: 'Full' stands twice; keep one of them"),
+        ("{Full: {lambda: 0}}", "{}", "3: settings: is empty; it needs 1 or more"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_place(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    path = tmp_path / "grid.yaml"
+    path.write_text("name: grid\ncases: [tidewell]\nsettings: {Full: {lambda: 0}}\ntrials: 3\n".replace(old, new))
+    with pytest.raises((UsageError, NotFoundError)) as raised:
+        read_experiment(path)
+    assert str(raised.value) == f"{path}:{complaint}"
+
+
 def test_the_schema_that_is_shipped_is_that_of_the_files(cli: Cli) -> None:
     assert cli("lab", "run", "--schema").out == (ROOT / "docs" / "experiment.schema.json").read_text()
 

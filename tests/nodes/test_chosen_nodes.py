@@ -48,7 +48,7 @@ class Window(Record):
         ({"nodes.prune": "length"}, "length stands in the place score"),
         ({"nodes.race": "race", "order": "random"}, "with order=random there is no race"),
         ({"windowed.windw": 2}, "did you mean 'window'"),
-        ({"windowed.window": "wide"}, "windowed.window=wide: Input should be a valid integer"),
+        ({"windowed.window": "wide"}, "windowed.window=wide: takes a whole number"),
         ({"length.window": 2}, "length takes none"),
         ({"windwed.window": 2}, "did you mean 'windowed'"),
     ],

@@ -113,7 +113,7 @@ def test_an_unknown_parameter_is_named_and_the_message_stays_short(name: str, me
 
 def test_what_is_no_text_is_left_to_the_types() -> None:
     assert letters_of(3) == 3
-    with pytest.raises(SettingError, match="removed_blocks=3: must be text"):
+    with pytest.raises(SettingError, match="removed_blocks=3: takes a text"):
         Parameters().with_settings({"removed_blocks": 3})
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from transformers import (
     Gemma2Config,
     Gemma2ForCausalLM,
@@ -12,8 +13,6 @@ from transformers import (
     Gemma3nForCausalLM,
     Gemma3nTextConfig,
     Gemma3TextConfig,
-    Gemma4ForCausalLM,
-    Gemma4TextConfig,
     GPT2Config,
     GPT2LMHeadModel,
     GptOssConfig,
@@ -74,7 +73,6 @@ FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
     "gemma3n, shared layers": lambda: Gemma3nForCausalLM(
         Gemma3nTextConfig(**_SHARING, laurel_rank=4, activation_sparsity_pattern=[0.0] * 6)
     ),
-    "gemma4, shared layers": lambda: Gemma4ForCausalLM(Gemma4TextConfig(**_SHARING | {"global_head_dim": 16})),
     "mistral, all sliding": lambda: MistralForCausalLM(MistralConfig(**_SHARED, **_WINDOWED)),
     "gpt-oss, sinks": lambda: GptOssForCausalLM(
         GptOssConfig(
@@ -86,6 +84,10 @@ FAMILIES: dict[str, Callable[[], PreTrainedModel]] = {
         )
     ),
 }
+if hasattr(transformers, "Gemma4ForCausalLM"):  # it is younger than the lowest version of the range
+    FAMILIES["gemma4, shared layers"] = lambda: transformers.Gemma4ForCausalLM(
+        transformers.Gemma4TextConfig(**_SHARING | {"global_head_dim": 16})
+    )
 
 
 def tiny_model(family: str) -> PreTrainedModel:

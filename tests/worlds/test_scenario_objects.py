@@ -100,7 +100,7 @@ def test_extensions_are_found_from_wherever_a_file_is_written() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Meeting(), "Meeting: name: is missing"),
+        (lambda: Meeting(), "Meeting: name: is missing; add it"),
         (lambda: a_meeting(emotoin=1), "Meeting 'the roof': emotoin: is not a field here"),
         (lambda: a_meeting(removal_factor=2), "Meeting 'the roof': lambda: "),
         (lambda: a_meeting(order="alphabetical"), "order: unknown order 'alphabetical'"),
@@ -118,7 +118,7 @@ def test_extensions_are_found_from_wherever_a_file_is_written() -> None:
             lambda: Case("c", [two()[0], Person(name="B", memories=["m"], goals=["g"])], time=TIME),
             "participants[1].goals: is not a field here, but in a meeting; tertulia.Meeting makes one",
         ),
-        (lambda: Case("c", two(), time="tomorrow"), "time: not a time such as 2024-05-14 09:30:00: 'tomorrow'"),
+        (lambda: Case("c", two(), time="tomorrow"), "time: takes a time such as 2024-05-14 09:30:00, not 'tomorrow'"),
     ],
 )
 def test_mistakes_have_the_words_about_a_file(make: Any, words: str) -> None:

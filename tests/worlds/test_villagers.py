@@ -275,21 +275,27 @@ def test_a_folder_is_dealt_to_those_whose_file_names_none_of_it(tmp_path: Path, 
         ([own("Ada", "x"), own("a\x1b[31m")], "[1].name: has a line break or a control character"),
         ([own("Ada", "x"), own("\ud800")], "[1].name: is not in UTF-8"),
         ([own("Ada", "x"), own("Ben", "x\u2028y")], "[1].album[0]: has a line break or a control character"),
-        ([own("Ada", "x"), own("Ben", 5)], "[1].album[0]: takes fields, each with its value: 5 (villager 2, 'Ben')"),
+        (
+            [own("Ada", "x"), own("Ben", 5)],
+            "[1].album[0]: takes fields, each with its value, not 5 (villager 2, 'Ben')",
+        ),
         ([own("Ada", "x"), own("Ben", {"variant": "red"})], "[1].album[0]: takes a caption, or a file"),
         ([own("Ada", "x"), own("Ben", {"capton": "red"})], "capton: is not a field here (did you mean 'caption'?)"),
-        ([own("Ada", "x"), {"nam": "Ben"}], "[1].name: is missing"),
-        ([own("Ada", "x"), {"name": "Ben", "album": "x"}], "[1].album: takes a list: 'x' (villager 2, 'Ben')"),
+        ([own("Ada", "x"), {"nam": "Ben"}], "[1].nam: is not a field here (did you mean 'name'?)"),
+        (
+            [own("Ada", "x"), {"name": "Ben", "album": "x"}],
+            "[1].album: takes a list, not 'x' (did you mean [x]?) (villager 2, 'Ben')",
+        ),
         ([own("Ada", "x"), {"name": "Ben", "properties": {"Age": None}}], "[1].properties.Age: takes a text"),
         ([own("Ada", "x"), {"name": "Ben", "properties": ["Age"]}], "[1].properties: "),
-        ([public("Xar", "a"), {"Name": 7, "Furniture List": ""}], "[1].Name: takes a text; if this is one"),
+        ([public("Xar", "a"), {"Name": 7, "Furniture List": ""}], "[1].Name: takes a text, not 7 (if this is one"),
         ([public("Xar", "a"), {"Furniture List": "x"}], "[1].Name: is missing"),
-        ([public("Xar", "a"), {"Name": "Y", "Furniture List": 5}], "[1].Furniture List: takes a list: 5"),
+        ([public("Xar", "a"), {"Name": "Y", "Furniture List": 5}], "[1].Furniture List: takes a list, not 5"),
         (
             [own("Ada", {"file": "a.png", "caption": "x"}), own("Ben", {"file": "a.png", "caption": "y"})],
             "[1].album[0]: 'a.png' has the caption 'x' elsewhere; give it one",
         ),
-        ([5, "x"], "[0]: takes fields, each with its value: 5"),
+        ([5, "x"], "[0]: takes fields, each with its value, not 5"),
         ({"people": []}, "takes a list of villagers, or a mapping that has one as `villagers`"),
         ({"villagers": {"Ada": {}}}, "takes a list of villagers"),
         ("text", "takes a list of villagers"),
@@ -318,7 +324,10 @@ def test_an_error_in_yaml_names_the_line(folder: Path) -> None:
     assert str(caught.value).startswith(f"{file}:6: villagers[0].properties.Age: takes a text")
     assert str(caught.value).endswith("(villager 1, 'Ada Bell')")
     listed = "- name: Ada\n  album: [x]\n- name: Ben\n  album: x\n"
-    with pytest.raises(ScenarioError, match=r"v\.yml:4: \[1\]\.album: takes a list: 'x' \(villager 2, 'Ben'\)"):
+    with pytest.raises(
+        ScenarioError,
+        match=r"v\.yml:4: \[1\]\.album: takes a list, not 'x' \(did you mean \[x\]\?\) \(villager 2, 'Ben'\)",
+    ):
         population(villagers=write(folder / "v.yml", listed))
 
 

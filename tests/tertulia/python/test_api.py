@@ -253,7 +253,7 @@ def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
     store = tt.open_store("tertulia.db")
     refused: list[tuple[Callable[[], object], str]] = [
         (lambda: store.run(wrong), "run=3: "),
-        (lambda: store.runs(limit=-1), "limit=-1: Input should be greater than or equal to 1"),
+        (lambda: store.runs(limit=-1), "limit=-1: takes 1 or more"),
         (lambda: store.runs(status=cast(Any, "finishd")), r"status=finishd: unknown \(did you mean 'finished'"),
         (lambda: run.turn(cast(Any, "x")), "turn=x: a turn is an integer"),
         (lambda: run.frame(wrong), "of=3: "),
