@@ -165,7 +165,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     fetched, outermost = StoreFile._fetched, StoreFile._outermost
 
     def noted_fetch(file: StoreFile, sql: str, values: Any) -> list[dict[str, Any]]:
-        found["reads"] += 1
+        is_look = "data_version" in sql or "AS who" in sql  # for a request to stop: every so many seconds, not turns
+        found["reads"] += not is_look
         return fetched(file, sql, values)
 
     def noted_transaction(file: StoreFile) -> Any:
