@@ -16,7 +16,7 @@ from support.ga_builder import RunBuilder, event
         ("rnu", 2, ["'rnu'", "tertulia run"]),
         ("run", 2, ["SCENARIO"]),
         ("run tidewell --rehearse --bogus", 2, ["--bogus"]),
-        ("run tidewell --rehearse --lambda 1.5", 2, ["--lambda 1.5: ", "less than or equal to 1"]),
+        ("run tidewell --rehearse --lambda 1.5", 2, ["--lambda 1.5: takes 1 at most"]),
         ("run tidewell --rehearse --lambda -0.1", 2, ["--lambda -0.1: "]),
         ("run tidewell --rehearse --lambda nan", 2, ["--lambda nan: ", "finite"]),
         ("run tidewell --rehearse --lambda much", 2, ["--lambda much: takes a number"]),
@@ -72,7 +72,7 @@ def test_odd_prompt_files(cli: Cli, tmp_path: Path) -> None:
     at = tmp_path / "prompt.json"
     score(write_prompt(at, "one"), "").complains(2, "response 1 is empty")
     score(write_prompt(at, "one", "one")).complains(2, "'one'", "twice")
-    score(write_prompt(at, 7)).complains(2, "units.0.id", "string")
+    score(write_prompt(at, 7)).complains(2, "units.0.id", "takes a text, not 7")
     score(write_prompt(at)).complains(2, "no units")
     for content, words in (
         (b'{"units": [\n{"id"}]}', ["line 2"]),

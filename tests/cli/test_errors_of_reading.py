@@ -34,7 +34,7 @@ def run(cli: Cli) -> str:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("show k3f9 --turn 1 --lambda 1.5", ["--lambda 1.5: ", "less than or equal to 1"]),
+        ("show k3f9 --turn 1 --lambda 1.5", ["--lambda 1.5: takes 1 at most"]),
         ("show k3f9 --lambda 0.5", ["--turn N"]),
         ("show", ["RUN", "tertulia show @last"]),
         ("show k3f9 --turn x", ["--turn x: takes a whole number"]),
