@@ -235,6 +235,15 @@ class DecodingState:
         """Number of tokens in front of those being read, of the longest row."""
         return max(prefix + length for prefix, length in zip(self._prefix_lengths, self.lengths, strict=True))
 
+    @property
+    def groups_with_tokens(self) -> list[Group | Stack]:
+        """The groups with new tokens in the forward pass under way."""
+        return [group for group in self.groups if group.tokens.start < group.tokens.stop]
+
+    def captures(self, layer: int) -> bool:
+        """Return whether the attention of a layer is captured."""
+        return self.captured_attention is not None and (self.scored_layers is None or layer in self.scored_layers)
+
     def forward(self, tokens: Sequence[Sequence[int]]) -> Tensor:
         """Read the next tokens of the rows, and return the logits after each `(B, n, V)`, zeros behind shorter rows."""
         return pad_sequence(self.read(tokens), batch_first=True)

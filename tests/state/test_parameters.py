@@ -74,7 +74,7 @@ def test_blocks_are_written_by_name_or_letter_and_stored_as_letters(
         ("retain_block", "", "it is the letter of one block, or its name"),
         ("block_lengths", "memry=10", "'memry=10' is no length of a block"),
         ("block_lengths", "memory=1,m=2", "block letter 'm' stands twice"),
-        ("removal_factor", 1.5, "less than or equal to 1"),
+        ("removal_factor", 1.5, "takes 1 at most"),
         ("max_turns", "many", "whole number"),
         ("revision", "redo", "'rollback', 'rewrite', 'combined' or 'off'"),
     ],
