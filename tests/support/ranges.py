@@ -58,6 +58,7 @@ EXTRA_TESTS = (
 #: Of these, tests of what is said in a checkout.
 OF_A_CHECKOUT = (
     "tests/lab/test_pages.py::test_what_is_not_installed_is_named_before_anything_is_run",
+    "tests/storage/test_frames.py::test_without_pandas_the_extra_is_named",
     "tests/storage/test_postgres_store.py::test_bad_addresses_are_told_and_no_password_is",
 )
 
