@@ -90,7 +90,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("meeting", {"changes": {"person": [["Alice. MODEL ", "x"]]}}, "a model is given on the command line alone"),
     ("album", {"changes": {"say": "x"}}, "whose forks take no say"),
     ("album", {"changes": {"remember": [["Amaru Quispe", "x"]]}}, "a villager remembers"),
-    ("dialogue", {"settings": {"removal_factor": "7"}}, "less than or equal to 1"),
+    ("dialogue", {"settings": {"removal_factor": "7"}}, "takes 1 at most"),
     ("dialogue", {"settings": {"seed": "x"}}, "a seed is an integer"),
     ("dialogue", {"settings": {"nodes.score": "x.py"}}, "is given on the command line alone"),
     ("dialogue", {"settings": {"max_turns": "1"}}, "a fork at turn 2 has 1 turns already"),
