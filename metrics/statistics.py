@@ -266,7 +266,7 @@ def effect_size(differences: Sequence[float]) -> float | None:
     """Return Hedges' g_z of paired differences: their mean over their standard deviation, corrected for few of them.
 
     Returns:
-        The effect size; `None` for fewer than three differences (of two the correction makes 0), or if all are the same.
+        The effect size; `None` for fewer than three differences (of two it is 0), or if all are the same.
     """
     count = len(differences)
     spread = float(np.std(differences, ddof=1)) if count > 2 else 0.0
