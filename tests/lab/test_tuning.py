@@ -188,7 +188,7 @@ def test_every_epoch_has_each_lesson_once_and_scenes_stay_on_one_side(
         ({**TWO, "form": "opera"}, "opera"),
         ({**ALBUM, "picture": "a whale"}, "'a whale' is none of the album"),
         ([1], "a scene is a JSON object"),
-        ({**TWO, "lines": TWO["lines"] * 200}, "at most 400 items"),
+        ({**TWO, "lines": TWO["lines"] * 200}, "takes 400 at most, not 600"),
     ],
 )
 def test_a_scene_that_is_none_is_refused_with_its_line(tmp_path: Path, scene: Any, problem: str) -> None:

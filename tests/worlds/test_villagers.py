@@ -150,7 +150,7 @@ def test_pictures_of_the_public_format_that_are_there_are_read(tmp_path: Path) -
 def test_the_public_file_is_read_whole() -> None:
     started = time.process_time()
     read = population(villagers=str(PUBLIC), agents=1024)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 4  # about one; a reader that compares all with all takes minutes
     entries = json.loads(PUBLIC.read_text(encoding="utf-8"))
     assert read.names == tuple(entry["Name"] for entry in entries)
     for villager, entry in zip(read.villagers, entries, strict=True):
