@@ -35,7 +35,8 @@ def main() -> None:
     """Print the tables."""
     chosen = arguments()
     systems = [system for system in SYSTEMS if not chosen.only or system.driver in chosen.only]
-    pythons = {name: python_of(name, chosen.environments) for name in dict.fromkeys(one.driver for one in systems)}
+    drivers = dict.fromkeys(system.driver for system in systems)
+    pythons = {name: python_of(name, chosen.environments) for name in drivers}
     for scenario in chosen.scenarios:
         able = [system for system in systems if scenario in system.scenarios]
         undisturbed: list[tuple[str, list[Measured]]] = []

@@ -83,7 +83,7 @@ def named(name: str) -> str:
 def spoken(state: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the utterances in the state of a workflow, without the line that began it and the leader's last one."""
     held: list[Any] = max((of.get("conversation", []) for of in state.get("_executor_state", {}).values()), key=len)
-    return [(said.author_name, said.text) for said in held[1:] if said.author_name not in (None, _LEADER)]
+    return [(message.author_name, message.text) for message in held[1:] if message.author_name not in (None, _LEADER)]
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ def hold(conversation: Conversation) -> None:
     kept, watch = len(turns), Stopwatch()
     while len(turns) < conversation.turns:
         number = len(turns) % 2
-        said = agents[number].step(turns[-1][1] if turns else "Begin.").msg.content
-        turns.append((conversation.people[number].name, said))
+        line = agents[number].step(turns[-1][1] if turns else "Begin.").msg.content
+        turns.append((conversation.people[number].name, line))
         agents[number].save_memory(str(files[number]))
         watch.spoken()
     watch.report(turns, kept)
@@ -67,9 +67,9 @@ def role(person: Person, conversation: Conversation) -> str:
 
 def spoken(agents: list[Any], conversation: Conversation) -> list[tuple[str, str]]:
     """Return the utterances that the agents remember to have made, in turn."""
-    said = [[m["content"] for m in agent.memory.get_context()[0] if m["role"] == "assistant"] for agent in agents]
-    in_turn = [(number % 2, number // 2) for number in range(sum(map(len, said)))]
-    return [(conversation.people[who].name, said[who][which]) for who, which in in_turn]
+    lines = [[m["content"] for m in agent.memory.get_context()[0] if m["role"] == "assistant"] for agent in agents]
+    in_turn = [(number % 2, number // 2) for number in range(sum(map(len, lines)))]
+    return [(conversation.people[who].name, lines[who][which]) for who, which in in_turn]
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def built(conversation: Conversation, ask: Callable[[str, str], str]) -> StateGr
             return {"speaker": names[len(state["lines"]) % 2]}
         people = "\n".join(f"{person.name}: {person.summary}" for person in conversation.people)
         question = f"Read the conversation, then select the next role from {names} to play. Only return the role."
-        said = ask(f"{conversation.situation}\n{people}", f"{talk(state)}\n\n{question}")
-        return {"speaker": next((name for name in names if name in said), names[0])}
+        answer = ask(f"{conversation.situation}\n{people}", f"{talk(state)}\n\n{question}")
+        return {"speaker": next((name for name in names if name in answer), names[0])}
 
     def speak(person: Person, state: State) -> dict[str, list[tuple[str, str]]]:
         return {"lines": [(person.name, ask(role(person, conversation), talk(state)))]}
