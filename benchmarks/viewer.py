@@ -162,8 +162,8 @@ def _visits(page: Page, server: Server, place: str, *wanted: str) -> str:
         used_s = server.processor_s()
         began = time.perf_counter()
         page.goto(f"{server.address}{place}", wait_until="commit")
-        for one in wanted:
-            page.locator(one).first.wait_for()
+        for selector in wanted:
+            page.locator(selector).first.wait_for()
         times.append((time.perf_counter() - began, server.processor_s() - used_s + _page_s(session)))
         page.locator("html:not([data-reading])").wait_for(state="attached")
     fastest_s, processor_s = min(times)
