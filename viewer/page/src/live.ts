@@ -6,7 +6,7 @@ import { onRecovery } from "./server_request";
 import { type Loaded, readDocument, useDocument } from "./use_document";
 import { type ConversationTurn, type ConversationTurns, type RunInFull, runPath } from "./views/conversation/documents";
 
-/** Until turns are asked for again that could not be read. */
+/** Until a run, or turns, that could not be read are asked for again. */
 const RETRY_MS = 1000;
 
 /** What a run that is no longer in the store has for a status. */
@@ -51,8 +51,10 @@ export function useRun(id: string): [Loaded<RunInFull>, () => void] {
   const live = useLive(run.state === "ready" ? run.value.run : id);
   const isThere = live !== null && live.status !== REMOVED;
   useEffect(() => {
-    if (isThere && run.state === "failed") renew();
-  }, [isThere, run.state]);
+    if (!isThere || run.state !== "failed") return;
+    const retry = setTimeout(renew, RETRY_MS);
+    return () => clearTimeout(retry);
+  }, [isThere, run]);
   return [run, renew];
 }
 
