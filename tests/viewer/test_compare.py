@@ -103,7 +103,8 @@ def test_units_that_one_removed_stand_with_their_texts_and_words_that_differ_are
     expect(section.locator("li")).to_have_count(min(len(only_b), 12))
     for unit in only_b[:3]:
         row = section.locator("li").filter(has=page.get_by_text(unit, exact=True))
-        assert row.inner_text().startswith(texts[unit].strip().removeprefix("- ")[:40].split("\n")[0])
+        text = texts[unit].strip().removeprefix("- ")[:40].split("\n")[0]
+        expect(row).to_have_text(re.compile(rf"^\s*{re.escape(text)}"))  # its identifier, until the prompt is read
         expect(row).to_have_attribute("title", unit)
     differing = next(turn for turn in tertulia.diff(a, b).comparison.differing if "text" in turn.aspects)
     said = page.locator(f".turn-difference[data-turn='{differing.turn}'] .utterance .words")
