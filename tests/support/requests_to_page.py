@@ -28,7 +28,7 @@ def ask(
     body: bytes | None = None,
 ) -> Answer:
     """Return what is answered to a request; the path is sent as it stands."""
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
     try:
         connection.putrequest(method, f"/{path}", skip_host="Host" in (headers or {}), skip_accept_encoding=True)
         for name, value in (headers or {}).items():
@@ -45,8 +45,8 @@ def ask(
 
 @contextmanager
 def watching(address: str, query: str = "") -> Iterator[Iterator[dict[str, Any]]]:
-    """Yield the changes that the server reports, as they come; each is waited for up to ten seconds."""
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=10)
+    """Yield the changes that the server reports, as they come; each is waited for up to half a minute."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
     connection.request("GET", f"/api/changes{query}")
     answer = connection.getresponse()
 
