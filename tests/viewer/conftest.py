@@ -7,8 +7,10 @@ Playwright's loop runs in the thread of the test for as long as the browser is o
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from support.viewer_page import ARGUMENTS, chromium
+
+expect.set_options(timeout=15_000)  # a busy machine may take longer than Playwright's five seconds
 
 
 @pytest.fixture(scope="module")
