@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
 
@@ -55,6 +55,14 @@ class Person(MeetingRole):
     Raises:
         ScenarioError: A field is missing, unknown, or has a value that it can't have.
     """
+
+    if not TYPE_CHECKING:  # checkers know the fields
+
+        def __new__(cls, *given: Any, **fields: Any) -> Self:
+            """Refuse values without the names of their fields."""
+            if given:
+                raise ScenarioError(f"Person: takes its fields by name: Person(name={shown(given[0])}, …)")
+            return super().__new__(cls)
 
     # Commands import this and make no person: the validator is built where it is first used.
     model_config = ConfigDict(defer_build=True)

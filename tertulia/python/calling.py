@@ -22,6 +22,9 @@ _MEANT = {
     "price": "prices",
 }
 
+#: Whom no function takes but as a part of a scenario.
+_PEOPLE = ("people", "persons", "participants", "person")
+
 
 def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
     """Return the function so that it refuses arguments that it does not have with a `UsageError` that says what to do.
@@ -65,8 +68,15 @@ def _unknown(function: str, known: Signature, name: str, value: object) -> str:
     settings = [*Parameters.model_fields, *ALIASES] if "settings" in arguments else []
     if (meant := _MEANT.get(name)) in arguments:
         return f"{function} has no argument {name!r}; write {meant}={shown_value(value)}"
+    if name in _PEOPLE and {"scenario", "cases"} & {*arguments}:
+        return (
+            f"{function} has no argument {name!r}; people make a scenario: {function}(tertulia.Meeting(…, people, …))"
+        )
     if name in settings:
         return f"{name} is a setting: settings={{{name!r}: {shown_value(value)}}}"
+    by_place = [each.name for each in known.parameters.values() if each.kind is Parameter.VAR_POSITIONAL]
+    if by_place and get_close_matches(name, by_place, n=1):
+        return f"{function} takes {by_place[0]} by place: {function}({shown_value(value)})"
     nearest = next(iter(get_close_matches(name, [*arguments, *settings], n=1, cutoff=0.6)), None)
     if nearest in arguments:
         hint = f" (did you mean {nearest!r}?)"
