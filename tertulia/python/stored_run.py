@@ -6,7 +6,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tertulia.python.arguments import check_argument, whole_number
-from tertulia.python.calling import with_named_arguments
 from tertulia.python.cell_page import CellPage
 from tertulia.python.driven_run import DrivenRun
 from tertulia.python.exporting import Exported
@@ -25,6 +24,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.store import SqlStore
 from tertulia.wording.phrases import clock, made_with, people_line, silence
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame
