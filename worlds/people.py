@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
 
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.files import read_bytes
@@ -34,6 +34,18 @@ def _read_traits(value: Any) -> str | tuple[str, ...]:
         if pole not in POLES:
             raise complete_problem(unknown("trait", pole, POLES))
     return tuple(value)
+
+
+#: What to do about a field of the people of an album chat, who are no objects.
+_OF_VILLAGERS = "; villagers of an album chat are read from a file: run('villagers', settings={'villagers': FILE})"
+
+
+class _VillagersOnly(BaseModel):
+    """The fields that only villagers have."""
+
+    album: None = None
+    properties: None = None
+    role: None = None
 
 
 class Person(MeetingRole):
@@ -84,7 +96,8 @@ class Person(MeetingRole):
         try:
             return validated(given)
         except ValidationError as error:
-            raise YamlFile(place, None, given, has_lines=False).unfit(error, cls, {}) from None
+            file = YamlFile(place, None, given, has_lines=False)
+            raise file.unfit(error, cls, {_OF_VILLAGERS: _VillagersOnly}) from None
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a person of the same fields, wherever they are from."""
