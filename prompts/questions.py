@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tertulia.prompts.album import PastExchange
 from tertulia.prompts.templates import PromptTemplate, template
 from tertulia.prompts.words import word, words
+from tertulia.state.album import Picture, Villager
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.meeting import Attendee
 from tertulia.state.records import Dialogue, Participant, Prompt, Turn, Unit, UnitKind
@@ -30,6 +32,8 @@ class Moment:
         earlier: Former dialogues.
         character: Their traits and plan, in a meeting.
         assessment: How they last saw things, in a meeting; `None` before the first round.
+        exchanges: What they remember of an album chat, oldest first.
+        album: Their pictures there.
     """
 
     participant: Participant
@@ -40,6 +44,8 @@ class Moment:
     character: Character | None = None
     assessment: Assessment | None = None
     language: str = "en"
+    exchanges: Sequence[PastExchange] = ()
+    album: Sequence[Picture] = ()
 
 
 def ask_in_character(moment: Moment, question: str, options: Sequence[str], limits: tuple[int, int] | None) -> Prompt:
@@ -90,6 +96,8 @@ def _person(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
         yield "self", "item", texts.fill("secret", {"name": persona.name, "text": person.secret})
     if isinstance(person, Attendee):
         yield from _attendee(moment, person, texts)
+    if isinstance(person, Villager):
+        yield from _villager(moment, person)
     if moment.memories:
         yield "self", "text", texts.fill("memories", {"name": persona.name})
         yield from _items(texts, moment.memories)
@@ -121,6 +129,20 @@ def _attendee(moment: Moment, person: Attendee, texts: PromptTemplate) -> Iterat
     for at, step in enumerate(plan):
         is_done = at < len(done) and done[at]
         yield "self", "item", group.fill("goals.done" if is_done else "goals.open", {"value": step.text})
+
+
+def _villager(moment: Moment, person: Villager) -> Iterator[_Part]:
+    album, speaker = template("album", moment.language), {"speaker": person.persona.name}
+    for name, value in person.properties:
+        yield "self", "item", album.fill("basic_info.property", {"name": name, "value": value})
+    if moment.album:
+        yield "self", "text", album.fill("album.lead", speaker)
+    for picture in moment.album:
+        yield "self", "item", album.fill("album.item", {"picture": picture.described})
+    if moment.exchanges:
+        yield "self", "text", album.fill("previous_dialogues.lead", speaker)
+    for past in moment.exchanges:
+        yield "self", "item", album.fill("previous_dialogues.item", {**vars(past), "picture": past.picture.described})
 
 
 def _mind(assessment: Assessment, name: str, language: str) -> Iterator[_Part]:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
 
 from tertulia.state.errors import NotFoundError, ScenarioError, UsageError, nearest_hint
 from tertulia.state.files import read_bytes
@@ -36,6 +36,18 @@ def _read_traits(value: Any) -> str | tuple[str, ...]:
     return tuple(value)
 
 
+#: What to do about a field of the people of an album chat, who are no objects.
+_OF_VILLAGERS = "; villagers of an album chat are read from a file: run('villagers', settings={'villagers': FILE})"
+
+
+class _VillagersOnly(BaseModel):
+    """The fields that only villagers have."""
+
+    album: None = None
+    properties: None = None
+    role: None = None
+
+
 class Person(MeetingRole):
     """A person who takes part in a dialogue or a meeting; only the name is required.
 
@@ -55,6 +67,14 @@ class Person(MeetingRole):
     Raises:
         ScenarioError: A field is missing, unknown, or has a value that it can't have.
     """
+
+    if not TYPE_CHECKING:  # checkers know the fields
+
+        def __new__(cls, *given: Any, **fields: Any) -> Self:
+            """Refuse values without the names of their fields."""
+            if given:
+                raise ScenarioError(f"Person: takes its fields by name: Person(name={shown(given[0])}, …)")
+            return super().__new__(cls)
 
     # Commands import this and make no person: the validator is built where it is first used.
     model_config = ConfigDict(defer_build=True)
@@ -76,7 +96,8 @@ class Person(MeetingRole):
         try:
             return validated(given)
         except ValidationError as error:
-            raise YamlFile(place, None, given, has_lines=False).unfit(error, cls, {}) from None
+            file = YamlFile(place, None, given, has_lines=False)
+            raise file.unfit(error, cls, {_OF_VILLAGERS: _VillagersOnly}) from None
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a person of the same fields, wherever they are from."""

@@ -3,15 +3,15 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import UsageError, nearest_of
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.catalog import FILE_ENDINGS
 from tertulia.worlds.scenario_parts import Part, Text
-from tertulia.worlds.yaml_file import Problem, YamlFile
+from tertulia.worlds.yaml_file import Problem, YamlFile, complete_problem
 
 #: The questionnaire that is shipped: 44 items of the Big Five Inventory.
 INVENTORY = "inventory"
@@ -36,6 +36,21 @@ class Question(Part):
     text: Text
     options: tuple[Text, ...] = Field(default=(), max_length=_MOST_OPTIONS, description="the answers to choose from")
     scale: tuple[int, int] | None = Field(default=None, description="the lowest and the highest number")
+
+    if not TYPE_CHECKING:  # checkers know the fields
+
+        def __new__(cls, *given: Any, **fields: Any) -> Self:
+            """Refuse values without the names of their fields."""
+            if given:
+                raise UsageError(f"Question: takes its fields by name: Question(text={shown(given[0])})")
+            return super().__new__(cls)
+
+    @field_validator("scale", mode="before")
+    @classmethod
+    def _two_numbers(cls, value: Any) -> Any:
+        if value is not None and not (isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2):
+            raise complete_problem(f"takes the lowest and the highest number, as in (1, 7), not {shown(value)}")
+        return value
 
     @model_validator(mode="wrap")
     @classmethod
@@ -97,6 +112,10 @@ def read_questions(given: object) -> tuple[Question, ...] | None:
 
 
 def _question(given: object) -> Question:
+    if given == INVENTORY:
+        raise UsageError(f"{INVENTORY} is a questionnaire by itself; ask the other questions in another call")
+    if isinstance(given, str) and given.isalpha() and nearest_of(given, [INVENTORY], 0.7):
+        raise UsageError(f"{given!r} is no question (did you mean {INVENTORY!r}?)")
     return Question.model_validate({"text": given} if isinstance(given, str) else given)
 
 

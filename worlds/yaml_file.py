@@ -35,6 +35,10 @@ _MAX_DIGITS = 100
 _SHOWN = 300
 
 
+#: What a field is called elsewhere; no spelling leads there.
+_MEANT = dict.fromkeys(("people", "persons", "agents", "characters", "speakers", "cast"), "participants")
+
+
 @dataclass(frozen=True)
 class YamlFile:
     """A parsed YAML file: its path, its values, and the nodes that know the lines.
@@ -247,7 +251,9 @@ def _in_words(problem: Mapping[str, Any], model: type[BaseModel], others: Mappin
     if problem["type"] == "extra_forbidden":
         *above, name = problem["loc"]
         elsewhere = next((words for words, other in others.items() if name in fields_at(other, above)), None)
-        return f"{wrong_value(problem)}{elsewhere or hint(name, fields_at(model, above))}"
+        known = fields_at(model, above)
+        meant = _MEANT.get(name.casefold()) if isinstance(name, str) else None
+        return f"{wrong_value(problem)}{elsewhere or hint(meant if meant in known else name, known)}"
     return wrong_value(problem)
 
 

@@ -99,7 +99,7 @@ def _option_meant(option: str, command: Any) -> str | None:
     if beginning := [name for name in options if len(bare) > 1 and name.startswith(f"--{bare}")]:
         return min(beginning, key=len)
     if "--set" in options and (name := _setting_meant(bare.replace("-", "_"))):
-        return f"--set\0{name}="
+        return f"--{name}" if f"--{name}" in options else f"--set\0{name}="
     return nearest_of(option, options, 0.7) if len(bare) > 1 else None
 
 

@@ -13,10 +13,14 @@ from pathlib import Path
 from tertulia.lab.annotations.annotating import AnnotationRequest, Drawing
 from tertulia.lab.annotations.self_inventory import person_requests
 from tertulia.metrics.personality import SEGMENT_TURNS, scores_of
+from tertulia.nodes.album.belongings import belongings_at
 from tertulia.nodes.shared.hearing import was_there
+from tertulia.prompts.album import PastExchange
 from tertulia.prompts.annotation import inventory_items
 from tertulia.prompts.questions import Moment, ask_in_character
+from tertulia.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.reading.rounds import find_agent, read_characters
+from tertulia.state.album import Population
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Assessment, Character
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -112,24 +116,29 @@ def inquiry(
 
     Raises:
         NotFoundError: There is no such turn, or nobody of that name takes part.
-        UsageError: They are not there at that moment, or it is an album chat.
+        UsageError: They are not there at that moment.
     """
-    if run.kind == "album_chat":
-        raise UsageError(
-            f"run {run.run} is an album chat; people of dialogues and meetings can be asked, not villagers"
-        )
     start, parameters = store.start(run.run), Parameters.of_record(run.parameters)
     name = find_agent(person, start, run.run)
     turn = _checked_turn(store, run, at)
     _check_is_there(start, name, turn)
     number = turn.turn if turn is not None else 0
-    heard = _heard(store.turns(run.run, 1, number) if number else [], start, name, parameters)
-    character = read_characters(store, run.run).get(name)
-    if questions is None:
-        lines = [line for line in heard if line.turn > 0]  # as `lab population` asks, so that either has the answers
-        requests = person_requests(start.participant(name), character, lines, number)
+    exchanges: list[RecordedExchange] = []
+    if isinstance(start, Population):
+        exchanges = read_exchanges(store, run.run, start, 1, number) if number else []
+        lines = [line for each in exchanges if each.concerns(name) for line in (each.turn, each.answer)]
+        heard, character = lines[-SEGMENT_TURNS:], None
     else:
-        moment = _moment(store, run, start, name, turn, heard, character, parameters.language)
+        heard = _heard(store.turns(run.run, 1, number) if number else [], start, name, parameters)
+        character = read_characters(store, run.run).get(name)
+    if questions is None:
+        heard = [line for line in heard if line.turn > 0]  # as `lab population` asks, so that either has the answers
+        requests = person_requests(start.participant(name), character, heard, number)
+    else:
+        if isinstance(start, Population):
+            moment = _at_albums(start, name, exchanges, parameters)
+        else:
+            moment = _moment(store, run, start, name, turn, heard, character, parameters.language)
         seed = run.seed if seed is None else seed
         drawing = Drawing(seed, parameters.sampling_temperature, parameters.top_p)
         requests = [_request(moment, name, number, question, drawing) for question in questions]
@@ -195,6 +204,28 @@ def _moment(
         character=character,
         assessment=next((assessment for assessment in found if assessment is not None), None),
         language=language,
+    )
+
+
+def _at_albums(
+    population: Population, name: str, exchanges: Sequence[RecordedExchange], parameters: Parameters
+) -> Moment:
+    """Return what a villager has after these exchanges: those that they remember, and their pictures."""
+    held = [(each.turn.turn, each.exchange) for each in exchanges]
+    belongings = belongings_at(population, held, parameters)[name]
+    by_turn = {each.turn.turn: each for each in exchanges}
+    remembered = (by_turn[turn] for turn in belongings["history"])
+    return Moment(
+        participant=population.participant(name),
+        heard=(),
+        situation=[population.place] if population.place else [],
+        memories=(),
+        language=parameters.language,
+        exchanges=[
+            PastExchange(each.exchange.asker, each.exchange.answerer, each.picture, each.turn.text, each.answer.text)
+            for each in remembered
+        ],
+        album=[population.picture(id) for id in belongings["album"]],
     )
 
 

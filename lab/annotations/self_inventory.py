@@ -13,6 +13,7 @@ from tertulia.lab.annotations.annotating import AnnotationRequest
 from tertulia.lab.annotations.inventory import ITEMS_PER_CALL
 from tertulia.metrics.personality import HIGHEST, LOWEST, SEGMENT_TURNS, scores_of
 from tertulia.prompts.annotation import ask_self_inventory, inventory_items
+from tertulia.state.album import Villager
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
 from tertulia.state.language_model import ReplyField
@@ -106,4 +107,6 @@ def _given(person: Participant, character: Character | None) -> list[str]:
     if isinstance(person, Attendee):
         texts[4:4] = [person.setting]
         texts += [goal.text for goal in person.goals]
+    if isinstance(person, Villager):
+        texts += [f"{name}: {value}" for name, value in person.properties]
     return [text for text in texts if text]

@@ -1,8 +1,11 @@
 """LangGraph's checkpoints in a Postgres database: its own saver, over the connection of the driver of the runs."""
 
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -12,24 +15,53 @@ from psycopg import Connection, Cursor
 from psycopg.rows import DictRow
 from typing_extensions import override
 
+from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.dialects import POSTGRES
 from tertulia.storage.postgres.database import ServerDatabase
 from tertulia.storage.postgres.faults import server_faults
-from tertulia.storage.sqlite.checkpoints import BEHIND, CheckedSerializer, SynchronousSaver
+from tertulia.storage.sqlite.checkpoints import (
+    BEHIND,
+    CHECKED,
+    PlainSerializer,
+    SynchronousSaver,
+    damaged_checkpoint,
+)
+from tertulia.storage.sqlite.checksums import CHANNEL, IN_METADATA, packed_checksum, task_of
 from tertulia.storage.values import parsed
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """A value as it is stored: its format and its bytes."""
+
+    kind: str
+    value: bytes
+
+
+class _ServerSerializer(PlainSerializer):
+    """As `PlainSerializer`, for values that are packed already, too."""
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Return the format and the bytes of an object; `TypeError` if it is not plain data."""
+        return (obj.kind, obj.value) if isinstance(obj, _Packed) else super().dumps_typed(obj)
 
 
 class ServerCheckpoints(SynchronousSaver, PostgresSaver):
     """A LangGraph checkpointer for asynchronous graphs; made and used in one thread.
 
-    The base class keeps plain values in a column of JSON, which can't hold every text and every number. So each value
-    is stored as a list of one, which goes with the others into a table of bytes.
+    1. The base class keeps plain values in a column of JSON, which can't hold every text and every number. So each
+       value is packed before, and goes with the others into a table of bytes; plain LangGraph reads them there.
+    2. The checksums of a checkpoint's values are in its metadata, by channel; those of what tasks wrote are rows under
+       tasks that no graph has (`storage/sqlite/checksums.py`). Version 0.4 stored each value in a list of one, with its
+       checksum behind it.
     """
 
     def __init__(self, database: ServerDatabase, connection: Connection[DictRow] | None = None) -> None:
         """Take a store, and a connection other than its second one to write over."""
-        super().__init__(connection or database.second, serde=CheckedSerializer(database.path))
+        super().__init__(connection or database.second, serde=_ServerSerializer(database.path))
         self._address = database.path
+        #: By thread, namespace, channel and version, the checksum of a value that was written or read here.
+        self._sums: dict[tuple[str, str, str, str], int] = {}
         self.supports_pipeline = False  # a transaction instead: all of a write is stored, or nothing
 
     @override
@@ -46,9 +78,17 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Store a checkpoint."""
-        values = {channel: [value] for channel, value in checkpoint["channel_values"].items()}
-        return super().put(config, checkpoint | {"channel_values": values}, metadata, new_versions)
+        """Store a checkpoint, and the checksums of its values in its metadata."""
+        place = str(config["configurable"]["thread_id"]), str(config["configurable"]["checkpoint_ns"])
+        values = {name: _Packed(*self.serde.dumps_typed(value)) for name, value in checkpoint["channel_values"].items()}
+        for channel in values.keys() & new_versions.keys():
+            self._sums[*place, channel, str(new_versions[channel])] = zlib.crc32(values[channel].value)
+        places = {
+            channel: (*place, channel, str(version)) for channel, version in checkpoint["channel_versions"].items()
+        }
+        sums = {channel: self._sums[at] for channel, at in places.items() if channel in values and at in self._sums}
+        checked: Any = {**metadata, IN_METADATA: sums}
+        return super().put(config, checkpoint | {"channel_values": values}, checked, new_versions)
 
     @override
     def forget_behind(self, config: RunnableConfig) -> None:
@@ -60,9 +100,54 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
 
     @override
     def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
-        loaded = super()._load_checkpoint_tuple(value)
-        values = {channel: held for channel, (held,) in loaded.checkpoint["channel_values"].items()}
-        return loaded._replace(checkpoint=loaded.checkpoint | {"channel_values": values})
+        metadata = dict(value["metadata"])
+        sums, versions = metadata.pop(IN_METADATA, {}), value["checkpoint"]["channel_versions"]
+        for channel, _, packed in value["channel_values"] or ():
+            name = channel.decode()
+            if name in sums:
+                if sums[name] != zlib.crc32(packed):
+                    raise damaged_checkpoint(self._address, f"{name} does not match its checksum")
+                self._sums[value["thread_id"], value["checkpoint_ns"], name, str(versions[name])] = sums[name]
+        return super()._load_checkpoint_tuple({**value, "metadata": metadata})
+
+    @override
+    def _load_blobs(self, blob_values: list[tuple[bytes, bytes, bytes]]) -> dict[str, Any]:
+        former = {channel.decode() for channel, kind, _ in blob_values or () if kind.decode() == CHECKED}
+        loaded = super()._load_blobs(blob_values)
+        return {channel: held[0] if channel in former else held for channel, held in loaded.items()}
+
+    @override
+    def _dump_writes(self, *place: Any) -> list[Any]:
+        rows: list[Any] = super()._dump_writes(*place)
+        return [*rows, *(_checksum_of(row) for row in rows)]
+
+    @override
+    def _load_writes(self, writes: list[Any] | None) -> list[tuple[str, str, Any]]:
+        read = [(row[0].decode(), row[1].decode(), row[2].decode(), row[3]) for row in writes or ()]
+        _check_writes(self._address, read)
+        return super()._load_writes([row for row in writes or () if row[1].decode() != CHANNEL])
+
+
+def _checksum_of(row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the row with the checksum of another one: of its columns, task, channel, format and value are others."""
+    *place, task, path, index, _, _, value = row
+    return (*place, task_of(task), path, index, *packed_checksum(value))
+
+
+def _check_writes(path: StoreAddress, rows: Sequence[tuple[str, str, str, bytes | None]]) -> None:
+    """Raise `StorageError` where what a task wrote is none of what its checksums are of.
+
+    Args:
+        rows: Task, channel, format and value of all rows of a checkpoint.
+    """
+    sums: dict[str, set[bytes | None]] = {}
+    for task, channel, _, value in rows:
+        if channel == CHANNEL:
+            sums.setdefault(task, set()).add(value)
+    for task, channel, kind, value in rows:
+        known = sums.get(task_of(task))
+        if channel != CHANNEL and kind != CHECKED and known and packed_checksum(value or b"")[2] not in known:
+            raise damaged_checkpoint(path, f"what was written to {channel} does not match its checksum")
 
 
 #: A checkpoint, or what a task wrote beside one: the table that a file has it in, its plain columns, and the value.
@@ -79,23 +164,33 @@ def read_rows(database: ServerDatabase, runs: Sequence[str]) -> list[Row]:
             key = dict(found.config["configurable"])
             key["parent_checkpoint_id"] = (found.parent_config or {}).get("configurable", {}).get("checkpoint_id")
             rows.append(("checkpoints", {**key, "metadata": json.dumps(found.metadata)}, found.checkpoint))
-    serializer = CheckedSerializer(database.path)
+    serializer = PlainSerializer(database.path)
     of_runs = f"FROM checkpoint_writes WHERE thread_id IN {POSTGRES.given_texts}"
     # Under the name of a column of bytes, by which the value is read as it is.
-    for row in database.rows(f"SELECT {', '.join(_WRITES)}, type, blob AS trace {of_runs}", json.dumps([*runs])):
-        value = serializer.loads_typed((row.pop("type"), row.pop("trace")))
-        rows.append(("writes", row, value))
+    read = database.rows(f"SELECT {', '.join(_WRITES)}, type, blob AS trace {of_runs}", json.dumps([*runs]))
+    by_checkpoint: dict[Any, list[dict[str, Any]]] = {}
+    for row in read:
+        by_checkpoint.setdefault(itemgetter(*_WRITES[:3])(row), []).append(row)
+    for of_checkpoint in by_checkpoint.values():
+        of_tasks = itemgetter("task_id", "channel", "type", "trace")
+        _check_writes(database.path, [of_tasks(row) for row in of_checkpoint])
+    for row in read:
+        if row["channel"] != CHANNEL:
+            value = serializer.loads_typed((row.pop("type"), row.pop("trace")))
+            rows.append(("writes", row, value))
     return rows
 
 
 def write_rows(database: ServerDatabase, rows: Sequence[Row]) -> None:
     """Insert checkpoints that were read from any store; inside a transaction."""
-    saver, serializer = ServerCheckpoints(database, database.connection), CheckedSerializer(database.path)
+    saver, serializer = ServerCheckpoints(database, database.connection), PlainSerializer(database.path)
     marks = ", ".join("?" * (len(_WRITES) + 2))
     insert = f"INSERT INTO checkpoint_writes ({', '.join(_WRITES)}, type, blob) VALUES ({marks}) ON CONFLICT DO NOTHING"
     for table, key, value in rows:
         if table == "writes":
-            database.write(insert, *(key[column] for column in _WRITES), *serializer.dumps_typed(value))
+            row = (*(key[column] for column in _WRITES), *serializer.dumps_typed(value))
+            database.write(insert, *row)
+            database.write(insert, *_checksum_of(row))
         else:
             before = {"checkpoint_id": key["parent_checkpoint_id"]} if key["parent_checkpoint_id"] else {}
             thread = {"thread_id": key["thread_id"], "checkpoint_ns": key["checkpoint_ns"], **before}

@@ -179,13 +179,13 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
         if IN_METADATA in metadata:
             (row,) = self.conn.execute(f"SELECT checkpoint FROM checkpoints WHERE {_OF_CHECKPOINT}", place).fetchall()
             if is_damaged(row[0], metadata):
-                raise _damaged(self._path, "it does not match its checksum")
+                raise damaged_checkpoint(self._path, "it does not match its checksum")
             del metadata[IN_METADATA]
         pending = found.pending_writes or []
         if pending:
             query = f"SELECT task_id, idx, channel, value FROM writes WHERE {_OF_CHECKPOINT}"
             for channel in damaged_writes(self.conn.execute(query, place).fetchall()):
-                raise _damaged(self._path, f"what was written to {channel} does not match its checksum")
+                raise damaged_checkpoint(self._path, f"what was written to {channel} does not match its checksum")
         plain: Any = metadata
         return found._replace(metadata=plain, pending_writes=[write for write in pending if write[1] != CHANNEL])
 
@@ -254,7 +254,8 @@ def _place(config: RunnableConfig) -> tuple[str, str, str]:
     return str(named["thread_id"]), str(named.get("checkpoint_ns", "")), str(named["checkpoint_id"])
 
 
-def _damaged(path: StoreAddress | str, cause: str) -> StorageError:
+def damaged_checkpoint(path: StoreAddress | str, cause: str) -> StorageError:
+    """Return the error of a checkpoint that is not as it was written."""
     return StorageError(
         f"a checkpoint in {path} is damaged, or holds what Tertulia never writes ({cause}); nothing in it was "
         "executed, and the run can't go on from it: go back to a backup of the file"
@@ -272,8 +273,8 @@ _OPTIONS = (
     | ormsgpack.OPT_REPLACE_SURROGATES
 )
 
-#: MessagePack with a CRC-32 behind it, as version 0.4 wrote it, and as it is still stored on a server.
-_CHECKED = "msgpack+crc32"
+#: MessagePack with a CRC-32 behind it, as version 0.4 wrote it.
+CHECKED = "msgpack+crc32"
 _CRC_BYTES = 4
 
 #: The msgpack extensions in which LangGraph writes a type with its positional arguments, and with named ones.
@@ -294,7 +295,7 @@ class MessageSerializer(JsonPlusSerializer):
         try:
             return super().loads_typed(data)
         except (ValueError, TypeError, KeyError, RecursionError, NotImplementedError) as error:
-            raise _damaged(self._path, first_line(error)[:200]) from error
+            raise damaged_checkpoint(self._path, first_line(error)[:200]) from error
 
 
 class PlainSerializer(SerializerProtocol):
@@ -318,7 +319,7 @@ class PlainSerializer(SerializerProtocol):
         if kind == "null":
             return None
         try:
-            if kind == _CHECKED:
+            if kind == CHECKED:
                 packed, stored = packed[:-_CRC_BYTES], packed[-_CRC_BYTES:]
                 if _crc(packed) != stored:
                     raise ValueError("it does not match its checksum")
@@ -326,16 +327,7 @@ class PlainSerializer(SerializerProtocol):
                 raise ValueError(f"unknown format {kind!r}")
             return ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
         except (ValueError, TypeError, RecursionError) as error:
-            raise _damaged(self._path, first_line(error)[:200]) from error
-
-
-class CheckedSerializer(PlainSerializer):
-    """As `PlainSerializer`, with a checksum behind each value, for tables that have no other place for it."""
-
-    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return the format and the bytes of an object; `TypeError` if it is not plain data."""
-        kind, packed = super().dumps_typed(obj)
-        return (kind, packed) if kind == "null" else (_CHECKED, packed + _crc(packed))
+            raise damaged_checkpoint(self._path, first_line(error)[:200]) from error
 
 
 def _crc(packed: bytes) -> bytes:

@@ -30,6 +30,7 @@ from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.state.album import Exchange
 from tertulia.state.errors import nearest_hint
 from tertulia.storage.addresses import DEFAULT_STORE
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 State = Mapping[str, Any]
 
 
+@with_named_arguments
 def exchange(
     people: Iterable[Any],
     *,
@@ -142,7 +144,7 @@ class _Exchanging:
         asker, answerer = (text_field(state, field) for field in ("asker", "answerer"))
         for field, name in (("asker", asker), ("answerer", answerer)):
             if name is not None and name not in self._names:
-                hint = nearest_hint(name, self._names)
+                hint = nearest_hint(name, self._names, otherwise="")
                 raise ParentStateError(f"{field}={name}: is none of the people ({', '.join(self._names)}){hint}")
         if asker is not None and asker == answerer:
             raise ParentStateError(f"answerer={answerer}: {asker} asks; name somebody else")

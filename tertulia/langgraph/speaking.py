@@ -21,6 +21,7 @@ from tertulia.state.context import RecordedTurn
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Meeting
 from tertulia.storage.addresses import DEFAULT_STORE
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 State = Mapping[str, Any]
 
 
+@with_named_arguments
 def utterance(
     people: Iterable[Any],
     *,
@@ -136,7 +138,7 @@ class _Speaking:
         """Return who speaks: who was asked for, or the one after the last of the people who spoke."""
         if (wanted := text_field(state, "speaker")) is not None:
             if wanted not in self._names:
-                hint = nearest_hint(wanted, self._names)
+                hint = nearest_hint(wanted, self._names, otherwise="")
                 raise ParentStateError(f"speaker={wanted}: is none of the people ({', '.join(self._names)}){hint}")
             return wanted
         last = next((name for name in reversed(spoke) if name in self._names), None)

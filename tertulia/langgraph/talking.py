@@ -23,6 +23,7 @@ from tertulia.state.graph_state import first_state
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
 from tertulia.storage.addresses import DEFAULT_STORE
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 State = Mapping[str, Any]
 
 
+@with_named_arguments
 def group_chat(
     people: Iterable[Any],
     *,

@@ -13,7 +13,7 @@ from tertulia.driving.events import Event
 from tertulia.driving.session import stream_of
 from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.python.arguments import check_argument, limits_of
-from tertulia.python.calling import awaitable, with_named_arguments
+from tertulia.python.calling import awaitable
 from tertulia.python.launching import RunLauncher
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_run import Run
@@ -21,6 +21,7 @@ from tertulia.python.stores import Store
 from tertulia.reading.comparing import RunComparison
 from tertulia.state.seat import Ask
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node

@@ -143,12 +143,6 @@ def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
         raise SettingError(argument, error.value, error.problem.replace(error.setting, argument)) from None
 
 
-def shown_value(value: object) -> str:
-    """Return a value as Python has it, shortened for a message."""
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
-
-
 def refusal(name: str, value: object, expected: str) -> SettingError:
     """Return the error of an argument with a value that it can't have; `expected` says what it is."""
     shown = value if isinstance(value, str) else repr(value)

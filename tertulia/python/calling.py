@@ -1,49 +1,13 @@
-"""Calling the public functions: wrong arguments are told in a sentence, and what drives a run can be awaited."""
+"""Functions that drive a run, awaited."""
 
-from collections.abc import Callable, Coroutine, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable, Coroutine
 from functools import partial, wraps
-from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec, TypeVar
 
 from tertulia.driving.session import awaited
-from tertulia.python.arguments import shown_value
-from tertulia.state.errors import UsageError
-from tertulia.state.parameters import ALIASES, Parameters
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
-
-#: What an argument may be called by who knows the command line or the settings.
-_MEANT = {
-    **dict.fromkeys(("lambda", "lambda_", "lam", "λ"), "removal_factor"),
-    **dict.fromkeys(("max_turns", "max_rounds", "turns"), "rounds"),
-    "scenarios": "cases",
-    "price": "prices",
-}
-
-
-def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
-    """Return the function so that it refuses arguments that it does not have with a `UsageError` that says what to do.
-
-    A parameter of runs (`temperature=1`) is a setting; a name that is misspelt gets the nearest one.
-    """
-    known = signature(function)
-
-    @wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> Result:
-        for name in kwargs:
-            if name not in known.parameters:
-                raise UsageError(_unknown(function.__name__, known, name, kwargs[name]))
-            if known.parameters[name].kind is Parameter.VAR_POSITIONAL:
-                raise UsageError(f"{function.__name__} takes {name} by place: {function.__name__}('dist2', 'sim')")
-        try:
-            known.bind(*args, **kwargs)
-        except TypeError as error:
-            raise UsageError(_misplaced(function.__name__, known, args, str(error))) from None
-        return function(*args, **kwargs)
-
-    return called
 
 
 def awaitable(function: Callable[P, Result], about: str) -> Callable[P, Coroutine[Any, Any, Result]]:
@@ -57,32 +21,3 @@ def awaitable(function: Callable[P, Result], about: str) -> Callable[P, Coroutin
     called.__qualname__ = f"{function.__qualname__.removesuffix(function.__name__)}{called.__name__}"
     called.__doc__ = about
     return called
-
-
-def _unknown(function: str, known: Signature, name: str, value: object) -> str:
-    """Return what is wrong with a keyword that a function does not have, and what to write instead."""
-    arguments = [argument for argument in known.parameters if argument != "self"]
-    settings = [*Parameters.model_fields, *ALIASES] if "settings" in arguments else []
-    if (meant := _MEANT.get(name)) in arguments:
-        return f"{function} has no argument {name!r}; write {meant}={shown_value(value)}"
-    if name in settings:
-        return f"{name} is a setting: settings={{{name!r}: {shown_value(value)}}}"
-    nearest = next(iter(get_close_matches(name, [*arguments, *settings], n=1, cutoff=0.6)), None)
-    if nearest in arguments:
-        hint = f" (did you mean {nearest!r}?)"
-    elif nearest is not None:
-        hint = f" (did you mean the setting {nearest!r}? settings={{{nearest!r}: {shown_value(value)}}})"
-    else:
-        hint = f" (known: {', '.join(arguments)})"
-    return f"{function} has no argument {name!r}{hint}"
-
-
-def _misplaced(function: str, known: Signature, args: Iterable[object], problem: str) -> str:
-    """Return what is wrong with arguments that are missing, or are given by their place and have none."""
-    by_place = [name for name, each in known.parameters.items() if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
-    named = [name for name, each in known.parameters.items() if each.kind is Parameter.KEYWORD_ONLY]
-    method = by_place[:1] == ["self"]
-    if len([*args]) > len(by_place) and named:
-        first = ", ".join(by_place[method:]) or "none"
-        return f"{function} takes {first} by place, and the others by their names, such as {named[0]}=…"
-    return f"{function}: {problem}; help({function}) has the arguments"

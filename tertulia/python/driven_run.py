@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tertulia.python.arguments import SEED, check_changes, check_names, limits_of, named_as_arguments, whole_number
-from tertulia.python.calling import awaitable, with_named_arguments
+from tertulia.python.calling import awaitable
 from tertulia.python.store_handle import StoreHandle
 from tertulia.state.records import RunRecord
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.driving.stopping import Stopped

@@ -11,7 +11,6 @@ from tertulia.lab.experiments import experiment as definitions
 from tertulia.lab.experiments.axes import Axis, axes_of, differing
 from tertulia.lab.experiments.reached import Progress, progress_of
 from tertulia.python.arguments import check_argument
-from tertulia.python.calling import with_named_arguments
 from tertulia.python.exporting import write_export
 from tertulia.python.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, measured
 from tertulia.python.store_handle import StoreHandle
@@ -21,6 +20,7 @@ from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,11 +7,11 @@ from typing import get_args
 
 from tertulia.lab.exports.writing import Export, Format
 from tertulia.python.arguments import check_argument, path_of, refusal
-from tertulia.python.calling import with_named_arguments
 from tertulia.python.store_handle import StoreHandle
 from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 #: Reads the runs to export from their store, each once.
 Reader = Callable[[SqlStore], Sequence[RunRecord]]

@@ -24,6 +24,7 @@ from tertulia.python.arguments import (
     check_texts,
     named_as_arguments,
     path_of,
+    refusal,
     whole_number,
 )
 from tertulia.python.progress_bar import ProgressBar
@@ -100,7 +101,7 @@ class RunLauncher:
         check_names(model, seat, label)
         with named_as_arguments(options):
             return plan_run(
-                scenario if isinstance(scenario, ScenarioObject) else path_of("scenario", scenario),
+                _scenario(scenario),
                 self.settings(settings, options),
                 model=model,
                 seed=whole_number("seed", seed, SEED),
@@ -178,3 +179,13 @@ class RunLauncher:
         error.add_note(note)
         if isinstance(error, KeyboardInterrupt):
             print(note, file=sys.stderr)
+
+
+def _scenario(given: Any) -> str | ScenarioObject:
+    """Return what is run: a name, a file, or an object; raise `SettingError` for anything else."""
+    if isinstance(given, ScenarioObject):
+        return given
+    if not isinstance(given, str | os.PathLike):
+        expected = "a scenario is a name, a file, or a tertulia.Case or tertulia.Meeting of people"
+        raise refusal("scenario", given, f"{expected}; tertulia.sweep takes several")
+    return path_of("scenario", given)

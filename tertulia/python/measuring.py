@@ -93,6 +93,8 @@ class _Figures(Records[Item]):
 
     def __getitem__(self, index: Any) -> Any:
         """Return a figure by setting and metric, or by its number."""
+        if isinstance(index, str):
+            raise UsageError(f"figures are found by setting and metric: figures['λ = 0', 'dist2'], not {index!r} alone")
         if not isinstance(index, tuple):
             return super().__getitem__(index)
         for item in self:

@@ -11,12 +11,13 @@ from tertulia.driving.events import Emit
 from tertulia.driving.interrupting import run_or_abandon
 from tertulia.driving.session import events_of
 from tertulia.python.arguments import MODEL, SEED, check_argument, check_texts, path_of, refusal, whole_number
-from tertulia.python.calling import awaitable, with_named_arguments
+from tertulia.python.calling import awaitable
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.tables import Records
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.storage.parts.annotations import Annotations
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.lab.annotations.asking import Inquiry, Response

@@ -6,12 +6,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tertulia.python.arguments import check_argument, whole_number
-from tertulia.python.calling import with_named_arguments
 from tertulia.python.cell_page import CellPage
 from tertulia.python.driven_run import DrivenRun
 from tertulia.python.exporting import Exported
 from tertulia.python.questioning import Questioned
-from tertulia.python.stored_turn import StoredTurn
+from tertulia.python.stored_turn import RunTurn, StoredTurn
 from tertulia.python.tables import Records
 from tertulia.reading.agreements import agreements_of
 from tertulia.reading.documents import conversation_document, turn_document
@@ -22,9 +21,10 @@ from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import RunRecord, RunStatus, Turn
+from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.store import SqlStore
 from tertulia.wording.phrases import clock, made_with, people_line, silence
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -78,10 +78,11 @@ class Run(DrivenRun, Questioned, Exported):
         return Parameters.of_record(self.record.parameters)
 
     @property
-    def turns(self) -> Records[Turn]:
-        """All turns, silences among them; a fork's parent's turns come first."""
+    def turns(self) -> Records[RunTurn]:
+        """All turns, silences among them; a fork's parent's turns come first. Each has all that `turn` has of it."""
         with self.store.opened() as store:
-            return Records(store.turns(store.run(self.id).run))
+            turns = store.turns(store.run(self.id).run)
+        return Records(RunTurn.of(turn, self.turn) for turn in turns)
 
     @property
     def exchanges(self) -> Records[RecordedExchange]:

@@ -1,8 +1,11 @@
 """A stored turn in Python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from pydantic import PrivateAttr
 
 from tertulia.python.tables import Records
 from tertulia.reading.documents import unit_documents
@@ -10,7 +13,7 @@ from tertulia.reading.exchanges import RecordedExchange
 from tertulia.reading.rounds import AgentRound
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.why import why_said, why_turn
-from tertulia.state.records import Candidate
+from tertulia.state.records import Candidate, Turn
 
 #: Characters of an utterance that a turn's line shows.
 _SHOWN = 60
@@ -62,6 +65,21 @@ class StoredTurn:
         return self.details.record.turn.text
 
     @property
+    def round(self) -> int:
+        """The round that it was said in, from 1."""
+        return self.details.record.turn.round
+
+    @property
+    def sim_time_s(self) -> float:
+        """The simulated seconds from the start of the conversation to its first word."""
+        return self.details.record.turn.sim_time_s
+
+    @property
+    def ended(self) -> bool:
+        """Whether the conversation ended with it."""
+        return self.details.record.turn.ended
+
+    @property
     def why(self) -> str:
         """How it came about in one or two sentences: what was attended and removed, what was said, and why."""
         return why_said(self.details) if self._is_part else why_turn(self.details)
@@ -110,3 +128,80 @@ class StoredTurn:
         removed = sum(unit.removed for unit in self.units)
         words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
         return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"
+
+
+class RunTurn(Turn):
+    """A turn of a stored run: the record, and how it came about, which is read from the store when it is asked for."""
+
+    _read: Callable[[int], StoredTurn] = PrivateAttr()
+
+    @classmethod
+    def of(cls, turn: Turn, read: Callable[[int], StoredTurn]) -> "RunTurn":
+        """Return a turn of a run; `read` returns how the turn of a number came about."""
+        whole = cls.model_construct(**turn.__dict__)
+        whole._read = read
+        return whole
+
+    @cached_property
+    def _stored(self) -> StoredTurn:
+        return self._read(self.turn)
+
+    @property
+    def why(self) -> str:
+        """How it came about in one or two sentences (see `StoredTurn`, as all that follows)."""
+        return self._stored.why
+
+    @property
+    def units(self) -> Records[TurnUnit]:
+        """The units of the full prompt, with scores and what was removed."""
+        return self._stored.units
+
+    @property
+    def candidates(self) -> Records[Candidate]:
+        """The candidates that were drawn, with the judge's figures."""
+        return self._stored.candidates
+
+    @property
+    def removed_share(self) -> float:
+        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        return self._stored.removed_share
+
+    @property
+    def rollbacks(self) -> int:
+        """The number of backups that were taken."""
+        return self._stored.rollbacks
+
+    @property
+    def exchange(self) -> RecordedExchange | None:
+        """The exchange; `None` in other conversations than album chats."""
+        return self._stored.exchange
+
+    @property
+    def parts(self) -> dict[str, StoredTurn]:
+        """The further utterances of the turn: `plan` and `answer` of an exchange."""
+        return self._stored.parts
+
+    @property
+    def agents(self) -> Records[AgentRound]:
+        """The cognition of each agent in the turn's round; empty in a dialogue of two."""
+        return self._stored.agents
+
+    def document(self) -> dict[str, Any]:
+        """Return what `tertulia show RUN --turn N --json` prints."""
+        return self._stored.document()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other says the same at the same place, wherever it is stored."""
+        return isinstance(other, Turn) and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        """Return a hash that equal turns have in common."""
+        return hash(tuple(self.model_dump().values()))
+
+    def __repr_name__(self) -> str:
+        """Return the name of the record."""
+        return Turn.__name__
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields of the record."""
+        yield from self.model_dump().items()

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
 from tertulia.python.arguments import check_argument, whole_number
-from tertulia.python.calling import with_named_arguments
 from tertulia.python.exporting import write_export
 from tertulia.python.store_handle import StoreHandle
 from tertulia.python.stored_run import Run
@@ -16,6 +15,7 @@ from tertulia.python.tables import Records
 from tertulia.state.errors import NotFoundError, SettingError, nearest_hint
 from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.addresses import StoreAddress, is_missing
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame

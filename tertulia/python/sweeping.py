@@ -33,7 +33,7 @@ from tertulia.python.arguments import (
     refusal,
     whole_number,
 )
-from tertulia.python.calling import awaitable, with_named_arguments
+from tertulia.python.calling import awaitable
 from tertulia.python.experiment import Experiment
 from tertulia.python.kept_cases import Cases, named_by, named_cases
 from tertulia.python.progress_bar import TrialBar
@@ -42,6 +42,7 @@ from tertulia.python.stores import Store
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 #: A value of a parameter, or several, which are an axis.
 Values = Any

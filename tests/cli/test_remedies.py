@@ -22,6 +22,7 @@ from tertulia.state.errors import SettingError, UsageError, meant_number
         ("run tidewell --turns 4", "No such option: --turns; did you mean: tertulia run tidewell --rounds 4"),
         ("run tidewell --max-turns=4", "did you mean: tertulia run tidewell --rounds 4"),
         ("run tidewell --temp 0.5 --rehearse", "tertulia run tidewell --set temperature=0.5 --rehearse"),
+        ("run tidewell --lamda 0.5", "No such option: --lamda; did you mean: tertulia run tidewell --lambda 0.5"),
         ("run tidewell --temprature=0.5", "did you mean: tertulia run tidewell --set temperature=0.5"),
         ("run tidewell --rehersal", "did you mean: tertulia run tidewell --rehearse"),
         ("run tidewell --bogus 3", "No such option: --bogus; see `tertulia run --help`"),

@@ -51,8 +51,8 @@ def test_it_runs(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         if "run = tt.run(" in cell.source and "rehearse=True" not in cell.source:  # a tiny model instead of its own
             assert source.stem == "first_conversation"
             model = str(tiny_model(tmp_path / "tiny"))
-            called = f"rounds=3, model={model!r}, settings=endless"
-            cell.source = cell.source.replace("rounds=3, settings=quick", called)
+            called = f"rounds=2, model={model!r}, settings=endless"
+            cell.source = cell.source.replace("rounds=2, settings=quick", called)
             cell.source = cell.source.replace("run = tt", "endless = quick | {'ending_threshold': 1}\nrun = tt")
             assert "endless" in cell.source
     MAKE["execute"](notebook, kernel_of_this_python(tmp_path, monkeypatch))

@@ -17,6 +17,7 @@ def kernel_of_this_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     specification.write_text(json.dumps({"argv": command, "display_name": "this Python", "language": "python"}))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # threads that wait for each other take minutes beside other tests
     for variable in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
         monkeypatch.setenv(variable, str(folder / variable))
     return "this_python"

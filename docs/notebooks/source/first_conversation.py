@@ -11,7 +11,7 @@
 import tertulia as tt
 
 quick = {"memory_items_min": 8, "memory_items_max": 8, "previous_dialogues_max": 1, "scoring_responses": 1}
-run = tt.run("tidewell:3", removal_factor=0.5, rounds=3, settings=quick)
+run = tt.run("tidewell:3", removal_factor=0.5, rounds=2, settings=quick)
 run
 
 # %% [markdown]

@@ -326,6 +326,9 @@ def test_a_state_that_does_not_fit_is_told(tmp_path: Path, state: Any, given: An
         ({"nodes": {"score": "lenght"}}, SettingError, r"^nodes\.score=lenght"),
         ({"seed": "one"}, SettingError, r"^seed=one: a seed is an integer"),
         ({"model": None}, SettingError, r"^model=None: a model is named by a text"),
+        ({"lam": 0.5}, UsageError, r"^utterance has no argument 'lam'; write removal_factor=0\.5$"),
+        ({"temperature": 0.5}, UsageError, r"^temperature is a setting: settings=\{'temperature': 0\.5\}$"),
+        ({"participants": []}, UsageError, r"^utterance has no argument 'participants'; write people=\[\]$"),
     ],
 )
 def test_what_can_not_be_is_told_when_the_graph_is_made(options: dict[str, Any], error: type, says: str) -> None:

@@ -135,9 +135,33 @@ def test_what_can_t_be_asked_is_told(arguments: Any, kind: type[Exception], word
     assert words in str(error.value)
 
 
-def test_villagers_of_an_album_chat_are_not_asked() -> None:
-    run = tt.run("villagers", rounds=1, agents=2, rehearse=True)
-    with pytest.raises(tt.UsageError, match="is an album chat; people of dialogues and meetings can be asked"):
+def test_villagers_are_asked_with_their_role_album_and_exchanges() -> None:
+    run = tt.run("villagers", rounds=2, agents=4, rehearse=True)
+    before = everything_of("tertulia.db", run.id)
+    first = run.exchanges[0]
+    name = first.exchange.asker
+    other = next(each for each in run.exchanges[1:] if not each.concerns(name))
+    begun, after = (run.ask(name, "What do you hope for?", at=at)[0].prompt for at in (0, first.turn.turn))
+    assert first.picture.described in begun  # the album
+    assert first.answer.text not in begun
+    assert first.turn.text in after
+    assert f"{first.exchange.answerer} said: {first.answer.text}" in after
+    assert "Trade: " in after
+    content = run.ask(name, tt.Question(text="Content?", scale=(1, 5)))[0]
+    assert content.at == len(run.turns)
+    assert other.turn.text not in content.prompt
+    assert 1 <= run.ask(name, "inventory").traits["openness"] <= 5
+    assert everything_of("tertulia.db", run.id) == before
+    with pytest.raises(tt.NotFoundError, match="nobody named 'Bob' takes part"):
         run.ask("Bob", "Why?")
     with pytest.raises(tt.UsageError, match="give one of them"):
-        run.ask("Bob", "Why?", model="smollm2", rehearse=True)
+        run.ask(name, "Why?", model="smollm2", rehearse=True)
+
+
+def test_a_picture_that_was_passed_on_is_in_the_album_of_who_is_asked() -> None:
+    run = tt.run("villagers", rounds=3, agents=2, rehearse=True, settings={"album_pictures": 1})
+    moved = next(each for each in run.exchanges if each.exchange.passed and each.exchange.dropped)
+    asked = run.ask(moved.exchange.answerer, "Which?", at=moved.turn.turn)[0].prompt
+    album = asked.partition("pictures in the album")[2].partition("talked about lately")[0]
+    assert moved.picture.described in album
+    assert str(moved.exchange.dropped).removesuffix(".png").replace("_", " ") not in album

@@ -1,0 +1,69 @@
+"""Wrong calls in Python: each is told in a sentence with what was given and what to do."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tertulia as tt
+
+PEOPLE = [
+    tt.Person(name="Ana", memories=["Ana sold her boat in March."]),
+    tt.Person(name="Bo", memories=["Bo likes rain."]),
+]
+STAND_IN: dict[str, Any] = {"rehearse": True, "progress": False}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tt.run("tidewell", people=PEOPLE, **STAND_IN), "people make a scenario: run(tertulia.Meeting("),
+        (lambda: tt.sweep("tidewell", participants=PEOPLE, **STAND_IN), "a scenario: sweep(tertulia.Meeting("),
+        (lambda: tt.run(PEOPLE, **STAND_IN), "tertulia.Case or tertulia.Meeting of people"),  # type: ignore[arg-type]
+        (lambda: tt.run(["tidewell"], **STAND_IN), "tertulia.sweep takes several"),  # type: ignore[arg-type]
+        (lambda: tt.Case("x", people=PEOPLE, time="2026-05-14 18:00"), "people: is not a field here (did you mean 'pa"),
+        (lambda: tt.Meeting("x", agents=PEOPLE, time="2026-05-14 18:00", description="x"), "mean 'participants'?)"),
+        (lambda: tt.Person("Ana"), "Person: takes its fields by name: Person(name='Ana', …)"),  # type: ignore[misc]
+        (lambda: tt.Person(name="Ana", album=["a boat"]), "album: is not a field here; villagers of an album chat are"),  # type: ignore[call-arg]
+        (lambda: tt.Question("Why?"), "takes its fields by name: Question(text='Why?')"),  # type: ignore[misc]
+        (lambda: tt.Question(text="x", scale=7), "as in (1, 7), not 7"),  # type: ignore[arg-type]
+        (lambda: tt.Question(text="x", scale=(1, 2, 3)), "not (1, 2, 3)"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_call_is_told_in_a_sentence(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(tt.UsageError) as raised:
+        call()
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_figures_and_questions_that_are_none() -> None:
+    experiment = tt.sweep("tidewell", removal_factor=0, trials=1, rounds=1, **STAND_IN)
+    with pytest.raises(tt.UsageError, match=r"by setting and metric: figures"):
+        experiment.measure("dist1")["λ = 0"]
+    (run,) = experiment.runs
+    with pytest.raises(tt.UsageError, match=r"measure takes metrics by place: measure\('dist1'\)"):
+        run.measure(metric="dist1")  # type: ignore[call-arg]
+    speaker = run.turns[0].speaker or ""
+    with pytest.raises(tt.UsageError, match=r"'inventry' is no question .did you mean 'inventory'"):
+        run.ask(speaker, "inventry")
+    with pytest.raises(tt.UsageError, match="inventory is a questionnaire by itself"):
+        run.ask(speaker, ["inventory", "Why?"])
+    assert run.asked == ()
+
+
+def test_every_turn_tells_how_it_came_about() -> None:
+    run = tt.run("tidewell", removal_factor=0.5, rounds=2, **STAND_IN)
+    for turn in run.turns:
+        whole = run.turn(turn.turn)
+        assert isinstance(turn, tt.Turn)
+        assert (turn.why, turn.units, turn.candidates) == (whole.why, whole.units, whole.candidates)
+        assert (turn.removed_share, turn.rollbacks, turn.parts) == (whole.removed_share, whole.rollbacks, {})
+        assert (turn.agents, turn.exchange, turn.document()) == ((), None, whole.document())
+        assert (turn.round, turn.sim_time_s, turn.ended) == (whole.round, whole.sim_time_s, whole.ended)
+        record = tt.Turn(**turn.model_dump())
+        assert turn == record == turn
+        assert hash(turn) == hash(run.turns[turn.turn - 1])
+        assert repr(turn) == repr(record)
+    meeting = tt.run("team_building", rounds=1, **STAND_IN)
+    assert len(meeting.turns[0].agents) == 5
