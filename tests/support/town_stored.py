@@ -9,6 +9,7 @@
 `Ada Lind` lives there too: her name begins with Ada's. She meets nobody.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from support.stored import a_case, a_run
@@ -48,8 +49,9 @@ MEMORIES = (
 )
 
 
-def write_town(store: SqlStore, name: str = "t0wn") -> Simulation:
-    """Store the two days, and what Ada remembers of them."""
+def write_town(store: SqlStore, name: str = "t0wn", others: Sequence[str] = ()) -> Simulation:
+    """Store the two days, and what Ada remembers of them; `others` live there too, and meet nobody."""
+    people = (*PEOPLE, *others)
     simulation = Simulation(
         simulation=name,
         status="interrupted",
@@ -63,8 +65,8 @@ def write_town(store: SqlStore, name: str = "t0wn") -> Simulation:
         parameters=a_run().parameters,
         created=a_run().created,
     )
-    residents = tuple(Resident(persona=Persona(name=person, age=30), days=()) for person in PEOPLE)
-    streams = dict.fromkeys(PEOPLE, ((), ())) | {"Ada": (MEMORIES, [(1.0, 0.0)] * len(MEMORIES))}
+    residents = tuple(Resident(persona=Persona(name=person, age=30), days=()) for person in people)
+    streams = dict.fromkeys(people, ((), ())) | {"Ada": (MEMORIES, [(1.0, 0.0)] * len(MEMORIES))}
     store.simulations.create(simulation, Town(name="quay", begins=BEGINS, residents=residents), streams)
     for day, number, initiator, partner, texts in ENCOUNTERS:
         run = f"{name}-{day}-{number}"
