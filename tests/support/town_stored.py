@@ -49,9 +49,8 @@ MEMORIES = (
 )
 
 
-def write_town(store: SqlStore, name: str = "t0wn", others: Sequence[str] = ()) -> Simulation:
-    """Store the two days, and what Ada remembers of them; `others` live there too, and meet nobody."""
-    people = (*PEOPLE, *others)
+def write_town(store: SqlStore, name: str = "t0wn") -> Simulation:
+    """Store the two days, and what Ada remembers of them."""
     simulation = Simulation(
         simulation=name,
         status="interrupted",
@@ -65,8 +64,8 @@ def write_town(store: SqlStore, name: str = "t0wn", others: Sequence[str] = ()) 
         parameters=a_run().parameters,
         created=a_run().created,
     )
-    residents = tuple(Resident(persona=Persona(name=person, age=30), days=()) for person in people)
-    streams = dict.fromkeys(people, ((), ())) | {"Ada": (MEMORIES, [(1.0, 0.0)] * len(MEMORIES))}
+    residents = tuple(Resident(persona=Persona(name=person, age=30), days=()) for person in PEOPLE)
+    streams = dict.fromkeys(PEOPLE, ((), ())) | {"Ada": (MEMORIES, [(1.0, 0.0)] * len(MEMORIES))}
     store.simulations.create(simulation, Town(name="quay", begins=BEGINS, residents=residents), streams)
     for day, number, initiator, partner, texts in ENCOUNTERS:
         run = f"{name}-{day}-{number}"
@@ -86,4 +85,34 @@ def write_town(store: SqlStore, name: str = "t0wn", others: Sequence[str] = ()) 
             run=run,
         )
         store.simulations.save_encounter(name, encounter)
+    return simulation
+
+
+def write_busy_town(store: SqlStore, people: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Simulation:
+    """Store a town of one day on which these pairs meet, and say nothing."""
+    parts = {"status": "interrupted", "model": "m", "embedder": "e", "rehearsed": False, "seed": 3, "days": 1}
+    simulation = Simulation(
+        simulation="busy",
+        town="quay",
+        encounters_per_day=len(pairs),
+        parameters=a_run().parameters,
+        created=a_run().created,
+        **parts,
+    )
+    residents = tuple(Resident(persona=Persona(name=person, age=30), days=()) for person in people)
+    town = Town(name="quay", begins=BEGINS, residents=residents)
+    store.simulations.create(simulation, town, dict.fromkeys(people, ((), ())))
+    for number, (initiator, partner) in enumerate(pairs, start=1):
+        store.create_run(a_run(f"busy-1-{number}", status="finished"), a_case())
+        encounter = Encounter(
+            day=1,
+            number=number,
+            time=BEGINS + timedelta(minutes=number),
+            place=None,
+            initiator=initiator,
+            partner=partner,
+            activities=(None, None),
+            run=f"busy-1-{number}",
+        )
+        store.simulations.save_encounter(simulation.simulation, encounter)
     return simulation

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.town_stored import BEGINS, ENCOUNTERS, INSIGHT, PEOPLE, write_town
+from support.town_stored import BEGINS, ENCOUNTERS, INSIGHT, PEOPLE, write_busy_town, write_town
 from support.viewer_page import serving
 
 from tertulia.metrics.diversity import distinct_n
 from tertulia.state.agreements import Agreement, Entries, Entry
 from tertulia.state.errors import NotFoundError
-from tertulia.state.town import Encounter
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
 
@@ -82,25 +81,21 @@ def test_numbers_on_the_lines_of_a_town_where_many_meet_lie_over_nothing(page: P
     people = [f"Person {letter}" for letter in "ABCDEFGHIJKL"]
     pairs = [pair for pair in combinations(people, 2) for _ in range(1 + (ord(pair[0][-1]) * ord(pair[1][-1])) % 4)]
     with SqlStore.open(tmp_path / "t.db", create=True) as store:
-        write_town(store, others=people)
-        for number, (initiator, partner) in enumerate(pairs, start=1):
-            met = {"day": 3, "number": number, "time": BEGINS.replace(day=18), "place": None, "activities": (None, None)}
-            encounter = Encounter(initiator=initiator, partner=partner, run=f"d3n-{number}", **met)
-            store.simulations.save_encounter("t0wn", encounter)
+        write_busy_town(store, people, pairs)
     page.set_viewport_size({"width": width, "height": 800})
     with serving(tmp_path / "t.db") as address:
-        page.goto(f"{address}#/towns/t0wn?day=3")
+        page.goto(f"{address}#/towns/busy")
         counts = page.locator(".meetings .count")
         expect(counts.first).to_have_text("4")  # the most often met have theirs
         assert page.evaluate(_OVERLAPPING) == []
         shown = counts.count()
         assert 5 < shown < len(set(pairs))
-        page.locator(".meetings .node").nth(3).hover()
+        page.locator(".meetings > g").nth(3).hover()
         expect(page.locator(".meetings .link:not(.faint)")).to_have_count(len(people) - 1)
         assert 5 < counts.count() <= len(people) - 1
         assert page.evaluate(_OVERLAPPING) == []
         page.get_by_text("Figures as a table").first.click()
-        table = page.get_by_role("region", name="Figures of “Who met whom, on day 3”")
+        table = page.get_by_role("region", name="Figures of “Who met whom, on day 1”")
         expect(table.get_by_role("row")).to_have_count(1 + len(set(pairs)))
 
 
