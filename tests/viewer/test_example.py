@@ -94,7 +94,7 @@ _COVERED = """(button) => {
     }).map((leaf) => leaf.outerHTML.slice(0, 120));
 }"""
 
-#: Whether the frame of what is marked is cut off at a side, or something lies over it: the corners within it are looked at.
+#: Whether the frame of what is marked is cut off at a side, or something lies over it, as its corners show.
 _FRAME = """() => {
     const marked = document.querySelector("[data-walk]");
     const { left, top, right, bottom } = marked.getBoundingClientRect();
@@ -161,7 +161,9 @@ def test_the_button_of_the_walk_lies_over_nothing(served: str, browser: Browser,
             expect(page.locator("html[data-reading]")).to_have_count(0)
             assert button.evaluate(_COVERED) == [], (place, end)
     button.scroll_into_view_if_needed()
-    left, right = button.evaluate("(button) => [button.getBoundingClientRect().left, button.getBoundingClientRect().right]")
+    left, right = button.evaluate(
+        "(button) => [button.getBoundingClientRect().left, button.getBoundingClientRect().right]"
+    )
     assert left >= 0
     assert right <= width
     context.close()

@@ -66,10 +66,12 @@ def test_days_meetings_and_memories_are_shown_and_stand_in_the_address(page: Pag
 
 #: The numbers and names of the drawing that lie over one another.
 _OVERLAPPING = """() => {
-    const boxes = [...document.querySelectorAll(".meetings text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const texts = [...document.querySelectorAll(".meetings text")];
+    const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
     const found = [];
     boxes.forEach(([a, one], index) => boxes.slice(index + 1).forEach(([b, other]) => {
-        const isApart = one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
+        const isBeside = one.right <= other.left || other.right <= one.left;
+        const isApart = isBeside || one.bottom <= other.top || other.bottom <= one.top;
         if (!isApart && (/^[0-9]+$/.test(a) || /^[0-9]+$/.test(b))) found.push([a, b]);
     }));
     return found;
@@ -77,7 +79,9 @@ _OVERLAPPING = """() => {
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_numbers_on_the_lines_of_a_town_where_many_meet_lie_over_nothing(page: Page, tmp_path: Path, width: int) -> None:
+def test_numbers_on_the_lines_of_a_town_where_many_meet_lie_over_nothing(
+    page: Page, tmp_path: Path, width: int
+) -> None:
     people = [f"Person {letter}" for letter in "ABCDEFGHIJKL"]
     pairs = [pair for pair in combinations(people, 2) for _ in range(1 + (ord(pair[0][-1]) * ord(pair[1][-1])) % 4)]
     with SqlStore.open(tmp_path / "t.db", create=True) as store:
