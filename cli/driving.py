@@ -16,6 +16,7 @@ from tertulia.cli.terminal.seat import Seat
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.cli.views.live import print_heading, print_round_thoughts, print_turn_of
 from tertulia.driving.events import STEP_PHRASES, Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+from tertulia.reading.rewritten import rewritten_turns
 from tertulia.state.errors import LeftError, StoppedError
 from tertulia.state.records import Turn
 from tertulia.state.seat import Answer, Invitation
@@ -101,7 +102,7 @@ class LiveRun:
                 agent = f"{event.agent}: " if event.agent else ""
                 self._line.show(f"turn {event.turn}: {agent}{STEP_PHRASES[event.step]}")
             case TurnFinished() if not self._as_json:
-                self._line.write(lambda: self._print_turn(event.run, event.turn))
+                self._line.write(lambda: self._print_turn(event.run, event.turn, event.is_edited))
             case Noted():
                 self._line.write(lambda: print_note(event.text))
             case RunEnded():
@@ -109,11 +110,12 @@ class LiveRun:
 
     def _print_start(self, started: RunStarted) -> None:
         print_heading(self._start, started.run)
+        edited = rewritten_turns(self._store, started.run.run, started.turns)
         for turn in started.turns:
-            self._print_turn(started.run.run, turn)
+            self._print_turn(started.run.run, turn, turn.turn in edited)
 
-    def _print_turn(self, run: str, turn: Turn) -> None:
-        print_turn_of(self._store, run, turn, self._start, self._silence_s, self._before)
+    def _print_turn(self, run: str, turn: Turn, is_edited: bool) -> None:
+        print_turn_of(self._store, run, turn, self._start, self._silence_s, self._before, is_edited)
         self._before = turn
         if self._thoughts:
             print_round_thoughts(self._store, self._store.run(run), turn.round)

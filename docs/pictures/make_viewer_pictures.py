@@ -1,9 +1,13 @@
-"""Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [recording]`.
+"""Make again the pictures of the viewer: `python docs/pictures/make_viewer_pictures.py [stills] [walk] [recording]`.
 
-`stills` are viewer_turn.webp and viewer_minds.webp (`photograph` makes viewer_experiment.webp and viewer_compare.webp
-of a store that has what they show), `recording` is viewer.webp: run, look, drag λ, fork, compare, in about twenty
-seconds. Its conversation is a real one of the embedded model; the terminal is drawn. Chromium is needed, and a few
-minutes.
+| argument | pictures |
+|---|---|
+| `stills` | viewer_turn.webp, viewer_minds.webp and viewer_compare.webp, of the shipped example |
+| `walk` | viewer_walk.webp: the guided walk through the example, a few seconds a step |
+| `recording` | viewer.webp: run, look, drag λ, fork, compare; the embedded model speaks, for minutes |
+| a store | viewer_experiment.webp, of its newest experiment (the arms of λ took an hour) |
+
+Without arguments, the first three. The terminal of the recording is drawn. Chromium is needed.
 """
 
 import json
@@ -16,17 +20,23 @@ from contextlib import contextmanager
 from html import escape
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import quote
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import tertulia as tt
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.example import EXAMPLE_STORE, example_store
 
 PICTURES = Path(__file__).parent
 TERTULIA = [sys.executable, "-m", "tertulia.cli.main"]
 
 #: Frames a second while something moves, and the size that they are shown in.
 RATE, SIZE = 8, (1280, 800)
+
+#: The guided walk: its steps, that at which λ is dragged, and the seconds that a step is shown.
+WALK_STEPS, DRAGGED_STEP, WALK_STEP_S = 8, 4, 4.0
 
 _TERMINAL = """<body style="margin:0;background:#181a1f;color:#d6d9e0;font:21px/1.5 monospace">
 <pre style="margin:0;padding:28px 32px;white-space:pre-wrap">{}</pre></body>"""
@@ -158,29 +168,71 @@ def fork_and_compare(film: Recording) -> None:
         film.hold(1.5)
 
 
-def make_stills(store: Path) -> None:
-    """Make still pictures: how a line came about, and the race of a meeting."""
-    run = tt.run("tidewell", removal_factor=0.5, rounds=4, seed=10, store=store, progress=False)
-    meeting = tt.run("team_building", rounds=8, removal_factor=0.4, rehearse=True, store=store, progress=False)
-    photograph(store, "viewer_turn", f"#/runs/{run.id}?turn=3&lambda=0.7", "light")
-    photograph(store, "viewer_minds", f"#/runs/{meeting.id}?turn=7&pane=minds&thoughts=1", "dark")
+def make_stills(folder: Path) -> None:
+    """Make still pictures of the example: how a line came about, the race of a meeting, a fork beside its parent."""
+    store = example_store(folder)
+    runs = tt.open_store(store).runs()
+    fork = next(run for run in runs if run.parent is not None)
+    parent = tt.open_store(store).run(fork.parent[0])
+    meeting = next(run for run in runs if run.scenario == "mothers_house")
+    photograph(store, "viewer_turn", f"#/runs/{parent.id}?turn=3&lambda=0.7", "light")
+    photograph(store, "viewer_minds", f"#/runs/{meeting.id}?turn=6&pane=minds&thoughts=1", "dark")
+    photograph(store, "viewer_compare", f"#/compare/{parent.id}/{fork.id}", "light")
+
+
+def photograph_experiment(store: Path) -> None:
+    """Make the picture of the newest experiment of a store, which `lab` commands have held."""
+    with SqlStore.open(store) as opened:
+        experiments = [record for record in opened.experiments.all() if not record.experiment.endswith(" (control)")]
+    name = max(experiments, key=lambda record: record.created).experiment
+    photograph(store, "viewer_experiment", f"#/experiments/{quote(name)}", "light")
+
+
+def record_walk(folder: Path) -> None:
+    """Record the guided walk, each step for as long as its text takes to read."""
+    with viewing(folder / EXAMPLE_STORE, "--example") as address, browsing() as page:
+        film = Recording(page)
+        page.goto(address)
+        walk = page.get_by_role("complementary", name="Guided walk")
+        for number in range(1, WALK_STEPS + 1):
+            walk.get_by_text(f"{number} of {WALK_STEPS}").wait_for()
+            page.locator("[data-walk]").wait_for()
+            settle(page)
+            film.hold(WALK_STEP_S)
+            if number == DRAGGED_STEP:
+                drag(film, [step / 100 for step in (50, 60, 70, 80, 90, 75, 60, 50)])
+            walk.get_by_role("button", name="Next" if number < WALK_STEPS else "Done").click()
+        film.save(PICTURES / "viewer_walk.webp")
+
+
+def settle(page: Page) -> None:
+    """Wait until a view is read and drawn."""
+    page.wait_for_timeout(1000)
+    page.locator("html[data-reading]").wait_for(state="detached", timeout=300_000)
+    page.wait_for_timeout(1000)
 
 
 def photograph(store: Path, name: str, place: str, theme: str) -> None:
-    """Make one still picture of a place of a store; an experiment's is of one that took the model an hour."""
+    """Make one still picture of a place of a store."""
     with viewing(store, "--store", store.name) as address, browsing(theme, scale=1.25) as page:
+        page.add_init_script("localStorage.setItem('tertulia-walk', 'closed')")
         page.goto(f"{address.partition('#')[0]}{place}")
-        page.wait_for_timeout(2000)
-        page.get_by_text("Reading…").first.wait_for(state="detached", timeout=300_000)
-        page.wait_for_timeout(1000)
+        settle(page)
         picture = Image.open(BytesIO(page.screenshot()))
         picture.save(PICTURES / f"{name}.webp", quality=70, method=6)
         print(json.dumps({name: (PICTURES / f"{name}.webp").stat().st_size}))
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["stills", "recording"]
-    for name, make in (("stills", make_stills), ("recording", record)):
-        if name in wanted:
-            with tempfile.TemporaryDirectory() as folder:
-                make(Path(folder) / "tertulia.db")
+    wanted = sys.argv[1:] or ["stills", "walk", "recording"]
+    with tempfile.TemporaryDirectory() as name:
+        for what in wanted:
+            match what:
+                case "stills":
+                    make_stills(Path(name))
+                case "walk":
+                    record_walk(Path(name))
+                case "recording":
+                    record(Path(name) / "tertulia.db")
+                case store:
+                    photograph_experiment(Path(store).resolve())

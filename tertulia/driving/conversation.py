@@ -32,7 +32,7 @@ from tertulia.state.cognition import Trace
 from tertulia.state.context import Context
 from tertulia.state.errors import HandedOverError, UsageError
 from tertulia.state.graph_state import GroupState
-from tertulia.state.line_edit import HELD
+from tertulia.state.line_edit import EDITED_ATTEMPT, HELD
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
 from tertulia.state.records import RunKind
@@ -43,6 +43,9 @@ from tertulia.storage.sqlite.checkpoints import SynchronousSaver
 #: The nodes with which a turn begins, and the nodes one of which ends it.
 _FIRST = ("take_turn", "open_round", "draw_pairs")
 _LAST = ("record_turn", "record_speech", "record_silence", "record_round")
+
+#: Under which the number of the last turn is kept whose line a person rewrote.
+_EDITED = "edited_turn"
 
 #: States that are read at once; a run goes on from one of its newest.
 _PAGE = 8
@@ -114,7 +117,7 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
         snapshot = await graph.aget_state(config)
         first, last = last + 1, snapshot.values["turn"]
         for turn in context.store.turns(context.run, first, last):
-            emit(TurnFinished(context.run, turn))
+            emit(TurnFinished(context.run, turn, context.kept.get(_EDITED) == turn.turn))
         for text in _notes(context, cast(GroupState, snapshot.values), noted):
             emit(Noted(context.run, text))
         if snapshot.values["finished"]:
@@ -227,7 +230,10 @@ def _store(context: Context, traces: Mapping[int, Trace]) -> None:
     assert context.recorded is not None
     with context.store.transaction():
         for turn, trace in traces.items():
-            context.save(context.recorded.pop(turn))
+            recorded = context.recorded.pop(turn)
+            if recorded.record.chosen == EDITED_ATTEMPT:
+                context.kept[_EDITED] = turn
+            context.save(recorded)
             context.store.save_trace(context.run, turn, trace)
 
 

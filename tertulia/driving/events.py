@@ -58,10 +58,11 @@ class StepStarted:
 
 @dataclass(frozen=True)
 class TurnFinished:
-    """A turn is stored; a silence is one too."""
+    """A turn is stored; a silence is one too. `is_edited`: a person's words stand in it in the place of a model's."""
 
     run: str
     turn: Turn
+    is_edited: bool = False
 
 
 @dataclass(frozen=True)

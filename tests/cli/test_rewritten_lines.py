@@ -24,6 +24,7 @@ def run(cli: Cli, request: pytest.FixtureRequest) -> str:
         store.save_step("w0rd", spoken[1], "", EDITED, LineEdit(words=WORDS))
     resumed = cli("resume", "w0rd")
     assert resumed.code == 0, resumed.err
+    assert marked(resumed.out) == [WORDS]  # also as it goes on
     return "w0rd"
 
 
@@ -53,5 +54,6 @@ def test_a_fork_that_says_something_else_there_is_not_marked(cli: Cli, run: str)
     told = cli("replay", forked.json["run"]).out
     assert "Let us go." in told
     assert MARK not in told
-    later = cli("fork", run, "--at", turn + 1, "--json").json["run"]
-    assert marked(cli("replay", later).out) == [WORDS]
+    later = cli("fork", run, "--at", turn + 1)
+    assert marked(later.out) == [WORDS]
+    assert marked(cli("replay", "@last").out) == [WORDS]

@@ -160,7 +160,15 @@ def test_who_sits_down_in_a_meeting_that_goes_on_is_told_that_it_is_a_fork(
     with serving(path, TOKEN, COMMAND) as address:
         page.goto(f"{address}?token={TOKEN}#/runs/{run}?seats=1")
         new = page.get_by_role("region", name="New seats")
-        expect(new).to_contain_text("It has what was said before turn 4, and goes its own way from there.")
+        expect(new.get_by_label("from turn")).to_have_value("4")
+        with SqlStore.open(path) as opened:
+            opened.save_turn(
+                run,
+                opened.turn_record(run, 3).model_copy(
+                    update={"turn": opened.turns(run)[-1].model_copy(update={"turn": 4, "round": 4})}
+                ),
+            )
+        expect(new).to_contain_text("It has what was said before turn 5, and goes its own way from there.")
         expect(new).to_contain_text("This run goes on beside it as before, without them")
         new.get_by_label("from turn").fill("2")
         expect(new).to_contain_text("what was said before turn 2")
@@ -178,7 +186,14 @@ def test_the_host_gives_seats_from_the_page_of_a_run(browser: Browser, store: Pa
     page.get_by_label("Leila Haddad").check()
     expect(new).to_contain_text(re.compile("in which people speak for .?Leila Haddad"))
     page.get_by_role("button", name="Start a run with these seats").click()
-    page.get_by_role("button", name="Invite somebody as Leila Haddad").click(timeout=20_000)
+    expect(page.get_by_role("region", name="Seats of this run")).to_contain_text(
+        re.compile("This run is a fork of .*, in which people speak for .?Leila Haddad"), timeout=20_000
+    )
+    with page.context.expect_page() as sat:  # who wants to sit there themselves needs no invitation
+        page.get_by_role("button", name="Sit here as Leila Haddad").click()
+    expect(sat.value.get_by_text("You speak for")).to_be_visible()
+    page.get_by_role("button", name="Withdraw").click()
+    page.get_by_role("button", name="Invite somebody as Leila Haddad").click()
     invitation = page.get_by_label("Invitation for Leila Haddad").input_value()
     assert TOKEN not in invitation.partition("?")[2].split("=")[1]
     with page.context.expect_page() as opened:

@@ -20,11 +20,12 @@ import { RunView } from "./views/run";
 import { RunsView } from "./views/runs";
 import { SeatPage } from "./views/seat";
 import { TownView } from "./views/town";
-import { Walk } from "./views/walk";
+import { useWalk } from "./views/walk";
 import "./styles/narrow.css";
 
 function Page() {
   const { path } = usePlace();
+  const walk = useWalk();
   useEffect(() => void (document.title = titleOf(path)), [path.join("/")]);
   return (
     <>
@@ -33,11 +34,12 @@ function Page() {
         <FileNote />
         <StoreName />
         <span style={{ flex: 1 }} />
+        {walk.again}
         <ThemeButton />
       </header>
       <ConnectionLine />
       <View path={path} />
-      <Walk />
+      {walk.card}
     </>
   );
 }

@@ -75,7 +75,7 @@ function Panel({ run }: { run: Run }) {
   const people = seats.people.filter(({ seated }) => seated);
   return (
     <>
-      {people.length > 0 && seats.status !== "finished" && <Invitations seats={seats} people={people} act={act} />}
+      {people.length > 0 && seats.status !== "finished" && <Invitations seats={seats} people={people} parent={run.parent} act={act} />}
       {people.length > 0 && seats.status !== "finished"
         ? <details class="actions"><summary>Other seats, in another run</summary><NewSeats seats={seats} /></details>
         : <NewSeats seats={seats} />}
@@ -95,10 +95,28 @@ function NotAllowed({ run }: { run: Run }) {
   );
 }
 
-function Invitations({ seats, people, act }: { seats: Seats; people: readonly Person[]; act: (doing: Promise<unknown>) => void }) {
-  const invite = (agent: string, withdraw: boolean) => act(request("seats", { run: seats.run, agent, withdraw }));
+interface InvitationsProps {
+  readonly seats: Seats;
+  readonly people: readonly Person[];
+  readonly parent: Run["parent"];
+  readonly act: (doing: Promise<unknown>) => void;
+}
+
+const addressOf = (token: string) => `${location.origin}/?seat=${token}`;
+
+function Invitations({ seats, people, parent, act }: InvitationsProps) {
+  const invite = (agent: string, withdraw: boolean) => request<{ token: string | null }>("seats", { run: seats.run, agent, withdraw });
+  // Where a browser opens no tab by itself, the invitation stands there with its link.
+  const sit = (agent: string) =>
+    act(invite(agent, false).then(({ token }) => void (token && open(addressOf(token), "_blank", "noopener,noreferrer"))));
   return (
     <section class="stack" aria-label="Seats of this run">
+      {parent && (
+        <p class="small data">
+          This run is a fork of {parent.run}, in which people speak for {listed(people.map(({ name }) => name))}. That run is not
+          changed by it: if it is going on, it goes on without them.
+        </p>
+      )}
       <p class="small">An invitation is an address for one seat. It shows what that person perceives, and sends that person's lines.</p>
       {people.map((person) => (
         <div key={person.name} class="seat-invitation">
@@ -107,8 +125,13 @@ function Invitations({ seats, people, act }: { seats: Seats; people: readonly Pe
             <span class="small muted">{person.left ? "has left; the model speaks" : person.asked ? "is asked now" : "is not asked at present"}</span>
           </p>
           {person.token === null
-            ? <button onClick={() => invite(person.name, false)}>{`Invite somebody as ${person.name}`}</button>
-            : <Address token={person.token} agent={person.name} withdraw={() => invite(person.name, true)} />}
+            ? (
+              <p class="row">
+                <button class="primary" onClick={() => sit(person.name)}>{`Sit here as ${person.name}`}</button>
+                <button onClick={() => act(invite(person.name, false))}>{`Invite somebody as ${person.name}`}</button>
+              </p>
+            )
+            : <Address token={person.token} agent={person.name} withdraw={() => act(invite(person.name, true))} />}
         </div>
       ))}
       {!seats.driven && (
@@ -122,7 +145,7 @@ function Invitations({ seats, people, act }: { seats: Seats; people: readonly Pe
 }
 
 function Address({ token, agent, withdraw }: { token: string; agent: string; withdraw: () => void }) {
-  const address = `${location.origin}/?seat=${token}`;
+  const address = addressOf(token);
   const [copied, setCopied] = useState("");
   const copy = () =>
     navigator.clipboard.writeText(address).then(() => setCopied("Copied."), () => setCopied("Copy it with the keyboard."));
@@ -139,7 +162,8 @@ function Address({ token, agent, withdraw }: { token: string; agent: string; wit
 
 function NewSeats({ seats }: { seats: Seats }) {
   const [chosen, choose] = useState<readonly string[]>([]);
-  const [at, setAt] = useState(String(seats.status === "finished" ? 1 : seats.turns + 1));
+  const [typed, setAt] = useState<string | null>(null);
+  const at = typed ?? String(seats.status === "finished" ? 1 : seats.turns + 1);
   const [started, setStarted] = useState<Started | string | null>(null);
   const going = typeof started === "object" && started !== null && started.exit_code === null ? started.number : null;
   useEffect(() => {

@@ -1,10 +1,11 @@
 /** Who met whom: as a drawing, and as a matrix. */
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Plot } from "../components/plot";
 import { colourOf, shapeOf } from "../components/speakers";
 import "../styles/matrix.css";
 import { type Link, placesOf } from "./meetings";
+import { anchorOf, countPlaces, NAME_BELOW, RADIUS } from "./town_counts";
 
 /** People whose names can be read in the drawing. */
 export const MOST_IN_GRAPH = 30;
@@ -25,7 +26,7 @@ export function Graph({ title, name, everybody, people, links }: GraphProps) {
     <Plot
       title={title}
       name={name}
-      note="The thicker a line, the more often two met; the number says how often."
+      note="The thicker a line, the more often two met. A number says how often, where there is room; point at a person to see theirs. The table has all."
       columns={["person", "with", "encounters"]}
       rows={links.map(({ a, b, count }) => [a, b, count])}
       width={640}
@@ -51,25 +52,29 @@ function shortNames(people: readonly string[]): ReadonlyMap<string, string> {
 function Drawing({ everybody, people, links, width, height }: Omit<GraphProps, "title" | "name"> & { width: number; height: number }) {
   const places = useMemo(() => placesOf(people, links, width, height), [people.join("\n"), links, width, height]);
   const at = new Map(places.map((place) => [place.name, place]));
+  const [pointed, point] = useState<string | null>(null);
   const most = Math.max(1, ...links.map(({ count }) => count));
   const shown = shortNames(people);
   const drawn = links.flatMap((link) => {
     const [a, b] = [at.get(link.a), at.get(link.b)];
     return a && b && a !== b ? [{ ...link, from: a, to: b }] : [];
   });
+  const isTheirs = ({ a, b }: Link) => pointed === null || a === pointed || b === pointed;
+  const theirs = drawn.filter(isTheirs);
+  const counts = countPlaces(theirs, shown, places, width);
   return (
     <g class="meetings">
-      {drawn.map(({ from, to, count }, index) => (
-        <line key={index} class="link" x1={from.x} y1={from.y} x2={to.x} y2={to.y} stroke-width={1 + (7 * count) / Math.max(most, 4)} stroke-linecap="round" />
+      {drawn.map((link, index) => (
+        <line key={index} class={`link ${isTheirs(link) ? "" : "faint"}`} x1={link.from.x} y1={link.from.y} x2={link.to.x} y2={link.to.y} stroke-width={1 + (7 * link.count) / Math.max(most, 4)} stroke-linecap="round" />
       ))}
-      {drawn.map(({ from, to, count }, index) => (
-        <text key={index} class="count" x={(from.x + to.x) / 2} y={(from.y + to.y) / 2} dy="0.32em" text-anchor="middle">{count}</text>
+      {[...counts].map(([index, { x, y }]) => (
+        <text key={index} class="count" x={x} y={y} dy="0.32em" text-anchor="middle">{theirs[index]!.count}</text>
       ))}
       {places.map(({ name, x, y }) => (
-        <g key={name} transform={`translate(${x} ${y})`}>
-          <circle class="node" r="11" />
+        <g key={name} transform={`translate(${x} ${y})`} onPointerEnter={() => point(name)} onPointerLeave={() => point(null)}>
+          <circle class="node" r={RADIUS} />
           <path transform="translate(-7.2 -7.2) scale(1.2)" d={shapeOf(everybody, name)} style={{ fill: colourOf(everybody, name) }} />
-          <text class="person" y={24} text-anchor={x < 60 ? "start" : x > width - 60 ? "end" : "middle"}>{shown.get(name)}</text>
+          <text class="person" y={NAME_BELOW} text-anchor={anchorOf(x, width)}>{shown.get(name)}</text>
         </g>
       ))}
     </g>

@@ -1,5 +1,6 @@
 /** A walk through the shipped example, step by step, beside what it speaks about. */
 
+import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go } from "../router";
 import { source } from "../source";
@@ -13,23 +14,21 @@ const KEY = "tertulia-walk";
 /** How long what a step speaks about may take to appear, in milliseconds. */
 const APPEARS_WITHIN = 10_000;
 
-export function Walk() {
+/** Return the card of the walk, or once it is closed the button for the head of the page that begins it again. */
+export function useWalk(): { readonly card: VNode | null; readonly again: VNode | null } {
   const store = useDocument<{ is_example?: boolean }>(source.isFile ? null : "store");
-  return store.state === "ready" && store.value.is_example ? <Steps /> : null;
-}
-
-function Steps() {
-  const runs = useDocument<{ runs: readonly ExampleRun[] }>("runs");
-  const steps = useMemo(() => (runs.state === "ready" ? stepsThrough(runs.value.runs) : []), [runs]);
+  const isExample = store.state === "ready" && store.value.is_example === true;
+  const runs = useDocument<{ runs: readonly ExampleRun[] }>(isExample ? "runs" : null);
+  const steps = useMemo(() => (isExample && runs.state === "ready" ? stepsThrough(runs.value.runs) : []), [isExample, runs]);
   const [kept, keep] = useKept();
-  if (!steps.length) return null;
-  if (kept === "closed") return <button class="guide-again" onClick={() => (keep("0"), go(steps[0]!.place))}>Guided walk</button>;
-  const number = Math.min(Math.max(Number(kept) || 0, 0), steps.length - 1);
+  if (!steps.length) return { card: null, again: null };
   const show = (next: number) => {
     keep(String(next));
     go(steps[next]!.place);
   };
-  return <Card step={steps[number]!} number={number} of={steps.length} show={show} close={() => keep("closed")} />;
+  if (kept === "closed") return { card: null, again: <button onClick={() => show(0)}>Guided walk</button> };
+  const number = Math.min(Math.max(Number(kept) || 0, 0), steps.length - 1);
+  return { card: <Card step={steps[number]!} number={number} of={steps.length} show={show} close={() => keep("closed")} />, again: null };
 }
 
 interface CardProps {
@@ -70,17 +69,19 @@ function Card({ step, number, of, show, close }: CardProps) {
 const TAKES_OVER = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 
 /**
- * Mark the first element of a selector once it is there, have it in view, and put the card beside it, until the reader goes
- * elsewhere; returns what takes the mark away.
+ * Mark what the first selector finds that leaves room for the card, else the last, once it is there; have it in view, and
+ * put the card beside it, until the reader goes elsewhere; returns what takes the mark away.
  */
-function marking(selector: string, card: HTMLElement): () => void {
+function marking(selectors: readonly string[], card: HTMLElement): () => void {
   let marked: HTMLElement | null = null;
   let isLeft = false;
   const place = () => marked?.isConnected && placeBeside(card, marked);
   const sizes = new ResizeObserver(() => isLeft || place());
   const mark = () => {
     if (!marked?.isConnected) {
-      marked = document.querySelector<HTMLElement>(selector);
+      const found = selectors.map((selector) => document.querySelector<HTMLElement>(selector)).filter((element) => element !== null);
+      const fits = (element: HTMLElement) => (showTop(element), placeBeside(card, element));
+      marked = (isLeft ? undefined : found.find(fits)) ?? found.at(-1) ?? null;
       marked?.setAttribute("data-walk", "");
       if (marked) sizes.observe(marked);
     }
@@ -105,6 +106,11 @@ function marking(selector: string, card: HTMLElement): () => void {
     marked?.removeAttribute("data-walk");
     marked?.style.removeProperty("scroll-margin-block");
   };
+}
+
+/** Undo what was scrolled around an element for something else. */
+function showTop(element: HTMLElement): void {
+  for (let around = element.parentElement; around; around = around.parentElement) around.scrollTop = 0;
 }
 
 function useKept(): [string, (step: string) => void] {

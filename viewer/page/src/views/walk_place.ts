@@ -3,7 +3,7 @@
 /** Pixels between the card and what is marked, with its frame. */
 const APART = 12;
 /** Corners of the window as the stylesheet knows them, the usual one first; in a narrow window the card fills the width. */
-const CORNERS = ["below right", "above right", "below left", "above left"] as const;
+const CORNERS = ["below right", "below left", "above right", "above left"] as const;
 
 export interface Box {
   readonly left: number;
@@ -18,15 +18,18 @@ export function meet(a: Box, b: Box, apart: number): boolean {
 }
 
 /**
- * Put the card into the first corner in which it covers nothing of what is marked, which is scrolled beside it; into the
- * usual corner where that is larger than what the card leaves of the window.
+ * Put the card into the first corner in which it covers nothing of what is marked, which is scrolled beside it, and return
+ * true; into the usual corner, and return false, where that is larger than what the card leaves of the window.
  */
-export function placeBeside(card: HTMLElement, marked: HTMLElement): void {
+export function placeBeside(card: HTMLElement, marked: HTMLElement): boolean {
   for (const corner of [...CORNERS, CORNERS[0]]) {
     card.dataset.corner = corner;
-    const room = `${Math.ceil(card.getBoundingClientRect().height) + 3 * APART}px`;
+    const [box, of] = [card.getBoundingClientRect(), marked.getBoundingClientRect()];
+    const isAside = box.left >= of.right + APART || box.right + APART <= of.left;
+    const room = `${isAside ? 2 * APART : Math.ceil(box.height) + 3 * APART}px`;
     marked.style.scrollMarginBlock = corner.startsWith("below") ? `${2 * APART}px ${room}` : `${room} ${2 * APART}px`;
     marked.scrollIntoView({ block: "nearest" });
-    if (!meet(card.getBoundingClientRect(), marked.getBoundingClientRect(), APART)) return;
+    if (!meet(card.getBoundingClientRect(), marked.getBoundingClientRect(), APART)) return true;
   }
+  return false;
 }

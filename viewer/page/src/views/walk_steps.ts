@@ -6,8 +6,8 @@ export interface Step {
   readonly title: string;
   readonly text: string;
   readonly place: string;
-  /** What is marked, as a selector of CSS; the first that the place shows. */
-  readonly marked: string;
+  /** What is marked, as selectors of CSS: the first that leaves room for the card, else the last. */
+  readonly marked: readonly string[];
 }
 
 /** What the walk knows a conversation of the example by. */
@@ -27,51 +27,51 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
   const steps: (Omit<Step, "place"> & { place: string | undefined })[] = [
     {
       title: "Conversations",
-      text: "Each row is a conversation that a small language model had, with itself in every part. Two people of a town talk here at three values of λ; below are a meeting, an album chat, a day of the town and an experiment.",
+      text: "Each row is a conversation that a small language model had, with itself in every part. Here two people of a town talk at λ = 0.5; a fork of it stands below. The other rows are the same two at other λ, a meeting, an album chat, a day of the town and an experiment.",
       place: hrefOf(["runs"]),
-      marked: ".runs .run:not(.head)",
+      marked: [half ? `.runs .run:has(a[href="${hrefOf(["runs", half.run])}"])` : ".runs .run:not(.head)"],
     },
     {
       title: "This is what she was told",
       text: "Before each line the model reads a prompt: who she is, what she remembers, what was said. These are its items, in the order in which it read them.",
       place: at(half, { turn: 3, pane: "prompt", units: "prompt" }),
-      marked: ".block",
+      marked: [".block:nth-of-type(2)", ".block"],
     },
     {
       title: "This is what she looked at",
       text: "While it answers, the model attends to some items more than to others. The sentence says to which, what was taken away for it, and which of several lines was said.",
       place: at(half, { turn: 3, pane: "prompt", units: "weight" }),
-      marked: ".answer",
+      marked: [".answer"],
     },
     {
       title: "Drag λ",
       text: "λ is the share of attention that is removed from the prompt, the heaviest items first. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she knows everything, at 1 nothing.",
       place: at(half, { turn: 3, pane: "prompt" }),
-      marked: ".lambda",
+      marked: [".lambda"],
     },
     {
       title: "Several lines, one is said",
       text: "Whoever has forgotten something may contradict it. A judge compares each candidate with what was removed; one that conflicts is rolled back, and more of the prompt is put back for the next.",
       place: at(half, { turn: 3, pane: "candidates" }),
-      marked: ".candidate",
+      marked: [".candidate"],
     },
     {
       title: "What if?",
       text: "A fork goes on from a turn with something changed: here λ rises from 0.5 to 0.9 at turn 4. The two conversations stand side by side, and part where they first differ.",
       place: half && fork && hrefOf(["compare", half.run, fork.run]),
-      marked: ".turn-difference .sides",
+      marked: [".turn-difference .sides"],
     },
     {
       title: "A race for the floor",
       text: "In a meeting everybody thinks at once. Who is willing enough races to speak, and the shortest latency wins: the curves are how long each might have taken, the marks how long each took.",
       place: at(meeting, { turn: 6, pane: "minds" }),
-      marked: ".race",
+      marked: [".race"],
     },
     {
       title: "Does λ do anything?",
       text: "An experiment has many conversations at each λ. A point is a case, a line the mean with its interval: select one to read the conversations behind it. Then begin with your own: tertulia run tidewell --lambda 0.5",
       place: hrefOf(["experiments", "example"]),
-      marked: ".measure:has(svg)",
+      marked: [".measures > :first-child .keys:has(svg)"],
     },
   ];
   return steps.filter((step): step is Step => step.place !== undefined);
