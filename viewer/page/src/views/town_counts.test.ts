@@ -32,7 +32,7 @@ test("of a whole town the most often met have numbers, and none lies over anothe
   const found = [...countPlaces(drawn, new Map(), places, 560).values()];
   expect(found.length).toBeGreaterThan(10);
   expect(found.length).toBeLessThan(links.length);
-  for (const [index, one] of found.entries()) {
-    for (const other of found.slice(index + 1)) expect(Math.abs(one.x - other.x) > 8 || Math.abs(one.y - other.y) > 16).toBe(true);
+  for (const [index, number] of found.entries()) {
+    for (const other of found.slice(index + 1)) expect(Math.abs(number.x - other.x) > 8 || Math.abs(number.y - other.y) > 16).toBe(true);
   }
 });
