@@ -167,12 +167,6 @@ class TurnStore(Protocol):
     def turn_record(self, run: str, turn: int) -> TurnRecord:
         """Return how a turn came about; `NotFoundError` if there is no such turn."""
 
-    def utterances(self, run: str, first: int, last: int) -> dict[tuple[int, str], tuple[TurnRecord, list[Candidate]]]:
-        """Return how the utterances of the turns `first` to `last` came about, by turn and part, with their candidates.
-
-        A few queries for all of them; what it raises is what reading them one by one does.
-        """
-
 
 class CognitionStore(Protocol):
     """Steps of agents' cognition, and the trace of every node."""

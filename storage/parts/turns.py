@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from tertulia.state.errors import NotFoundError
 from tertulia.state.line_edit import EDITED_ATTEMPT
-from tertulia.state.records import Candidate, Reply, Turn, TurnRecord
+from tertulia.state.records import Candidate, Turn, TurnRecord
 from tertulia.state.store import TurnStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
@@ -70,10 +70,7 @@ class Turns(Runs, Cognition, TurnStore):
             return self._read_candidates(rows)
 
     def _read_candidates(self, rows: Sequence[dict[str, Any]]) -> list[Candidate]:
-        return [
-            record_of(Candidate, row, inconsistency_runs=parsed(row["inconsistency_runs"]), **_stored_reply(row))
-            for row in self.verified_texts([*rows])
-        ]
+        return [record_of(Candidate, row, **candidate_fields(row)) for row in self.verified_texts([*rows])]
 
     # --- turns and their parts --------------------------------------------------------------------------------------
 
@@ -202,54 +199,18 @@ class Turns(Runs, Cognition, TurnStore):
         self.check_turn(rows[0]["run"], turn)
         return rows[0]
 
-    @override
-    def utterances(self, run: str, first: int, last: int) -> dict[tuple[int, str], tuple[TurnRecord, list[Candidate]]]:
-        self.check_run(run, first, last, ("unit_scores", "candidates", "parts", "steps", "calls"))
-        turns, parts = self._utterances("turns", run, first, last), self._utterances("parts", run, first, last)
-        units = self._by_utterance("unit_scores", run, first, last, "", "position")
-        candidates = self._by_utterance("candidates", run, first, last, WITH_TEXT, "attempt")
-        found = {}
-        with record_faults(self.path):
-            own = {row["turn"]: record_of(Turn, row) for row in turns}
-            for row in (*turns, *parts):
-                key = row["turn"], row.get("part", "")
-                turn = _part_turn(own[key[0]], row) if key[1] else own[key[0]]
-                record = _turn_record(row, turn, units.get((row["run"], *key), ()))
-                found[key] = record, self._read_candidates(candidates.get((row["run"], *key), ()))
-        return found
-
-    def _by_utterance(
-        self, table: str, run: str, first: int, last: int, join: str, order: str
-    ) -> dict[tuple[str, int, str], list[dict[str, Any]]]:
-        """Return the rows of turns by run, turn and part."""
-        rows = Table(self.file, table).select(
-            f"{join} {_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn, part, {order}",
-            *(run, first, last),
-            also="hash, text" if join else "",
-        )
-        found: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
-        for row in rows:
-            found.setdefault((row["run"], row["turn"], row["part"]), []).append(row)
-        return found
-
     def _record_of(self, row: Mapping[str, Any], turn: Turn) -> TurnRecord:
         units = Table(self.file, "unit_scores").select(
             "WHERE run = ? AND turn = ? AND part = ? ORDER BY position", row["run"], row["turn"], row.get("part", "")
         )
-        return _turn_record(row, turn, units)
+        return record_of(TurnRecord, row, turn=turn, **unit_fields(row, units))
 
 
-def _turn_record(row: Mapping[str, Any], turn: Turn, units: Sequence[Mapping[str, Any]]) -> TurnRecord:
-    """Return how a turn came about, from its row and those of its units' scores."""
+def unit_fields(row: Mapping[str, Any], units: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a `TurnRecord` that are stored as rows of units: its scores, and what was removed."""
     removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
     scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
-    return record_of(
-        TurnRecord,
-        row,
-        turn=turn,
-        scores=scores if row["scored"] else None,
-        removed=tuple(unit["unit"] for unit in removed),
-    )
+    return {"scores": scores if row["scored"] else None, "removed": tuple(unit["unit"] for unit in removed)}
 
 
 def candidate_row(run: str, turn: int, part: str, candidate: Candidate) -> dict[str, Any]:
@@ -278,8 +239,9 @@ def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
     return Turn(**{**dict(turn), "speaker": row["speaker"], "text": row["text"]})
 
 
-def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reply of a candidate and the fields stored with it; older rows tell backups by their number alone."""
+def candidate_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `Candidate` in its row but its text; older rows tell backups by their number alone."""
     stored: dict[str, Any] = {"origin": "backup" if row["attempt"] else "drawn"} | parsed(row["reply"])
     fields = {name: stored.pop(name) for name in _STORED_WITH_REPLY & set(stored)}
-    return {"reply": Reply.model_validate(stored), **fields}
+    own = {name: row[name] for name in ("attempt", "inconsistency", "comment")}
+    return {**own, "inconsistency_runs": parsed(row["inconsistency_runs"]), "reply": stored, **fields}
