@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
 from tertulia.state.text import first_line
@@ -103,6 +105,19 @@ def record_of(kind: type[AnyRecord], row: Mapping[str, Any], **fields: Any) -> A
         fields: The fields that no column holds as they are.
     """
     return kind(**{name: row[name] for name in _fields_of(kind) if name in row} | fields)
+
+
+def records_of(kind: type[AnyRecord], rows: Sequence[Mapping[str, Any]]) -> list[AnyRecord]:
+    """Return the records of rows, whose further columns are passed over; faster than `record_of` for each."""
+    fields = _fields_of(kind)
+    records: list[AnyRecord] = listed(kind).validate_python([{name: row[name] for name in fields} for row in rows])
+    return records
+
+
+@cache
+def listed(kind: type[AnyRecord]) -> TypeAdapter[Any]:
+    """Return what reads and writes many records of a kind at once."""
+    return TypeAdapter(list[kind])  # type: ignore[valid-type]
 
 
 @cache

@@ -7,10 +7,7 @@ calls are read only where they are asked for.
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from tertulia.state.cognition import Call
 from tertulia.state.records import Candidate, Record, TurnRecord
@@ -18,7 +15,7 @@ from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.journal import Journal, call_faults, call_fields
 from tertulia.storage.parts.turns import candidate_fields, unit_fields
 from tertulia.storage.tables import select_tuples
-from tertulia.storage.values import parsed
+from tertulia.storage.values import listed, parsed
 
 Row = dict[str, Any]
 
@@ -149,15 +146,10 @@ class TurnRowsStore(Journal):
 
 def documents_of(kind: type[Record], given: Sequence[Mapping[str, Any]], without: Collection[str] = ()) -> list[Row]:
     """Return records as JSON has them, after all were checked at once, without some of their fields."""
-    adapter = _listed(kind)
+    adapter = listed(kind)
     exclude = {"__all__": {*without}}
     documents: list[Row] = adapter.dump_python(adapter.validate_python(given), mode="json", exclude=exclude)
     return documents
-
-
-@cache
-def _listed(kind: type[Record]) -> TypeAdapter[Any]:
-    return TypeAdapter(list[kind])  # type: ignore[valid-type]
 
 
 def _utterance(row: Row) -> _Key:

@@ -15,7 +15,7 @@ from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
 from tertulia.storage.parts.contents import WITH_TEXT
 from tertulia.storage.parts.runs import Runs
 from tertulia.storage.tables import Table
-from tertulia.storage.values import Value, parsed, plain_json, record_of
+from tertulia.storage.values import Value, parsed, plain_json, record_of, records_of
 
 #: The rows of a run, with those of its ancestors, in a table whose rows belong to a turn.
 _OF_A_RUN = "JOIN lineage ON ancestor = {0}.run AND {0}.turn <= lineage.turns WHERE lineage.run = ?"
@@ -127,14 +127,18 @@ class Turns(Runs, Cognition, TurnStore):
             if not rows and self.file.rows("SELECT 1 FROM turns WHERE run = ? AND turn >= ? LIMIT 1", run, first):
                 raise damaged(self.path, f"the lineage of run {run} is incomplete")
         with record_faults(self.path):
-            return [record_of(Turn, row) for row in rows]
+            return records_of(Turn, rows)
 
     @override
-    def part_turns(self, run: str, first: int = 1, last: int | None = None) -> dict[tuple[int, str], Turn]:
-        turns = {turn.turn: turn for turn in self.turns(run, first, last)}
+    def part_turns(
+        self, run: str, first: int = 1, last: int | None = None, of: Sequence[Turn] | None = None
+    ) -> dict[tuple[int, str], Turn]:
+        turns = {turn.turn: turn for turn in (self.turns(run, first, last) if of is None else of)}
         rows = self._utterances("parts", run, first, last)
         with record_faults(self.path):
-            return {(row["turn"], row["part"]): _part_turn(turns[row["turn"]], row) for row in rows}
+            given = [turns[row["turn"]].__dict__ | {"speaker": row["speaker"], "text": row["text"]} for row in rows]
+            parts = records_of(Turn, given)
+        return {(row["turn"], row["part"]): part for row, part in zip(rows, parts, strict=True)}
 
     def _utterances(self, table: str, run: str, first: int, last: int | None) -> list[dict[str, Any]]:
         # BETWEEN: an OR with NULL would have every later turn read.
