@@ -43,7 +43,8 @@ _WHOSE = frozenset(
 
 def takes_anothers_memory(text: str, situation: Situation) -> bool:
     """Whether a sentence says *I* of what another one remembers, and neither its speaker nor anybody has said."""
-    others = [who for who in situation.people if who != situation.speaker and situation.known.get(who)]
+    others = [who for who, facts in situation.known.items() if who != situation.speaker and facts]
+    others = [who for who in others if who in situation.people]
     if not others:
         return False
     names = name_words(situation)
