@@ -15,8 +15,8 @@ from tertulia.reading.differences import (
     largest_score_difference,
     switched_on,
 )
-from tertulia.reading.differences import Document as TurnDocument
 from tertulia.reading.exchanges import spoken_turns
+from tertulia.reading.turn_documents import Document as TurnDocument
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import Embedder
