@@ -55,7 +55,7 @@ _STEP = 3
 _PAST_TRIALS = 1_000_000
 
 #: Target: runs of 16 turns that are merged in a minute on one core.
-RUNS_A_MINUTE = 1000
+RUNS_A_MINUTE = 2000
 
 #: Columns that hold the id of a run.
 _RUN_COLUMNS = ("run", "ancestor", "parent_run")

@@ -154,8 +154,14 @@ class TurnStore(Protocol):
     def parts(self, run: str, turn: int) -> dict[str, TurnRecord]:
         """Return the further utterances of a turn by part, and how each came about, in the order of their names."""
 
-    def part_turns(self, run: str, first: int = 1, last: int | None = None) -> dict[tuple[int, str], Turn]:
-        """Return the further utterances of the turns `first` to `last`, by turn and part, without how they came."""
+    def part_turns(
+        self, run: str, first: int = 1, last: int | None = None, of: Sequence[Turn] | None = None
+    ) -> dict[tuple[int, str], Turn]:
+        """Return the further utterances of the turns `first` to `last`, by turn and part, without how they came.
+
+        Args:
+            of: These turns, where they were read already.
+        """
 
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
         """Return the turns `first` to `last` (inclusive; to the end if `None`).
@@ -166,12 +172,6 @@ class TurnStore(Protocol):
 
     def turn_record(self, run: str, turn: int) -> TurnRecord:
         """Return how a turn came about; `NotFoundError` if there is no such turn."""
-
-    def utterances(self, run: str, first: int, last: int) -> dict[tuple[int, str], tuple[TurnRecord, list[Candidate]]]:
-        """Return how the utterances of the turns `first` to `last` came about, by turn and part, with their candidates.
-
-        A few queries for all of them; what it raises is what reading them one by one does.
-        """
 
 
 class CognitionStore(Protocol):

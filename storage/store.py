@@ -18,17 +18,17 @@ from tertulia.storage.addresses import ServerAddress, StoreAddress, store_addres
 from tertulia.storage.contract import Database, RunDrivers
 from tertulia.storage.faults import UNWRITABLE
 from tertulia.storage.parts.experiments import Experiments
-from tertulia.storage.parts.journal import Journal
 from tertulia.storage.parts.likeness import Likeness
 from tertulia.storage.parts.pictures import Pictures
 from tertulia.storage.parts.simulations import Simulations
 from tertulia.storage.parts.streams import Streams
+from tertulia.storage.parts.turn_rows import TurnRowsStore
 from tertulia.storage.parts.turns import Turns
 from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.sqlite.opening import MEMORY, refuse_lost_log
 
 
-class SqlStore(Turns, Journal, Streams, Pictures, Likeness):
+class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
     """A store in an SQL database, at the `path` that the user named; made and used in one thread."""
 
     def __init__(self, file: Database, path: StoreAddress | str) -> None:

@@ -11,7 +11,7 @@ from tertulia.storage.contract import Database, Readable, Written
 from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
-from tertulia.storage.values import Value, checksum, identifier, plain_checksum, read
+from tertulia.storage.values import Value, checksum, identifier, plain_checksum, read, unlike_their_sums
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
@@ -151,9 +151,8 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows
         is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
         rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
         kinds = {tuple(map(type, row)): row for row in rows}
-    for row in rows:
-        if row[-1] != plain_checksum(row[:-1]) and row[-1] != checksum(row[:-1]):
-            raise damaged(file.path, f"a row of {table} does not match its checksum")
+    if any(row[-1] != checksum(row[:-1]) for row in unlike_their_sums(rows)):
+        raise damaged(file.path, f"a row of {table} does not match its checksum")
     if not all(are_of_kinds(table, row[:-1]) for row in kinds.values()):
         raise damaged(file.path, f"a row of {table} holds what can't be in it")
     found = Rows(columns, rows, is_plain)

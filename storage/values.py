@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
 from tertulia.state.text import first_line
@@ -105,6 +107,19 @@ def record_of(kind: type[AnyRecord], row: Mapping[str, Any], **fields: Any) -> A
     return kind(**{name: row[name] for name in _fields_of(kind) if name in row} | fields)
 
 
+def records_of(kind: type[AnyRecord], rows: Sequence[Mapping[str, Any]]) -> list[AnyRecord]:
+    """Return the records of rows, whose further columns are passed over; faster than `record_of` for each."""
+    fields = _fields_of(kind)
+    records: list[AnyRecord] = listed(kind).validate_python([{name: row[name] for name in fields} for row in rows])
+    return records
+
+
+@cache
+def listed(kind: type[AnyRecord]) -> TypeAdapter[Any]:
+    """Return what reads and writes many records of a kind at once."""
+    return TypeAdapter(list[kind])  # type: ignore[valid-type]
+
+
 @cache
 def _fields_of(kind: type[AnyRecord]) -> tuple[str, ...]:
     return tuple(kind.model_fields)
@@ -175,6 +190,12 @@ def checksum(values: Sequence[Value]) -> int:
     """Return the CRC-32 of a row's values: any single flipped bit changes it."""
     # As SQLite gives them back: 1 for true, and zero without a sign.
     return plain_checksum(tuple(value + 0 if isinstance(value, (bool, float)) else value for value in values))
+
+
+def unlike_their_sums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the rows, each with its checksum at its end, that differ from `plain_checksum`."""
+    sum_of = zlib.crc32  # here, as a call for each row takes a quarter of the time
+    return [row for row in rows if sum_of(repr(row[:-1]).encode()) != row[-1]]
 
 
 def plain_checksum(values: tuple[Value, ...]) -> int:

@@ -37,7 +37,11 @@ class PipedConsole(DataConsole):
                     self.file.write("\t".join(row).rstrip() + "\n")  # rich would make spaces of tabs
                 return
             if isinstance(what, Padding) and isinstance(inner, Text):
-                super().print(Text.assemble(" " * what.left, inner), **options)
+                self.print(Text.assemble(" " * what.left, inner), **options)
+                return
+            if isinstance(what, Text) and len(objects) == 1 and not options and "\t" not in what.plain:
+                self.file.write(what.plain + what.end)  # as rich would, after parsing all styles that a pipe lacks
+                self.file.flush()
                 return
         super().print(*objects, **options)
 

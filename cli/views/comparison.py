@@ -12,7 +12,8 @@ from rich.text import Text
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import has_room
 from tertulia.reading.comparing import RunComparison, contract_path, settings_that_differ
-from tertulia.reading.differences import Difference, Document, TurnComparison, word_differences
+from tertulia.reading.differences import Difference, TurnComparison, word_differences
+from tertulia.reading.turn_documents import Document
 from tertulia.state.meeting import Start
 from tertulia.state.text import clean, number
 from tertulia.wording.comparison_phrases import parting_line, what_differs

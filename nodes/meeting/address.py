@@ -128,6 +128,9 @@ _VERB_BEHIND = lazy_pattern(
     r"\s+(?:is|was|has|had|can|could|would|should|said|says|thinks|knows|wants|told|asked)\b|['’]s\b|\s+(?:and|or)\s+[A-Z]"
 )
 
+#: Letters at the beginning of a name by which it is looked up: few names share as many.
+_FIRST_LETTERS = 4
+
 
 @dataclass(frozen=True)
 class Address:
@@ -167,6 +170,29 @@ def is_named(name: str, text: str) -> bool:
 def mentions(name: str, text: str) -> list[tuple[int, int]]:
     """Return where a text (in NFC) has a person's full name or first name as a whole word, in order."""
     return _places(name, text)
+
+
+def mentions_of(names: Sequence[str], text: str) -> dict[str, list[tuple[int, int]]]:
+    """Return where a text (in NFC) has people's names (see `mentions`), of those that it has, in the order of names.
+
+    Of thousands, those alone are looked for whose names' first letters it has.
+    """
+    folded, given = text.casefold(), tuple(names)
+    parts = {folded[at : at + size] for size in range(1, _FIRST_LETTERS + 1) for at in range(len(folded) - size + 1)}
+    by_letters = _by_first_letters(given)
+    possible = sorted({place for letters in parts & by_letters.keys() for place in by_letters[letters]})
+    return {given[place]: found for place in possible if (found := mentions(given[place], text))}
+
+
+@lru_cache(maxsize=16)
+def _by_first_letters(names: tuple[str, ...]) -> dict[str, list[int]]:
+    """Return the places of names, by the first letters of the full name and of the one that a person is called by."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        full = unicodedata.normalize("NFC", name).strip()
+        for letters in {form.casefold()[:_FIRST_LETTERS] for form in (full, _called_name(full)) if form}:
+            found.setdefault(letters, []).append(place)
+    return found
 
 
 @lru_cache(maxsize=4096)

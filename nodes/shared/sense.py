@@ -20,14 +20,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-from tertulia.nodes.meeting.address import mentions
+from tertulia.nodes.meeting.address import mentions_of
 from tertulia.nodes.shared import sense_words
 from tertulia.nodes.shared.sense_breaks import is_broken
 from tertulia.nodes.shared.sense_details import contradicts_facts
 from tertulia.nodes.shared.sense_facts import echoes, takes_anothers_memory
 from tertulia.nodes.shared.sense_mixed import mixes_facts
 from tertulia.nodes.shared.sense_reply import leaves_question
-from tertulia.nodes.shared.sense_stems import STOP
+from tertulia.nodes.shared.sense_stems import STOP, name_words
 from tertulia.nodes.shared.situation import Situation, lines_before
 from tertulia.state.context import Context
 from tertulia.state.text import folded_words
@@ -119,7 +119,7 @@ def faults_of(text: str, situation: Situation) -> tuple[Fault, ...]:
     """Return what is wrong with a line."""
     said = [folded_words(line) for _, line in situation.before]
     line = folded_words(text)
-    names = frozenset(folded_words(" ".join(situation.people)))
+    names = name_words(situation)
     found: dict[Fault, bool] = {
         "repeats": _repeats(line, said),
         "empty": (len(said) > 1 and all(_is_empty(words, names) for words in (line, *said[-2:])))
@@ -212,7 +212,7 @@ def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
     Or, in a dialogue of two, tells the other about the same one: `I will tell Bo`, said to Bo.
     """
     text = unicodedata.normalize("NFC", text)
-    found = {name: mentions(name, text) for name in people}
+    found = mentions_of(people, text)
     for name, places in found.items():
         others = {place for other, shared in found.items() if other != name for place in shared}
         for start, end in (place for place in places if place not in others):  # else it may be either's

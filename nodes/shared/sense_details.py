@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import chain
 
 from tertulia.nodes.shared.sense_now import is_at_another_place, is_at_another_time
-from tertulia.nodes.shared.sense_stems import STOP, sentences, stem, stems
+from tertulia.nodes.shared.sense_stems import STOP, name_words, sentences, stem, stems
 from tertulia.nodes.shared.sense_times import DAYS, MONTHS, NUMBER, ONES, PLACES, hours_in
 from tertulia.nodes.shared.situation import Situation
 from tertulia.state.text import folded_words
@@ -70,7 +70,7 @@ def contradicts_facts(text: str, situation: Situation) -> bool:
         return True
     if is_at_another_place(text, situation):
         return True
-    names = frozenset(chain(*(folded_words(name) for name in situation.people)))
+    names = name_words(situation)
     facts = _facts_of(situation.known.get(situation.speaker, ()), names)
     for part in sentences(text):
         told = Details.of(part, names)

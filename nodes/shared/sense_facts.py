@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tertulia.nodes.shared.sense_stems import name_stems, said_stems, sentences, stem, stems, stems_of
+from tertulia.nodes.shared.sense_stems import name_stems, name_words, said_stems, sentences, stem, stems, stems_of
 from tertulia.nodes.shared.situation import Situation
 from tertulia.state.text import folded_words
 
@@ -43,10 +43,11 @@ _WHOSE = frozenset(
 
 def takes_anothers_memory(text: str, situation: Situation) -> bool:
     """Whether a sentence says *I* of what another one remembers, and neither its speaker nor anybody has said."""
-    others = [who for who in situation.people if who != situation.speaker and situation.known.get(who)]
+    others = [who for who, facts in situation.known.items() if who != situation.speaker and facts]
+    others = [who for who in others if who in situation.people]
     if not others:
         return False
-    names = frozenset(folded_words(" ".join(situation.people)))
+    names = name_words(situation)
     theirs = {fact for who in others for text in situation.known[who] for fact in _facts_in(text, names)}
     own_facts = {fact for text in situation.known.get(situation.speaker, ()) for fact in _facts_in(text, names)}
     own = {*stems_of(situation.known.get(situation.speaker, ())), *name_stems(situation)}

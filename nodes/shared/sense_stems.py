@@ -66,4 +66,19 @@ def said_stems(situation: Situation) -> frozenset[str]:
 
 def name_stems(situation: Situation) -> frozenset[str]:
     """Return the stems of the names of who is there."""
-    return frozenset().union(*map(stems, situation.people))
+    return _name_stems(tuple(situation.people))
+
+
+@lru_cache(maxsize=16)  # an album chat has thousands of people, in each of its lines
+def _name_stems(people: tuple[str, ...]) -> frozenset[str]:
+    return frozenset().union(*map(stems, people))
+
+
+def name_words(situation: Situation) -> frozenset[str]:
+    """Return the words of the names of who is there, in lower case."""
+    return _name_words(tuple(situation.people))
+
+
+@lru_cache(maxsize=16)
+def _name_words(people: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(folded_words(" ".join(people)))

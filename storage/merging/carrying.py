@@ -7,6 +7,7 @@ SQL that every database of stores understands.
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from tertulia.state.album import picture_hash
@@ -224,15 +225,19 @@ class Carrier:
 
     def _stored_units(self, keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
         """Return the rows of those units that the target has, by name, text, and the other columns."""
-        named = f"units.id AS row, unit, content_id, {', '.join(_UNIT[1:])} FROM units"
-        return {
-            tuple(row.values())[1:]: row["row"]
+        named = f"units.id AS row, unit, content_id, {', '.join(_UNIT[1:])}"
+        rows = [
+            row
             for chunk in in_chunks(sorted({key[:2] for key in keys}), _AT_ONCE // 2)
             for row in self._target.rows(
-                f"SELECT {named} WHERE (unit, content_id) IN (VALUES {_marks_of_rows(chunk)}) ORDER BY id DESC",
+                # CROSS JOIN: each by the index, where SQLite would read all units for the sake of an order.
+                f"""SELECT {named} FROM (VALUES {_marks_of_rows(chunk)}) AS asked CROSS JOIN units
+                WHERE unit = column1 AND content_id = column2""",
                 *(value for key in chunk for value in key),
             )
-        }
+        ]
+        rows.sort(key=itemgetter("row"), reverse=True)  # of two that are the same, the first stays
+        return {tuple(row.values())[1:]: row["row"] for row in rows}
 
     # --- pictures ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 """The journal of model calls: every call with what was asked, what came back, and what it took."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
@@ -11,11 +12,18 @@ from tertulia.state.cognition import Call
 from tertulia.state.records import Record, Reply
 from tertulia.state.store import CallStore
 from tertulia.state.text import first_line
+from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.faults import damaged
 from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
 from tertulia.storage.parts.contents import verified
 from tertulia.storage.tables import Table
-from tertulia.storage.values import json_text, packed, parsed, record_of, unpacked
+from tertulia.storage.values import json_text, packed, parsed, unpacked
+
+#: The parameters of a call of a version that did not store them, as JSON.
+NO_PARAMETERS = "{}"
+
+#: The fields of a call that columns hold as they are.
+_AS_STORED = [name for name in Call.model_fields if name not in ("parameters", "replies", "values")]
 
 _PARAMETERS = "LEFT JOIN contents ON contents.id = parameters_id"
 
@@ -66,23 +74,15 @@ class Journal(Cognition, CallStore):
         return list({(call.round, call.agent, call.node, call.attempt): call for call in calls}.values())
 
     def _call(self, row: dict[str, Any]) -> Call:
-        try:
-            return record_of(
-                Call,
-                row,
-                parameters=self._parameters(row),
-                replies=_unpacked(row["replies"], row["tokens"]),
-                values=parsed(row["results"]),
-            )
-        except (ValueError, TypeError) as error:
-            raise damaged(self.path, f"a call does not read: {first_line(error)}") from error
+        with call_faults(self.path):
+            return Call.model_validate(call_fields(row, self._parameters(row)))
 
-    def _parameters(self, row: dict[str, Any]) -> Any:
-        if row["parameters_id"] is None:  # a call of a version that did not store them
-            return {}
+    def _parameters(self, row: dict[str, Any]) -> str:
+        if row["parameters_id"] is None:
+            return NO_PARAMETERS
         if row["text"] is None:
             raise ValueError("its parameters are missing")
-        return parsed(verified(row["text"], row["hash"], self.path))
+        return verified(row["text"], row["hash"], self.path)
 
 
 class _StoredReply(Record):
@@ -112,20 +112,39 @@ def _packed(replies: Sequence[Reply]) -> tuple[str, bytes]:
     return json_text(rows), tokens
 
 
-def _unpacked(replies: str, tokens: bytes) -> tuple[Reply, ...]:
-    """Return the replies that were packed; `ValueError` or `TypeError` if they were damaged since."""
+def call_fields(row: Mapping[str, Any], parameters: str) -> dict[str, Any]:
+    """Return the fields of a call from its row and the JSON of its parameters; inside `call_faults`."""
+    return {
+        **{name: row[name] for name in _AS_STORED},
+        "parameters": parsed(parameters),
+        "replies": _unpacked(row["replies"], row["tokens"]),
+        "values": parsed(row["results"]),
+    }
+
+
+@contextmanager
+def call_faults(path: StoreAddress | str) -> Iterator[None]:
+    """Re-raise as a `StorageError` that a call does not read."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise damaged(path, f"a call does not read: {first_line(error)}") from error
+
+
+def _unpacked(replies: str, tokens: bytes) -> list[dict[str, Any]]:
+    """Return the fields of replies that were packed; `ValueError` or `TypeError` if they were damaged since."""
     rows = _STORED_REPLIES.validate_python(parsed(replies))
     tokens_of_each = parsed(unpacked(tokens))
-    return tuple(
-        Reply(
-            text=row.text,
-            tokens=reply_tokens,
-            text_tokens=row.text_tokens,
-            fields=parsed(row.text) if row.fields is None else row.fields,
-            information=row.information,
-        )
+    return [
+        {
+            "text": row.text,
+            "tokens": reply_tokens,
+            "text_tokens": row.text_tokens,
+            "fields": parsed(row.text) if row.fields is None else row.fields,
+            "information": row.information,
+        }
         for row, reply_tokens in zip(rows, tokens_of_each, strict=True)
-    )
+    ]
 
 
 def _is_json_of(text: str, fields: dict[str, str | bool | int]) -> bool:

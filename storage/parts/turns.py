@@ -8,14 +8,14 @@ from typing_extensions import override
 
 from tertulia.state.errors import NotFoundError
 from tertulia.state.line_edit import EDITED_ATTEMPT
-from tertulia.state.records import Candidate, Reply, Turn, TurnRecord
+from tertulia.state.records import Candidate, Turn, TurnRecord
 from tertulia.state.store import TurnStore
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.cognition import NO_LIMIT, Cognition
 from tertulia.storage.parts.contents import WITH_TEXT
 from tertulia.storage.parts.runs import Runs
 from tertulia.storage.tables import Table
-from tertulia.storage.values import Value, parsed, plain_json, record_of
+from tertulia.storage.values import Value, parsed, plain_json, record_of, records_of
 
 #: The rows of a run, with those of its ancestors, in a table whose rows belong to a turn.
 _OF_A_RUN = "JOIN lineage ON ancestor = {0}.run AND {0}.turn <= lineage.turns WHERE lineage.run = ?"
@@ -70,10 +70,7 @@ class Turns(Runs, Cognition, TurnStore):
             return self._read_candidates(rows)
 
     def _read_candidates(self, rows: Sequence[dict[str, Any]]) -> list[Candidate]:
-        return [
-            record_of(Candidate, row, inconsistency_runs=parsed(row["inconsistency_runs"]), **_stored_reply(row))
-            for row in self.verified_texts([*rows])
-        ]
+        return [record_of(Candidate, row, **candidate_fields(row)) for row in self.verified_texts([*rows])]
 
     # --- turns and their parts --------------------------------------------------------------------------------------
 
@@ -130,14 +127,18 @@ class Turns(Runs, Cognition, TurnStore):
             if not rows and self.file.rows("SELECT 1 FROM turns WHERE run = ? AND turn >= ? LIMIT 1", run, first):
                 raise damaged(self.path, f"the lineage of run {run} is incomplete")
         with record_faults(self.path):
-            return [record_of(Turn, row) for row in rows]
+            return records_of(Turn, rows)
 
     @override
-    def part_turns(self, run: str, first: int = 1, last: int | None = None) -> dict[tuple[int, str], Turn]:
-        turns = {turn.turn: turn for turn in self.turns(run, first, last)}
+    def part_turns(
+        self, run: str, first: int = 1, last: int | None = None, of: Sequence[Turn] | None = None
+    ) -> dict[tuple[int, str], Turn]:
+        turns = {turn.turn: turn for turn in (self.turns(run, first, last) if of is None else of)}
         rows = self._utterances("parts", run, first, last)
         with record_faults(self.path):
-            return {(row["turn"], row["part"]): _part_turn(turns[row["turn"]], row) for row in rows}
+            given = [turns[row["turn"]].__dict__ | {"speaker": row["speaker"], "text": row["text"]} for row in rows]
+            parts = records_of(Turn, given)
+        return {(row["turn"], row["part"]): part for row, part in zip(rows, parts, strict=True)}
 
     def _utterances(self, table: str, run: str, first: int, last: int | None) -> list[dict[str, Any]]:
         # BETWEEN: an OR with NULL would have every later turn read.
@@ -202,54 +203,18 @@ class Turns(Runs, Cognition, TurnStore):
         self.check_turn(rows[0]["run"], turn)
         return rows[0]
 
-    @override
-    def utterances(self, run: str, first: int, last: int) -> dict[tuple[int, str], tuple[TurnRecord, list[Candidate]]]:
-        self.check_run(run, first, last, ("unit_scores", "candidates", "parts", "steps", "calls"))
-        turns, parts = self._utterances("turns", run, first, last), self._utterances("parts", run, first, last)
-        units = self._by_utterance("unit_scores", run, first, last, "", "position")
-        candidates = self._by_utterance("candidates", run, first, last, WITH_TEXT, "attempt")
-        found = {}
-        with record_faults(self.path):
-            own = {row["turn"]: record_of(Turn, row) for row in turns}
-            for row in (*turns, *parts):
-                key = row["turn"], row.get("part", "")
-                turn = _part_turn(own[key[0]], row) if key[1] else own[key[0]]
-                record = _turn_record(row, turn, units.get((row["run"], *key), ()))
-                found[key] = record, self._read_candidates(candidates.get((row["run"], *key), ()))
-        return found
-
-    def _by_utterance(
-        self, table: str, run: str, first: int, last: int, join: str, order: str
-    ) -> dict[tuple[str, int, str], list[dict[str, Any]]]:
-        """Return the rows of turns by run, turn and part."""
-        rows = Table(self.file, table).select(
-            f"{join} {_OF_A_RUN.format(table)} AND turn BETWEEN ? AND ? ORDER BY turn, part, {order}",
-            *(run, first, last),
-            also="hash, text" if join else "",
-        )
-        found: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
-        for row in rows:
-            found.setdefault((row["run"], row["turn"], row["part"]), []).append(row)
-        return found
-
     def _record_of(self, row: Mapping[str, Any], turn: Turn) -> TurnRecord:
         units = Table(self.file, "unit_scores").select(
             "WHERE run = ? AND turn = ? AND part = ? ORDER BY position", row["run"], row["turn"], row.get("part", "")
         )
-        return _turn_record(row, turn, units)
+        return record_of(TurnRecord, row, turn=turn, **unit_fields(row, units))
 
 
-def _turn_record(row: Mapping[str, Any], turn: Turn, units: Sequence[Mapping[str, Any]]) -> TurnRecord:
-    """Return how a turn came about, from its row and those of its units' scores."""
+def unit_fields(row: Mapping[str, Any], units: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a `TurnRecord` that are stored as rows of units: its scores, and what was removed."""
     removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
     scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
-    return record_of(
-        TurnRecord,
-        row,
-        turn=turn,
-        scores=scores if row["scored"] else None,
-        removed=tuple(unit["unit"] for unit in removed),
-    )
+    return {"scores": scores if row["scored"] else None, "removed": tuple(unit["unit"] for unit in removed)}
 
 
 def candidate_row(run: str, turn: int, part: str, candidate: Candidate) -> dict[str, Any]:
@@ -278,8 +243,9 @@ def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
     return Turn(**{**dict(turn), "speaker": row["speaker"], "text": row["text"]})
 
 
-def _stored_reply(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reply of a candidate and the fields stored with it; older rows tell backups by their number alone."""
+def candidate_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a `Candidate` in its row but its text; older rows tell backups by their number alone."""
     stored: dict[str, Any] = {"origin": "backup" if row["attempt"] else "drawn"} | parsed(row["reply"])
     fields = {name: stored.pop(name) for name in _STORED_WITH_REPLY & set(stored)}
-    return {"reply": Reply.model_validate(stored), **fields}
+    own = {name: row[name] for name in ("attempt", "inconsistency", "comment")}
+    return {**own, "inconsistency_runs": parsed(row["inconsistency_runs"]), "reply": stored, **fields}

@@ -1,7 +1,10 @@
 """Comparison of two runs: what they were made with, where they part, and how varied each is."""
 
+import gc
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tertulia.reading.differences import (
@@ -12,8 +15,8 @@ from tertulia.reading.differences import (
     largest_score_difference,
     switched_on,
 )
-from tertulia.reading.differences import Document as TurnDocument
 from tertulia.reading.exchanges import spoken_turns
+from tertulia.reading.turn_documents import Document as TurnDocument
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import Embedder
@@ -60,7 +63,7 @@ class RunComparison:
         where = f"they part at {parting}" if parting else "all turns are the same, what they were made with is not"
         return f"<runs {a} and {b}: {where}, {len(self.comparison.differing)} turns differ>"
 
-    @property
+    @cached_property
     def silences_s(self) -> tuple[float, float]:
         """The length of a recorded silence in each run, in seconds."""
         first, second = (Parameters.model_validate(run.parameters).silence_s for run in self.runs)
@@ -79,10 +82,23 @@ def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComp
     runs = (store.run(a), store.run(b))
     starts = (store.start(runs[0].run), store.start(runs[1].run))
     turns = (spoken_turns(store, runs[0].run, starts[0]), spoken_turns(store, runs[1].run, starts[1]))
-    comparison = compare_runs(store, *runs)
+    with without_collection():
+        comparison = compare_runs(store, *runs)
     if turn is not None:
         comparison = Comparison((), (_turn_of(comparison, runs, turn),))
     return RunComparison(runs, starts, turns, comparison, turn)
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Look for no cycles of garbage while thousands of turns are read, all of which stay: a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: int) -> TurnComparison:
@@ -153,6 +169,11 @@ def contract_path(difference: Difference) -> tuple[str, ...]:
 
 def comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
     """Return the comparison as JSON, with the figures of `diversity` if there are any."""
+    with without_collection():
+        return _comparison_document(compared, figures)
+
+
+def _comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
     parting = compared.first_divergence
     return {
         "schema_version": SCHEMA_VERSION,

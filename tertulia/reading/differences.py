@@ -1,29 +1,22 @@
 """Compare two runs by all their records: their settings, where they diverge, and how every turn differs.
 
-1. The records of a turn become a plain document, whose keys stand in the order in which things happen: the first
-   difference of the first turn that differs is where two runs diverge.
+1. The records of a turn become a plain document (`turn_documents`), whose keys stand in the order in which things
+   happen: the first difference of the first turn that differs is where two runs diverge.
 2. Ids, lineage, status and wall-clock times are in no document; nor is a round that never ended in a turn.
-3. Prompts are compared by content hash, calls of models by key.
+3. Prompts are compared by content hash, calls of models by key; their replies are read where rows do not tell.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
-from tertulia.state.album import Exchange
-from tertulia.state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
+from tertulia.reading.turn_documents import Calls, Document, turn_documents
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Candidate, Record, RunRecord, TurnRecord
-from tertulia.state.seat import Answer
-from tertulia.state.store import Store
-
-if TYPE_CHECKING:
-    from tertulia.storage.store import SqlStore
-
-#: Names, numbers and texts, in dictionaries and lists.
-Document = Mapping[str, Any]
+from tertulia.state.records import RunRecord
+from tertulia.storage.store import SqlStore
 
 #: Fields of a run's record that identify it, and say nothing about its contents.
 _IDENTITY = ("run", "status", "turns", "parent", "rewritten", "label", "error", "created", "trial")
@@ -34,17 +27,8 @@ _IDENTITY_OF_A_STREAM = ("simulation",)
 #: Not compared: these, and the sources of Python objects; their hashes are compared.
 _NOT_COMPARED: dict[str, Any] = {**dict.fromkeys(_IDENTITY, True), "extensions": {"__all__": {"code"}}}
 
-#: Past all turns.
-_LAST = 2**62
-
 #: Turns that are read at once, and how many that are the same are read with those around them.
 _READ_AT_ONCE, _READ_BETWEEN = 512, 8
-
-#: Steps of cognition, in the order in which they happen.
-_MIND = ("characters", "perception", "mechanisms", "findings", "thoughts", "typed", "willingness", "latency")
-
-#: The fields of a bid on how much an agent wanted to speak; the others are on the latency.
-_WILLINGNESS = {"parts", "willingness", "willing"}
 
 
 @dataclass(frozen=True)
@@ -68,13 +52,11 @@ class TurnComparison:
     Attributes:
         a, b: Its documents (see `turn_documents`); `None` in a run that does not have it, and empty where its rows are
             the same in both, and were not read.
-        differences: In the order in which things happen; empty where only one of the runs has the turn.
     """
 
     turn: int
     a: Document | None
     b: Document | None
-    differences: tuple[Difference, ...] = ()
 
     def __repr__(self) -> str:
         """Return what differs, in a line."""
@@ -87,12 +69,22 @@ class TurnComparison:
     @property
     def is_same(self) -> bool:
         """Whether both runs have the turn, with equal documents."""
-        return self.a is not None and self.b is not None and not self.differences
+        return self.a is not None and self.b is not None and not self.aspects
+
+    @cached_property
+    def aspects(self) -> list[str]:
+        """The aspects that differ, in the order in which things happen; none where only one of the runs has the turn.
+
+        They are told without the differences themselves, which are many.
+        """
+        if self.a is None or self.b is None:
+            return []
+        return [name for name in dict.fromkeys([*self.a, *self.b]) if _is_unlike(self.a.get(name), self.b.get(name))]
 
     @property
-    def aspects(self) -> list[str]:
-        """The aspects that differ, in the order in which things happen."""
-        return list(dict.fromkeys(difference.path[0] for difference in self.differences))
+    def differences(self) -> tuple[Difference, ...]:
+        """All differences, in the order in which things happen; none where only one of the runs has the turn."""
+        return () if self.a is None or self.b is None else tuple(differences(self.a, self.b))
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,7 @@ class Comparison:
         return not self.settings and not self.differing
 
 
-def compare_runs(store: "SqlStore", a: RunRecord, b: RunRecord) -> Comparison:
+def compare_runs(store: SqlStore, a: RunRecord, b: RunRecord) -> Comparison:
     """Compare two runs of a store; a dialogue and a meeting are compared in what both have.
 
     Turns whose rows are the same are not read: their documents are empty.
@@ -126,7 +118,7 @@ def compare_runs(store: "SqlStore", a: RunRecord, b: RunRecord) -> Comparison:
     )
 
 
-def differing_turns(store: "SqlStore", a: RunRecord, b: RunRecord) -> list[int]:
+def differing_turns(store: SqlStore, a: RunRecord, b: RunRecord) -> list[int]:
     """Return the turns of two runs that may differ, and those that only one of them has; all others are the same.
 
     The preparation, turn 0, is always among them.
@@ -137,14 +129,14 @@ def differing_turns(store: "SqlStore", a: RunRecord, b: RunRecord) -> list[int]:
 
 
 def compare_turns_of(
-    store: Store, runs: tuple[RunRecord, RunRecord], numbers: Sequence[int]
+    store: SqlStore, runs: tuple[RunRecord, RunRecord], numbers: Sequence[int]
 ) -> Iterator[TurnComparison]:
     """Yield the comparisons of some turns of two runs, given ascending, without those that neither has."""
     for some in _slices(numbers):
         documents = [turn_documents(store, run.run, some[0], some[-1]) for run in runs]
         for number in some:
             if any(number in of_run for of_run in documents):
-                yield compare_documents(number, *(of_run.get(number) for of_run in documents))
+                yield TurnComparison(number, *(of_run.get(number) for of_run in documents))
 
 
 def _slices(numbers: Sequence[int]) -> Iterator[list[int]]:
@@ -159,27 +151,48 @@ def _slices(numbers: Sequence[int]) -> Iterator[list[int]]:
         yield some
 
 
-def compare_documents(turn: int, a: Document | None, b: Document | None) -> TurnComparison:
-    """Return the comparison of a turn whose documents were read; `None` for a run that does not have it."""
-    both = a is not None and b is not None
-    return TurnComparison(turn, a, b, tuple(differences(a, b)) if both else ())
-
-
 def differences(a: Any, b: Any, path: tuple[str, ...] = ()) -> Iterator[Difference]:
     """Yield the differences of two documents, in the order of their keys.
 
     A list is a single value, unless both lists have equal length and hold dictionaries.
     """
+    found: list[Difference] = []
+    _note_differences(found, *_read(a, b), path)
+    yield from found
+
+
+def _note_differences(found: list[Difference], a: Any, b: Any, path: tuple[str, ...]) -> None:
     if a == b:
         return
+    if (within := _within(a, b)) is None:
+        found.append(Difference(path, a, b))
+        return
+    for name, of_a, of_b in within:
+        _note_differences(found, *_read(of_a, of_b), (*path, name))
+
+
+def _is_unlike(a: Any, b: Any) -> bool:
+    """Return whether two documents have a difference, without looking for all."""
+    if type(a) is Calls and type(b) is Calls and a.is_unlike(b):
+        return True
+    a, b = _read(a, b)
+    if a == b:
+        return False
+    within = _within(a, b)
+    return within is None or any(_is_unlike(of_a, of_b) for _, of_a, of_b in within)
+
+
+def _read(a: Any, b: Any) -> tuple[Any, Any]:
+    return a.documents if type(a) is Calls else a, b.documents if type(b) is Calls else b
+
+
+def _within(a: Any, b: Any) -> list[tuple[str, Any, Any]] | None:
+    """Return what two documents hold under each name; `None` for values that are compared as they are."""
     if isinstance(a, dict) and isinstance(b, dict):
-        for name in dict.fromkeys([*a, *b]):
-            yield from differences(a.get(name), b.get(name), (*path, name))
-    elif _are_rows(a) and _are_rows(b) and len(a) == len(b):
-        for index, (row_a, row_b) in enumerate(zip(a, b, strict=True)):
-            yield from differences(row_a, row_b, (*path, str(index)))
-    else:
-        yield Difference(path, a, b)
+        return [(name, a.get(name), b.get(name)) for name in dict.fromkeys([*a, *b])]
+    if _are_rows(a) and _are_rows(b) and len(a) == len(b):
+        return [(str(index), *rows) for index, rows in enumerate(zip(a, b, strict=True))]
+    return None
 
 
 def _are_rows(value: object) -> bool:
@@ -228,111 +241,6 @@ def _by_name(value: Any) -> Any:
     names = [row.get("id") or row.get("persona", {}).get("name") for row in value]
     rows = [_by_name(row) for row in value]
     return dict(zip(names, rows, strict=True)) if rows and all(names) and len(set(names)) == len(names) else rows
-
-
-# --- documents of turns ---------------------------------------------------------------------------------------------
-
-
-def turn_documents(store: Store, run: str, first: int = 0, last: int | None = None) -> dict[int, Document]:
-    """Return the document of every turn of a run from `first` to `last`, by number; of its preparation under 0.
-
-    The keys of a document stand in the order in which things happen: what agents perceived, chose, found and thought,
-    their willingness and latency, the floor; in an album chat the plan, and who met about which picture; the speaker;
-    the prompt, its scores, the units removed; the candidates and their judgement; text and clock; in an album chat the
-    answer; the calls of models, by agent and by step.
-    """
-    minds = _minds(store, run, first, last)
-    calls: dict[int, dict[str, dict[str, Document]]] = {}
-    for call in store.calls_between(run, first, _LAST if last is None else last):
-        document = call.model_dump(mode="json", exclude={"round", "agent", "node", "attempt", "seconds"})
-        calls.setdefault(call.round, {}).setdefault(call.agent, {})[f"{call.node} {call.attempt}"] = document
-    prepared: Document = {**minds.get(0, _no_mind()), "calls": calls.get(0, {})}
-    documents = {} if first > 0 else {0: prepared}
-    exchanges = {turn: found for (turn, _), found in store.steps(run, "exchange", Exchange, first, last).items()}
-    utterances = store.utterances(run, max(first, 1), _LAST if last is None else last)
-    parts: dict[int, dict[str, Document]] = {}
-    for (turn, part), (record, candidates) in utterances.items():
-        parts.setdefault(turn, {})[part] = _utterance_document(record, candidates)
-    for turn, of_turn in parts.items():
-        own = of_turn.pop("")
-        before = {part: of_part for part, of_part in of_turn.items() if part == "plan"}
-        after = {part: of_part for part, of_part in of_turn.items() if part != "plan"}  # the turn's own is the question
-        exchange = {"exchange": exchanges[turn].model_dump(mode="json")} if turn in exchanges else {}
-        mind = minds.get(turn, _no_mind())
-        documents[turn] = {**mind, **before, **exchange, **own, **after, "calls": calls.get(turn, {})}
-    return documents
-
-
-def _minds(store: Store, run: str, first: int, last: int | None) -> dict[int, dict[str, Any]]:
-    """Return the records of cognition by round, step and agent, with the decision on the floor."""
-    minds: dict[int, dict[str, Any]] = {}
-
-    def of(round: int) -> dict[str, Any]:
-        return minds.setdefault(round, _no_mind())
-
-    def note(aspect: str, key: tuple[int, str], document: Document) -> None:
-        round, agent = key
-        of(round)[aspect].setdefault(agent, {}).update(document)
-
-    def note_all(aspect: str, records: Mapping[tuple[int, str], Record]) -> None:
-        for key, record in records.items():
-            note(aspect, key, record.model_dump(mode="json"))
-
-    note_all("characters", store.steps(run, "prepare", Character, first, last))
-    note_all("perception", store.steps(run, "perceive", Perception, first, last))
-    needs = store.steps(run, "choose_mechanisms", InformationNeed, first, last)
-    note_all("mechanisms", needs)
-    for mechanism in dict.fromkeys(name for need in needs.values() for name in need.mechanisms):
-        for key, finding in store.steps(run, mechanism, Finding, first, last).items():
-            note("findings", key, {mechanism: finding.model_dump(mode="json")})
-    note_all("thoughts", store.steps(run, "assess", Assessment, first, last))
-    note_all("typed", store.steps(run, "speak_by_hand", Answer, first, last))
-    for key, bid in store.steps(run, "bid", Bid, first, last).items():
-        note("willingness", key, bid.model_dump(include=_WILLINGNESS))
-        note("latency", key, bid.model_dump(exclude=_WILLINGNESS))
-    for (round, _), floor in store.steps(run, "floor", Floor, first, last).items():
-        of(round)["floor"] = floor.model_dump(mode="json")
-    return minds
-
-
-def _no_mind() -> dict[str, Any]:
-    return {**{aspect: {} for aspect in _MIND}, "floor": None}
-
-
-def _utterance_document(record: TurnRecord, candidates: Sequence[Candidate]) -> dict[str, Any]:
-    figures = {
-        "inconsistency",
-        "inconsistency_runs",
-        "comment",
-        "rewritable",
-        "faults",
-        "probability",
-        "string_seed",
-        "remark",
-    }
-    return {
-        "speaker": record.turn.speaker,
-        "prompt": record.prompt,
-        "scores": {"by": record.scored_by, "units": record.scores},
-        "removed": list(record.removed),
-        "candidates": {
-            str(candidate.attempt): {
-                "text": candidate.text,
-                "origin": candidate.origin,
-                **candidate.reply.model_dump(mode="json", exclude={"text"}),
-            }
-            for candidate in candidates
-        },
-        "judgement": {
-            "by": record.judged_by,
-            **{str(candidate.attempt): candidate.model_dump(mode="json", include=figures) for candidate in candidates},
-            "rollbacks": record.rollbacks,
-            "chosen": record.chosen,
-        },
-        "text": record.turn.text,
-        "clock": record.turn.sim_time_s,
-        "ending": record.turn.ended,
-    }
 
 
 # --- in a turn ------------------------------------------------------------------------------------------------------

@@ -74,9 +74,10 @@ def read_exchanges(
         StorageError: One of them is missing or incomplete.
     """
     steps = {turn: exchange for (turn, _), exchange in store.steps(run, "exchange", Exchange, first, last).items()}
-    parts = store.part_turns(run, first, last)
+    turns = store.turns(run, first, last)
+    parts = store.part_turns(run, first, last, of=turns)
     exchanges = []
-    for turn in store.turns(run, first, last):
+    for turn in turns:
         exchange, plan, answer = steps.get(turn.turn), parts.get((turn.turn, "plan")), parts.get((turn.turn, "answer"))
         if exchange is None or plan is None or answer is None:
             raise StorageError(f"turn {turn.turn} of run {run} is not whole: the store was altered, or is damaged")
@@ -96,7 +97,7 @@ def spoken_turns(store: Store, run: str, start: Start, first: int = 1) -> list[T
     turns = store.turns(run, first)
     if not isinstance(start, Population):
         return turns
-    parts = store.part_turns(run)
+    parts = store.part_turns(run, first, of=turns)
     return [spoken for turn in turns for spoken in (turn, parts.get((turn.turn, "answer"))) if spoken is not None]
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from tertulia.reading.comparing import RunComparison, minds_that_differ, without
-from tertulia.reading.differences import Document, TurnComparison, largest_score_difference
+from tertulia.reading.differences import TurnComparison, largest_score_difference
+from tertulia.reading.turn_documents import Document
 from tertulia.state.text import counted, in_words, number
 
 #: Aspects of a turn that are printed under another name.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tertulia.nodes.meeting.address import Address, address_of, is_named, without_names
+from tertulia.nodes.meeting.address import Address, address_of, is_named, mentions, mentions_of, without_names
 from tertulia.state.records import Turn
 
 PEOPLE = (
@@ -157,3 +157,21 @@ def test_a_long_line_is_read_at_once() -> None:
     """No pattern looks back and forth over it."""
     for text in ("Bob, " * 800, "and " * 800 + "?", ", " * 1200 + "Bob", "Bob and " * 400, '"' * 1800):
         assert address(text).asked in ((), ("Bob",))
+
+
+def test_names_of_thousands_are_found_as_one_by_one() -> None:
+    people = [f"{first} {last}" for first in ("Ada", "Al", "Straße", "Dr. Io", "李") for last in ("Holm", "Ng", "Øst")]
+    people += [f"Vera{number} Kovač" for number in range(2000)]
+    text = "Ada Holm met AL, strasse, Io Ng's friend, 李 and Vera17; not Alma or Vera."
+    one_by_one = {name: found for name in people if (found := mentions(name, text))}
+    assert len(one_by_one) > 8
+    assert mentions_of(people, text) == one_by_one
+    assert list(mentions_of(people, text)) == list(one_by_one)
+    assert mentions_of([], text) == {} == mentions_of(people, "")
+
+
+def test_people_whose_names_are_not_in_a_line_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+    monkeypatch.setattr("tertulia.nodes.meeting.address._places", lambda name, text: looked_for.append(name) or [])
+    mentions_of([*(f"Vera{number} Holm" for number in range(1000)), "Ada Berg"], "Is Ada at home?")
+    assert looked_for == ["Ada Berg"]

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from tertulia.reading.comparing import comparison_document, minds_that_differ
-from tertulia.reading.differences import Document as TurnDocument
 from tertulia.reading.differences import TurnComparison
 from tertulia.reading.documents import parent_document
 from tertulia.reading.long_comparisons import compare_to_parting, compare_turns
 from tertulia.reading.run_lines import run_lines
+from tertulia.reading.turn_documents import Document as TurnDocument
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of

@@ -9,7 +9,7 @@ import pytest
 
 import tertulia as tt
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.reading.differences import turn_documents
+from tertulia.reading.turn_documents import turn_documents
 from tertulia.storage.schema import TABLES
 from tertulia.storage.store import SqlStore
 

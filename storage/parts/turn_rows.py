@@ -1,0 +1,156 @@
+"""The rows of many turns of a run, read by a statement for each table, and the documents of their records.
+
+A comparison of runs reads thousands of turns: a record is checked with all others of its kind at once, and replies of
+calls are read only where they are asked for.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tertulia.state.cognition import Call
+from tertulia.state.records import Candidate, Record, TurnRecord
+from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.parts.journal import Journal, call_faults, call_fields
+from tertulia.storage.parts.turns import candidate_fields, unit_fields
+from tertulia.storage.tables import select_tuples
+from tertulia.storage.values import listed, parsed
+
+Row = dict[str, Any]
+
+#: The tables whose rows are read, each with the column that numbers the turn, and the order of its rows.
+_READ = {
+    "turns": ("turn", "turn"),
+    "parts": ("turn", "turn, part"),
+    "candidates": ("turn", "turn, part, attempt"),
+    "unit_scores": ("turn", "turn, part, position"),
+    "steps": ("round", "round, agent, depth DESC"),  # a fork may have prepared somebody anew: its own row is the last
+    "calls": ("round", "depth DESC, calls.id"),
+}
+
+#: The columns that point to a text.
+_TEXT = {"turns": "content_id", "parts": "content_id", "candidates": "content_id", "calls": "parameters_id"}
+
+#: What tells the utterances of a run and its ancestors from each other.
+_Key = tuple[str, int, str]
+
+
+@dataclass(frozen=True)
+class TurnRows:
+    """The rows of some turns of a run, each as it was written, by table; and the texts that they point to, by row.
+
+    Attributes:
+        path: The store that messages name.
+    """
+
+    rows: Mapping[str, Sequence[Row]]
+    texts: Mapping[int, str]
+    path: Any
+
+    def utterances(self) -> Iterator[tuple[int, str, Row, list[Row]]]:
+        """Yield turn, part, the document of the `TurnRecord`, and those of its candidates in their order."""
+        of_turns, of_parts = self.rows["turns"], self.rows["parts"]
+        with record_faults(self.path):
+            own = {row["turn"]: self._turn(row) for row in of_turns}
+            parts = [own[row["turn"]] | {"speaker": row["speaker"], "text": self._text(row)} for row in of_parts]
+            records = self._records([*of_turns, *of_parts], [*own.values(), *parts])
+            candidates = self._candidates()
+        for row, record in zip((*of_turns, *of_parts), records, strict=True):
+            key = _utterance(row)
+            yield key[1], key[2], record, candidates.get(key, [])
+
+    def _turn(self, row: Row) -> Row:
+        return {name: row[name] for name in ("turn", "round", "speaker", "sim_time_s", "ended")} | {
+            "text": self._text(row)
+        }
+
+    def _records(self, rows: Sequence[Row], turns: Sequence[Row]) -> list[Row]:
+        units: dict[_Key, list[Row]] = {}
+        for row in self.rows["unit_scores"]:
+            units.setdefault(_utterance(row), []).append(row)
+        names = [name for name in TurnRecord.model_fields if name not in ("turn", "scores", "removed")]
+        return documents_of(
+            TurnRecord,
+            [
+                {
+                    **{name: row[name] for name in names},
+                    "turn": turn,
+                    **unit_fields(row, units.get(_utterance(row), ())),
+                }
+                for row, turn in zip(rows, turns, strict=True)
+            ],
+        )
+
+    def _candidates(self) -> dict[_Key, list[Row]]:
+        rows = self.rows["candidates"]
+        given = [{**candidate_fields(row), "text": self._text(row)} for row in rows]
+        found: dict[_Key, list[Row]] = {}
+        for row, document in zip(rows, documents_of(Candidate, given), strict=True):
+            found.setdefault(_utterance(row), []).append(document)
+        return found
+
+    def _text(self, row: Row) -> str:
+        return self.texts[row["content_id"]]
+
+    def steps(self, node: str, kind: type[Record]) -> dict[tuple[int, str], Row]:
+        """Return the documents of the steps of a node, by round and agent, in this order."""
+        rows = [row for row in self.rows["steps"] if row["node"] == node]
+        with record_faults(self.path):
+            documents = documents_of(kind, [parsed(row["record"]) for row in rows])
+        return {(row["round"], row["agent"]): document for row, document in zip(rows, documents, strict=True)}
+
+    def calls(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the documents of calls, given by their rows, without what names them and how long they took."""
+        with call_faults(self.path):
+            given = [
+                call_fields(row, "{}" if row["parameters_id"] is None else self.texts[row["parameters_id"]])
+                for row in rows
+            ]
+            return documents_of(Call, given, {"round", "agent", "node", "attempt", "seconds"})
+
+
+class TurnRowsStore(Journal):
+    """Reads the turns of a store as rows."""
+
+    def turn_rows(self, run: str, first: int, last: int) -> TurnRows:
+        """Return the rows of the turns `first` to `last` of a run, and of its preparation if `first` is 0.
+
+        Raises:
+            StorageError: A row is damaged or missing, or a text that it points to.
+        """
+        self.check_run(run, first, last, ("unit_scores", "candidates", "parts", "steps", "calls"))
+        rows = {table: self._rows_between(table, run, first, last) for table in _READ}
+        texts = self._texts({row[column] for table, column in _TEXT.items() for row in rows[table]} - {None})
+        return TurnRows(rows, texts, self.path)
+
+    def _rows_between(self, table: str, run: str, first: int, last: int) -> list[Row]:
+        number, order = _READ[table]
+        limit = "turns" if number == "turn" else "rounds"
+        found = select_tuples(
+            self.file,
+            table,
+            f"""JOIN lineage ON ancestor = {table}.run AND {table}.{number} <= lineage.{limit}
+            WHERE lineage.run = ? AND {table}.{number} BETWEEN ? AND ? ORDER BY {order}""",
+            *(run, first, last),
+        )
+        return [dict(zip(found.names, row, strict=False)) for row in found.values]  # without the checksum
+
+    def _texts(self, ids: set[int]) -> dict[int, str]:
+        listed = f"FROM contents WHERE id IN {self.file.dialect.given_counts}"
+        rows = self.file.rows(f"SELECT id, hash, text {listed}", json.dumps(sorted(ids)))
+        if len(rows) != len(ids):
+            raise damaged(self.path, "a text is missing")
+        return {row["id"]: row["text"] for row in self.verified_texts(rows)}
+
+
+def documents_of(kind: type[Record], given: Sequence[Mapping[str, Any]], without: Collection[str] = ()) -> list[Row]:
+    """Return records as JSON has them, after all were checked at once, without some of their fields."""
+    adapter = listed(kind)
+    exclude = {"__all__": {*without}}
+    documents: list[Row] = adapter.dump_python(adapter.validate_python(given), mode="json", exclude=exclude)
+    return documents
+
+
+def _utterance(row: Row) -> _Key:
+    return row["run"], row["turn"], row.get("part", "")
