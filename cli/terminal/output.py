@@ -40,8 +40,7 @@ class PipedConsole(DataConsole):
                 self.print(Text.assemble(" " * what.left, inner), **options)
                 return
             if isinstance(what, Text) and len(objects) == 1 and not options and "\t" not in what.plain:
-                self.file.write(what.plain + what.end)  # as rich would, after parsing all styles that a pipe lacks
-                self.file.flush()
+                print(what.plain, end=what.end, file=self.file, flush=True)  # rich would parse styles that a pipe lacks
                 return
         super().print(*objects, **options)
 
