@@ -77,8 +77,8 @@ def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> 
     texts = [f"Boat {number} is late." for number in range(6)]
     expected = embedder.embed(texts)
     encoded: list[str] = []
-    vector = embedder._model.vector
-    monkeypatch.setattr(embedder._model, "vector", lambda text: encoded.append(text) or vector(text))
+    vectors = embedder._model.vectors
+    monkeypatch.setattr(embedder._model, "vectors", lambda texts: encoded.extend(texts) or vectors(texts))
     assert embedder.embed(texts) == expected
     assert encoded == []
     monkeypatch.setattr(module, "_KEPT", 4)
