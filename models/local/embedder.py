@@ -1,5 +1,6 @@
 """Sentence embeddings (Reimers and Gurevych 2019): all-MiniLM-L6-v2 from a package, or any model by folder or id."""
 
+import asyncio
 import importlib.util
 import itertools
 from collections.abc import Sequence
@@ -36,6 +37,7 @@ class SentenceEmbedder:
     def __init__(self, id: str, report: Report, kept: KeptVectors | None, apart: bool = False) -> None:
         self.id, self._report, self._kept, self._apart = id, report, kept, apart
         self._known: dict[str, NDArray[np.float32]] = {}  # those asked for last stand last
+        self._wanted: dict[str, None] = {}
 
     @cached_property
     def _model(self) -> "SentenceModel":
@@ -83,6 +85,18 @@ class SentenceEmbedder:
         if opened._kept is None:
             _ = opened._model
         return opened
+
+    async def prepare(self, texts: Sequence[str]) -> None:
+        """Embed texts beside those that others ask for before this is scheduled again; weights are read once for all.
+
+        Each vector is what it would be by itself.
+        """
+        if new := [text for text in texts if text not in self._known]:
+            self._wanted.update(dict.fromkeys(new))
+            await asyncio.sleep(0)
+        if self._wanted and new:
+            wanted, self._wanted = [*self._wanted], {}
+            self.embed(wanted)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`).
