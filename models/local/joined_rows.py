@@ -30,19 +30,19 @@ def rows_of_texts(shapes: tuple[tuple[int, int], ...]) -> int | None:
     Args:
         shapes: Of the weights, each `(in, out)`, by which rows are multiplied.
     """
-    drawn = np.random.default_rng(0)
-    weights = [drawn.random(shape, dtype=np.float32) - np.float32(0.5) for shape in shapes]
-    inputs = {size: drawn.random((max(_TRIED) * TILES, size), dtype=np.float32) for size, _ in shapes}
+    numbers = np.random.default_rng(0).random(4093, dtype=np.float32) - np.float32(0.5)  # a prime: no row repeats
+    weights = [np.resize(numbers, shape) for shape in shapes]
     with one_thread():
-        return next((rows for rows in _TRIED if _are_apart(rows, weights, inputs)), None)
+        return next((rows for rows in _TRIED if _are_apart(rows, weights, numbers)), None)
 
 
-def _are_apart(rows: int, weights: list[Array], inputs: dict[int, Array]) -> bool:
-    """Return whether tiles of so many rows are the same in any product as by themselves."""
+def _are_apart(rows: int, weights: list[Array], numbers: Array) -> bool:
+    """Return whether so many rows are the same wherever they stand in a product as by themselves."""
     for number, weight in enumerate(weights):
-        x = inputs[len(weight)][: rows * TILES]
-        alone = np.concatenate([x[start : start + rows] @ weight for start in range(0, len(x), rows)])
+        x = np.resize(numbers, (rows, len(weight)))
+        alone = x @ weight
         for tiles in range(2, TILES + 1) if number == 0 else [TILES]:
-            if not np.array_equal(x[: rows * tiles] @ weight, alone[: rows * tiles]):
+            together = np.tile(x, (tiles, 1)) @ weight
+            if not (together.reshape(tiles, *alone.shape) == alone).all():
                 return False
     return True
