@@ -432,20 +432,6 @@ class Embedder(Protocol):
         """Return one vector of unit length per text, however long: the mean over windows, weighted by their tokens."""
 
 
-@runtime_checkable
-class PreparingEmbedder(Protocol):
-    """An embedder that embeds the texts of several who ask at the same moment in one go."""
-
-    async def prepare(self, texts: Sequence[str]) -> None:
-        """Embed texts beside those that others ask for now; `embed` then has the same vectors at once."""
-
-
-async def prepare(embedder: Embedder, texts: Sequence[str]) -> None:
-    """Have texts embedded beside those of others, before `embed` is asked for them, where an embedder can."""
-    if isinstance(embedder, PreparingEmbedder):
-        await embedder.prepare(texts)
-
-
 class KeptVectors(Protocol):
     """Vectors that outlive the process which made them."""
 

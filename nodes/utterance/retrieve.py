@@ -18,10 +18,10 @@ from tertulia.prompts.templates import template
 from tertulia.state.cognition import Assessment, Finding, InformationNeed
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
-from tertulia.state.language_model import prepare
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import FocalLines
+from tertulia.state.preparing import prepare
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn, TurnRecord
 from tertulia.worlds.human_needs import draw_human_needs

@@ -13,7 +13,8 @@ from tertulia.models.local.attention_scores import attention_by_definition, unit
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.prompts.render import render
 from tertulia.state.errors import ModelError
-from tertulia.state.language_model import ScoringOptions, prepare
+from tertulia.state.language_model import ScoringOptions
+from tertulia.state.preparing import prepare
 from tertulia.state.records import Prompt, Unit
 
 pytestmark = pytest.mark.slow
