@@ -109,7 +109,6 @@ def measured(pipe: Connection, latency_s: float, chosen: argparse.Namespace) -> 
     model = here.recv()
     ideal, memory, started = defaultdict[str, float](float), list[float](), list[float]()
     _watch_chains(ideal, latency_s)
-    access = ModelAccess().naming([model])
     if chosen.embedder == "rehearsal":
         embedder = loading.open_embedder("rehearsal")
         loading.open_embedder = lambda *_: embedder
@@ -120,6 +119,8 @@ def measured(pipe: Connection, latency_s: float, chosen: argparse.Namespace) -> 
             started.append(time.perf_counter())
 
     with tempfile.TemporaryDirectory() as folder, SqlStore.open(Path(folder) / "served.db", create=True) as store:
+        # vectors that former runs have kept would leave embedding out: the server says the same words again
+        access = ModelAccess(cache=Path(folder)).naming([model])
         run_experiment(store, _experiment(model, chosen), InProcessExecutor(store, access), note)
         ended = time.perf_counter()
         runs = store.runs()

@@ -159,12 +159,15 @@ def rehearsal_of(name: str) -> LanguageModel:
     return model
 
 
-def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | None = None) -> Embedder:
+def open_embedder(
+    name: str, report: Report | None = None, kept: KeptVectors | None = None, apart: bool = False
+) -> Embedder:
     """Return the embedder of that name.
 
     Args:
         name: `minilm` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
         kept: Known vectors of `minilm`, and where new ones go; with them, it is loaded when one is missing.
+        apart: `minilm` computes each text by itself, with the digits of runs that did so.
 
     Raises:
         ModelError: It can't be loaded.
@@ -175,7 +178,7 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
         return RehearsalEmbedder()
     from tertulia.models.local.embedder import SentenceEmbedder
 
-    return SentenceEmbedder.open(name, report or ignore_activity, kept)
+    return SentenceEmbedder.open(name, report or ignore_activity, kept, apart)
 
 
 def open_picture_finder(

@@ -7,12 +7,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property, lru_cache
 
 from tertulia.prompts.attendance import change_entry, lines_and_changes
 from tertulia.prompts.cognition import clock
 from tertulia.prompts.examples import exchanges
 from tertulia.prompts.names import enumerated, listed
-from tertulia.prompts.templates import template
+from tertulia.prompts.templates import PromptTemplate, template
 from tertulia.prompts.units import Part, prompt_of
 from tertulia.prompts.words import word, words
 from tertulia.state.cognition import Assessment, Character
@@ -72,7 +73,7 @@ class UtteranceMaterial:
     special_rules: bool = True
     wording: Wording = "own"
 
-    @property
+    @cached_property  # every entry of a template is given them
     def listener(self) -> str:
         """The names of the listeners, as in a sentence."""
         return listed(self.listeners, self.language)
@@ -116,14 +117,19 @@ def reply_prefix_of(prompt: Prompt) -> str:
 
 def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_message", **variables: object) -> str:
     """Fill an entry of the first template that has it: group chat's, the layout's, or the plain one."""
+    source, key = _source(entry, layout, material.inner_life is not None, material.language, material.wording)
+    return source.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
+
+
+@lru_cache(maxsize=1024)
+def _source(entry: str, layout: Layout, is_group: bool, language: str, wording: Wording) -> tuple[PromptTemplate, str]:
     names = [("utterance", entry)]
     if layout != "single_message":
         names.insert(0, (layout, entry))
-    if material.inner_life is not None:
+    if is_group:
         names[:0] = [("group", f"{layout}.{entry}"), ("group", entry)]
-    sources = [(template(name, material.language, material.wording), key) for name, key in names]
-    source, key = next((texts, key) for texts, key in sources if key in texts)
-    return source.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
+    sources = [(template(name, language, wording), key) for name, key in names]
+    return next((texts, key) for texts, key in sources if key in texts)
 
 
 def _date(material: UtteranceMaterial, time: datetime) -> str:

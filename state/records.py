@@ -351,6 +351,10 @@ class Trial(Record):
     cohort: int = Field(ge=1, description="number of the group of runs that are driven side by side")
 
 
+#: How `Platform.embedder` says that each text fills a multiple of so many rows, and is embedded beside others.
+TEXT_ROWS = "rows of a text"
+
+
 class Platform(Record):
     """What the digits of a local model or embedder depend on, besides model, prompts and batches.
 
@@ -366,6 +370,11 @@ class Platform(Record):
         default=None,
         description="what makes the vectors of `minilm`; None: PyTorch did, or there are none",
     )
+
+    @property
+    def embeds_apart(self) -> bool:
+        """Whether each text was embedded by itself, as formerly all were."""
+        return self.embedder is not None and TEXT_ROWS not in self.embedder
 
     def phrase(self) -> str:
         """Return it in words, without what does not compute."""

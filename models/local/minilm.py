@@ -10,6 +10,7 @@ It knows nothing of texts that are kept, of names of embedders, and of PyTorch.
 Shapes: T tokens, H = 12 heads, D = 384 values of a token, 4 D within a layer.
 """
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,9 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from tertulia.models.local.joined_rows import TILES, rows_of_texts
 from tertulia.models.local.one_thread import one_thread, products
+from tertulia.state.records import TEXT_ROWS
 
 Array = NDArray[np.float32]
 
@@ -28,23 +31,29 @@ Array = NDArray[np.float32]
 LIMIT = 256
 _BEGINNING, _END = 101, 102
 _LAYERS, _HEADS, _EPSILON = 6, 12, np.float32(1e-12)
+#: Of the weights of a layer, the smallest first.
+_SHAPES = ((384, 384), (384, 1152), (384, 1536), (1536, 384))
 #: Rows of tokens whose GELU is computed at once: they stay in the processor's cache meanwhile.
 _ROWS = 64
 
 
 class MiniLM:
-    """The model in a folder. Each text is computed by itself: its vector depends on no other, to the last digit."""
+    """The model in a folder. The vector of a text depends on no other that is computed with it, to the last digit."""
 
     limit: int | None = LIMIT
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, rows: int | None = None) -> None:
         """Read the weights.
+
+        Args:
+            rows: Each text fills a multiple of so many rows, and several are computed together (`rows_to_fill`);
+                `None`: each by itself, in as many rows as it has tokens.
 
         Raises:
             OSError: A file can't be read.
             ValueError: A file is not what it should be.
         """
-        tensors = _tensors(folder / "model.safetensors")
+        self._rows, tensors = rows, _tensors(folder / "model.safetensors")
         try:
             self._words, self._positions, segments = (
                 tensors[f"embeddings.{kind}_embeddings.weight"] for kind in ("word", "position", "token_type")
@@ -64,22 +73,56 @@ class MiniLM:
         """Return where each token of a text begins and ends in it, without the special ones, however long it is."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
 
-    def vector(self, text: str) -> Array:
-        """Return the vector of a text, of unit length; shape (D,)."""
-        ids = self._tokenizer.encode(text, add_special_tokens=False).ids[: LIMIT - 2]
-        x = self._words[[_BEGINNING, *ids, _END]] + self._positions[: len(ids) + 2] + self._segment  # (T, D)
+    def vectors(self, texts: Sequence[str]) -> list[Array]:
+        """Return the vector of each text, of unit length; shape (D,) each."""
+        encoded = [self._tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+        tokens = [[_BEGINNING, *ids[: LIMIT - 2], _END] for ids in encoded]
+        vectors: dict[int, Array] = {}
+        for together in self._groups([len(ids) for ids in tokens]):
+            vectors |= dict(zip(together, self._computed([tokens[index] for index in together]), strict=True))
+        return [vectors[index] for index in range(len(texts))]
+
+    def _groups(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Return the indices of texts that are computed together."""
+        if self._rows is None:
+            return [[index] for index in range(len(lengths))]
+        groups, rows = [list[int]()], 0
+        for index, length in enumerate(lengths):
+            rows += self._filled(length)
+            if groups[-1] and rows > self._rows * TILES:
+                groups.append([])
+                rows = self._filled(length)
+            groups[-1].append(index)
+        return groups
+
+    def _filled(self, tokens: int) -> int:
+        """Return the rows of a text of so many tokens."""
+        return tokens if self._rows is None else -(-tokens // self._rows) * self._rows
+
+    def _computed(self, texts: Sequence[list[int]]) -> list[Array]:
+        """Return the vectors of texts, by their tokens, as one product of each weight."""
+        starts = [0, *itertools.accumulate(self._filled(len(ids)) for ids in texts)]
+        places = [slice(start, start + len(ids)) for start, ids in zip(starts, texts, strict=False)]
+        x = np.zeros((starts[-1], self._words.shape[1]), np.float32)
+        for ids, place in zip(texts, places, strict=True):
+            x[place] = self._words[ids] + self._positions[: len(ids)] + self._segment  # (T, D)
         with one_thread():
             x = self._norm(x)
             for layer in self._layers:
-                x = layer(x)
-        mean = x.mean(axis=0)
-        unit: Array = mean / np.sqrt(np.square(mean).sum())
-        return unit
+                x = layer(x, places)
+        means = [x[place].mean(axis=0) for place in places]
+        return [mean / np.sqrt(np.square(mean).sum()) for mean in means]
 
 
-def computation() -> str:
-    """Return what the last digit of a vector depends on, besides the weights: libraries, and kind of processor."""
-    return f"{products()}, tokenizers {tokenizers.__version__}"
+def rows_to_fill() -> int | None:
+    """Return the rows of which each text fills a multiple here, so that several are computed together."""
+    return rows_of_texts(_SHAPES)
+
+
+def computation(rows: int | None) -> str:
+    """Return what the last digit of a vector depends on, besides the weights: libraries, processor, rows of a text."""
+    filled = "" if rows is None else f", {TEXT_ROWS} {rows}"
+    return f"{products()}, tokenizers {tokenizers.__version__}{filled}"
 
 
 class _Linear(NamedTuple):
@@ -141,8 +184,12 @@ class _Layer(NamedTuple):
             _Norm.of(tensors, f"{name}.output.LayerNorm"),
         )
 
-    def __call__(self, x: Array) -> Array:
-        x = self.after_attention(x + self.attended(_attention(self.queries_keys_values(x))))
+    def __call__(self, x: Array, texts: Sequence[slice]) -> Array:
+        """Return the next values of texts, each in rows of its own."""
+        read, attended = self.queries_keys_values(x), np.zeros_like(x)
+        for text in texts:
+            attended[text] = _attention(read[text])
+        x = self.after_attention(x + self.attended(attended))
         return self.after_all(x + self.outer(_gelu(self.inner(x))))
 
 

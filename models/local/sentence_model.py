@@ -1,5 +1,6 @@
 """What an embedder embeds with: the model of the package, or one of a folder or a hub id by sentence-transformers."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -24,8 +25,8 @@ class SentenceModel(Protocol):
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each token of a text begins and ends in it, without the special ones, however long it is."""
 
-    def vector(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a text, of unit length; it depends on no other text, to the last digit."""
+    def vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Return the vector of each text, of unit length; it depends on no other text, to the last digit."""
 
 
 class LibraryModel:
@@ -64,8 +65,11 @@ class LibraryModel:
         tokens = self._model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         return [*tokens["offset_mapping"]]
 
-    def vector(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a text, of unit length; shape (D,)."""
+    def vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Return the vector of each text, of unit length; shape (D,) each."""
+        return [self._vector(text) for text in texts]
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
         (vector,) = self._model.encode([text], batch_size=1, normalize_embeddings=True, show_progress_bar=False)
         copied: NDArray[np.float32] = np.array(vector, np.float32)
         return copied

@@ -1,6 +1,6 @@
 """Retrieval from a memory stream by relevance, recency and importance. Source: Park et al. 2023, §4.1."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -15,10 +15,13 @@ from tertulia.state.store import Recollection, Store
 
 Numbers = NDArray[np.float64]
 
+#: What retrieval looks for: a text, or several texts that count as one, each embedded by itself.
+Point = str | tuple[str, ...]
+
 
 def recall(
     participant: Participant,
-    points: Sequence[str],
+    points: Sequence[Point],
     now: datetime,
     embedder: Embedder,
     store: Store,
@@ -31,7 +34,7 @@ def recall(
     if stream.embedder != embedder.id:  # a fork has another embedder: vectors of two can't be compared
         candidates = [*store.remembered(stream), *memories]
         return retrieve_memories(candidates, points, now, embedder, parameters)
-    found = store.recollect(stream, embedder.embed(list(points)), parameters)
+    found = store.recollect(stream, point_vectors(embedder, points).tolist(), parameters)
     if memories or not found.numbers:
         candidates = [*store.remembered(stream, found.numbers), *memories]
         return retrieve_memories(candidates, points, now, embedder, parameters)
@@ -39,7 +42,7 @@ def recall(
 
 
 def retrieve_memories(
-    memories: Sequence[Memory], points: Sequence[str], now: datetime, embedder: Embedder, parameters: Parameters
+    memories: Sequence[Memory], points: Sequence[Point], now: datetime, embedder: Embedder, parameters: Parameters
 ) -> list[Memory]:
     """Return the memories that bear on the focal points, oldest first.
 
@@ -59,8 +62,32 @@ def retrieve_memories(
     ages_s = np.array([(now - memory.created).total_seconds() for memory in stream])
     importance = np.array([memory.importance for memory in stream])
     vectors = _vectors(embedder, tuple(memory.text for memory in stream))  # type: ignore[arg-type]  # it is hashable
-    focal_points = np.array(embedder.embed(list(points)))
+    focal_points = point_vectors(embedder, points)
     return [stream[index] for index in best_of_stream(ages_s, importance, vectors, focal_points, parameters)]
+
+
+def texts_before(memories: Sequence[Memory], now: datetime) -> list[str]:
+    """Return the texts of memories that may be recalled at a moment."""
+    return [memory.text for memory in memories if memory.created < now and may_be_recalled(memory)]
+
+
+def texts_of(points: Sequence[Point]) -> list[str]:
+    """Return the texts of focal points, in their order."""
+    return [text for point in points for text in ((point,) if isinstance(point, str) else point)]
+
+
+def point_vectors(embedder: Embedder, points: Sequence[Point]) -> Numbers:
+    """Return the vectors `(P, D)` of focal points: that of its text, or the mean of its texts' at unit length.
+
+    Texts count by their characters, nearly as tokens do where they are one text.
+    """
+    vectors = iter(np.array(embedder.embed(texts_of(points))))
+    return np.array([next(vectors) if isinstance(point, str) else _mean(point, vectors) for point in points])
+
+
+def _mean(texts: Sequence[str], vectors: Iterator[Numbers]) -> Numbers:
+    mean: Numbers = np.sum([len(text) * next(vectors) for text in texts], axis=0)
+    return mean / (float(np.linalg.norm(mean)) or 1.0)
 
 
 @lru_cache(maxsize=64)  # in every turn the same memories are looked through: ten thousands of numbers

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import NamedTuple
 
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.meeting.view import character_of
+from tertulia.nodes.shared.hearing import HeardTurns, turns_heard
 from tertulia.nodes.shared.hearing import latest_turns as latest_turns  # extensions import it from here
-from tertulia.nodes.shared.hearing import turns_heard
-from tertulia.nodes.shared.memory import recall
+from tertulia.nodes.shared.memory import Point, recall, texts_before, texts_of
 from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from tertulia.prompts.cognition import clock
 from tertulia.prompts.examples import exchanges
@@ -19,6 +20,8 @@ from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 from tertulia.state.languages import DEFAULT
 from tertulia.state.meeting import Meeting
+from tertulia.state.parameters import FocalLines
+from tertulia.state.preparing import prepare
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn, TurnRecord
 from tertulia.worlds.human_needs import draw_human_needs
@@ -32,18 +35,41 @@ _LOOK_BACK = 64
 
 async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
     """Recall the memories that bear on the situation, and store the full prompt of the speaker."""
-    return {"prompt": runtime.context.store.save_prompt(full_prompt(state, runtime.context.of(state["speaker"])))}
+    context = runtime.context.of(state["speaker"])
+    moment = _moment(state, context)
+    start = context.case_or_meeting
+    memories = start.participant(state["speaker"]).memories
+    await prepare(context.embedder, [*texts_of(moment.points), *texts_before(memories, start.time)])
+    return {"prompt": context.store.save_prompt(full_prompt(state, context, moment=moment))}
 
 
-def full_prompt(state: UtteranceState, context: Context, mark: str = "") -> Prompt:
-    """Return the full prompt of the speaker; `mark` as of `shown_before`."""
+class _Moment(NamedTuple):
+    """What a speaker has heard, what they think, and what their memory is asked for."""
+
+    lines: HeardTurns
+    inner_life: InnerLife | None
+    points: list[Point]
+
+
+def _moment(state: UtteranceState, context: Context) -> _Moment:
     parameters, start, speaker = context.parameters, context.case_or_meeting, state["speaker"]
-    listeners = [name for name in start.present(state["sim_time_s"]) if name != speaker]
     lines = turns_heard(context, speaker, state["turn"], parameters.dialogue_window, state["sim_time_s"])
     inner_life = None if isinstance(start, Case) else _inner_life(state, context)
-    points = focal_points(start, speaker, listeners, lines.turns, parameters.language)
+    listeners = _listeners(state, context)
+    points = focal_points(start, speaker, listeners, lines.turns, parameters.language, parameters.focal_lines)
     if inner_life is not None:
         points.append(inner_life.assessment.thought)
+    return _Moment(lines, inner_life, points)
+
+
+def _listeners(state: UtteranceState, context: Context) -> list[str]:
+    return [name for name in context.case_or_meeting.present(state["sim_time_s"]) if name != state["speaker"]]
+
+
+def full_prompt(state: UtteranceState, context: Context, mark: str = "", moment: _Moment | None = None) -> Prompt:
+    """Return the full prompt of the speaker; `mark` as of `shown_before`."""
+    parameters, start, speaker = context.parameters, context.case_or_meeting, state["speaker"]
+    lines, inner_life, points = moment or _moment(state, context)
     participant = start.participant(speaker)
     memories = recall(participant, points, start.time, context.embedder, context.store, parameters)
     if parameters.memory_order == "stable":
@@ -51,7 +77,7 @@ def full_prompt(state: UtteranceState, context: Context, mark: str = "") -> Prom
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,
-        listeners=listeners,
+        listeners=_listeners(state, context),
         memories=memories,
         turns=lines.turns,
         changes=lines.changes,
@@ -69,8 +95,13 @@ def full_prompt(state: UtteranceState, context: Context, mark: str = "") -> Prom
 
 
 def focal_points(
-    start: Case | Meeting, speaker: str, listeners: Sequence[str], turns: Sequence[Turn], language: str = DEFAULT
-) -> list[str]:
+    start: Case | Meeting,
+    speaker: str,
+    listeners: Sequence[str],
+    turns: Sequence[Turn],
+    language: str = DEFAULT,
+    focal_lines: FocalLines = "each",
+) -> list[Point]:
     """Return the focal points of retrieval: the listeners, the situation, and the last lines."""
     fill = template("utterance", language).fill
     if isinstance(start, Case):
@@ -80,10 +111,10 @@ def focal_points(
     else:
         situation = [start.title, start.place, start.description]
     people = fill("focus.people", {"speaker": speaker, "listener": listed(listeners, language)})
-    points = [people, ". ".join(part for part in situation if part)]
-    lines = [f"{turn.speaker}: {turn.text}" for turn in turns if turn.speaker is not None]
+    points: list[Point] = [people, ". ".join(part for part in situation if part)]
+    lines = [f"{turn.speaker}: {turn.text}" for turn in turns if turn.speaker is not None][-_LATEST_LINES:]
     if lines:
-        points.append("\n".join(lines[-_LATEST_LINES:]))
+        points.append("\n".join(lines) if focal_lines == "joined" else tuple(lines))
     return points
 
 

@@ -20,6 +20,7 @@ from tertulia.state.parameters.preset import PRESETS
 from tertulia.state.parameters.prompt import (
     MEMORY_ITEMS,
     REMOVAL_TOLERANCE,
+    FocalLines,
     GenerationWay,
     Layout,
     Reducer,
@@ -46,6 +47,7 @@ __all__ = [
     "Choices",
     "DraftsBy",
     "Ending",
+    "FocalLines",
     "GenerationWay",
     "GroupDescription",
     "Hearing",

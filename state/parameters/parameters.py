@@ -61,6 +61,7 @@ BEFORE: Mapping[str, Any] = {
     "verbalized_replies": 5,
     "verbalized_below": 1.0,
     "memory_order": "time",
+    "focal_lines": "joined",
     "score_decay": 0.0,
     "scoring_tokens": 0,
     "scored_layers": "all",

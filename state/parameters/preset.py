@@ -17,6 +17,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "special_rules": False,  # Table 9 names the block, and has nothing in it
         "memory_items_min": 30,  # Table 1
         "memory_items_max": 45,
+        "focal_lines": "joined",
         "previous_dialogues_max": 3,
         "dialogue_window": 16,
         "removable_blocks": "bhmpe",  # §3.1

@@ -19,6 +19,9 @@ Layout = Literal["single_message", "chat_turns"]
 #: In whose words prompts ask; `prompts/templates/paper.yaml` has what the paper's are.
 Wording = Literal["own", "paper"]
 
+#: How the last lines are a focal point of retrieval.
+FocalLines = Literal["each", "joined"]
+
 #: What is asked for in one call: an utterance; several of which one is drawn; or one that a random string decides.
 GenerationWay = Literal["single", "sequential", "verbalized", "string_seed"]
 
@@ -185,6 +188,11 @@ class PromptParameters(ParameterGroup):
         "stable",
         description="order of the memories: those of the speaker's last prompt in place, so that they need not be "
         "read again, and new ones last; or all from the oldest on",
+    )
+    focal_lines: FocalLines = Field(
+        "each",
+        description="the last lines by which memories are retrieved: each embedded once, and their mean by length; or "
+        "joined to one text, which every turn embeds anew (GA is silent)",
     )
     retrieval_relevance: float = Field(1.0, ge=0, description="weight of relevance (GA §4.1)")
     retrieval_recency: float = Field(1.0, ge=0, description="weight of recency (GA §4.1)")

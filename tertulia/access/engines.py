@@ -188,8 +188,8 @@ class ModelAccess:
             )
         return model
 
-    def embedder(self, name: str) -> Embedder:
-        """Open an embedder.
+    def embedder(self, name: str, apart: bool = False) -> Embedder:
+        """Open an embedder, with the digits of texts that are embedded together or apart (`open_embedder`).
 
         Raises:
             TrustError: Only a file names it, and it does not come with the installation.
@@ -201,7 +201,8 @@ class ModelAccess:
             raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
         with _errors_explained(f"the embedder {name!r}"):
             return self._kept(
-                ("embedder", name), lambda: open_embedder(name, self.report, VectorFile(self.cache / "vectors.db"))
+                ("embedder", name, apart),
+                lambda: open_embedder(name, self.report, VectorFile(self.cache / "vectors.db"), apart),
             )
 
     def _kept(self, key: object, open: Callable[[], Opened]) -> Opened:
@@ -353,17 +354,21 @@ def open_engines(name: str, start: Start | None, parameters: Parameters, access:
 
 
 def reopen_engines(
-    run: RunRecord, access: ModelAccess, precision: str | None = None, engine: str | None = None
+    run: RunRecord,
+    access: ModelAccess,
+    precision: str | None = None,
+    engine: str | None = None,
+    apart: bool = False,
 ) -> Engines:
     """Open the models of a stored run (see `open_engines`) with the digits of an engine, if it is one of those known.
 
-    They have this precision if the run leaves it to the machine.
+    They have this precision if the run leaves it to the machine; its texts are embedded together or apart.
     """
     wanted = {name: participant.model for name, participant in run.participant_models.items()}
     parameters = Parameters.of_record(run.parameters)
     if precision is not None and parameters.precision == "auto":
         parameters = parameters.with_settings({"precision": precision})
-    return _open(run.model, wanted, run.embedder, parameters, access, engine)
+    return _open(run.model, wanted, run.embedder, parameters, access, engine, apart)
 
 
 def _open(
@@ -373,6 +378,7 @@ def _open(
     parameters: Parameters,
     access: ModelAccess,
     engine: str | None = None,
+    apart: bool = False,
 ) -> Engines:
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     access.require([name, *participants.values(), *roles.values()])
@@ -390,7 +396,7 @@ def _open(
     return Engines(
         model=opened[name],
         participant_models=each(participants),
-        embedder=access.embedder(embedder),
+        embedder=access.embedder(embedder, apart),
         roles=each(roles) | {role: access.scorer(wanted, parameters, engine) for role, wanted in beside.items()},
         picture_finder=None if finder is None else access.picture_finder(finder),
     )

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -245,7 +246,15 @@ def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:
 def build_graph(
     kind: RunKind, order: Order, nodes: Mapping[str, Any], checkpointer: BaseCheckpointSaver[Any] | None
 ) -> ConversationGraph:
-    """Return the graph of a kind of conversation."""
+    """Return the graph of a kind of conversation; runs side by side, with one checkpointer, share it."""
+    return _built(kind, order, tuple(sorted(nodes.items())), checkpointer)
+
+
+@lru_cache(maxsize=4)  # building takes as long as two turns; a graph keeps nothing of a run
+def _built(
+    kind: RunKind, order: Order, chosen: tuple[tuple[str, Any], ...], checkpointer: BaseCheckpointSaver[Any] | None
+) -> ConversationGraph:
+    nodes = dict(chosen)
     if kind == "album_chat":
         return build_album_chat_graph(checkpointer, nodes)
     if kind == "group_chat":

@@ -40,11 +40,11 @@ async def _ask(context: Context, patience_s: float, invitation: Invitation) -> A
 
 def _recalled(context: Context, invitation: Invitation) -> tuple[str, ...]:
     """Return what bears on the conversation of what somebody remembers, as an agent in their place would recall it."""
-    start, name = context.case_or_meeting, invitation.agent
+    start, name, parameters = context.case_or_meeting, invitation.agent, context.parameters
     participant = start.participant(name)
     if participant.stream is None and not participant.memories:
         return ()
     listeners = [other for other in start.present(invitation.sim_time_s) if other != name]
-    points = focal_points(start, name, listeners, invitation.lines, context.parameters.language)
-    found = recall(participant, points, start.time, context.embedder, context.store, context.parameters)
+    points = focal_points(start, name, listeners, invitation.lines, parameters.language, parameters.focal_lines)
+    found = recall(participant, points, start.time, context.embedder, context.store, parameters)
     return tuple(memory.text for memory in found)

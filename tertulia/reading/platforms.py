@@ -32,9 +32,13 @@ def engine_to_keep(store: Store, run: str) -> str | None:
     return next((platform.versions.get("engine") for platform in last), None)
 
 
-def digits_to_keep(store: Store, run: str) -> tuple[str | None, str | None]:
-    """Return the precision and the engine with which a run goes on (see the two)."""
-    return precision_to_keep(store, run), engine_to_keep(store, run)
+def digits_to_keep(store: Store, run: str) -> tuple[str | None, str | None, bool]:
+    """Return the precision and the engine with which a run goes on (see the two), and whether texts are kept apart.
+
+    Where each text was embedded by itself it goes on so: its vectors keep their digits.
+    """
+    last = [*store.steps(run, STEP, Platform).values()][-1:]
+    return precision_to_keep(store, run), engine_to_keep(store, run), any(found.embeds_apart for found in last)
 
 
 def platforms_document(store: Store, run: str) -> list[Document]:

@@ -1,5 +1,6 @@
 """The embedded model and embedder: exact scores, quick loading, a turn on the shipped town from end to end."""
 
+import asyncio
 import json
 
 import pytest
@@ -9,9 +10,11 @@ from tertulia.cli.main import main
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local import embedded
 from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
+from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.prompts.render import render
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import ScoringOptions
+from tertulia.state.preparing import prepare
 from tertulia.state.records import Prompt, Unit
 
 pytestmark = pytest.mark.slow
@@ -64,6 +67,24 @@ def test_a_vector_does_not_depend_on_what_else_is_embedded() -> None:
     assert [embedder.embed([text])[0] for text in reversed(texts)] == together[::-1]
 
 
+def test_texts_that_several_ask_for_at_the_same_moment_are_embedded_in_one_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embedder = SentenceEmbedder.open("minilm")
+    texts = [f"Boat {number} is late." for number in range(6)]
+    together, vectors = list[list[str]](), embedder._model.vectors
+    monkeypatch.setattr(embedder._model, "vectors", lambda texts: together.append(texts) or vectors(texts))
+
+    async def all_ask() -> None:
+        await asyncio.gather(*(prepare(embedder, [texts[0], text]) for text in texts))
+
+    asyncio.run(all_ask())
+    assert together == [texts]
+    assert embedder.embed(texts) == open_embedder("minilm").embed(texts)
+    asyncio.run(all_ask())
+    assert together == [texts]
+
+
 def test_half_a_character_is_embedded_like_its_replacement() -> None:
     embedder = open_embedder("minilm")
     assert embedder.embed(["late \ud800 again"]) == embedder.embed(["late \ufffd again"])
@@ -77,8 +98,8 @@ def test_vectors_are_kept_of_the_texts_that_were_asked_for_last(monkeypatch) -> 
     texts = [f"Boat {number} is late." for number in range(6)]
     expected = embedder.embed(texts)
     encoded: list[str] = []
-    vector = embedder._model.vector
-    monkeypatch.setattr(embedder._model, "vector", lambda text: encoded.append(text) or vector(text))
+    vectors = embedder._model.vectors
+    monkeypatch.setattr(embedder._model, "vectors", lambda texts: encoded.extend(texts) or vectors(texts))
     assert embedder.embed(texts) == expected
     assert encoded == []
     monkeypatch.setattr(module, "_KEPT", 4)

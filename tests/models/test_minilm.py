@@ -12,7 +12,8 @@ import pytest
 
 from tertulia.models.loading import open_embedder
 from tertulia.models.local import embedder as module
-from tertulia.models.local.minilm import LIMIT, MiniLM, _normal, computation
+from tertulia.models.local.embedded import EMBEDDER_PACKAGE
+from tertulia.models.local.minilm import LIMIT, MiniLM, _normal, computation, rows_to_fill
 from tertulia.models.local.sentence_model import LibraryModel
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import ignore_activity
@@ -73,9 +74,30 @@ LENGTHS = [*range(1, 30), 64, 128, 200, *range(LIMIT - 6, LIMIT + 3), 300, 900]
 def test_vectors_are_those_of_sentence_transformers(model: MiniLM, library: LibraryModel) -> None:
     for text in [*TEXTS, *map(of_words, LENGTHS), *map(of_any_characters, range(30))]:
         text = whole_characters(text)
-        np.testing.assert_allclose(model.vector(text), library.vector(text), rtol=0, atol=1e-6, err_msg=text[:50])
+        np.testing.assert_allclose(model.vectors([text]), library.vectors([text]), rtol=0, atol=1e-6, err_msg=text[:50])
         assert model.offsets(text) == library.offsets(text), text[:50]
     assert model.limit == library.limit
+
+
+def test_a_vector_has_the_same_digits_whatever_it_is_computed_with(folder: Path) -> None:
+    rows = rows_to_fill()
+    model, drawn = MiniLM(folder, rows), random.Random(5)
+    texts = [of_words(number) for number in (1, 2, 5, 9, 10, 11, 12, 22, 23, 34, 60, 150, 300) for _ in range(3)]
+    alone = [model.vectors([text])[0].tobytes() for text in texts]
+    for _ in range(4):
+        order = drawn.sample(range(len(texts)), len(texts))
+        together = dict(zip(order, model.vectors([texts[index] for index in order]), strict=True))
+        assert [together[index].tobytes() for index in range(len(texts))] == alone
+    assert rows is None or len(model._groups([rows] * 40)) == 3  # they were together
+
+
+def test_texts_apart_have_the_digits_of_former_runs(folder: Path) -> None:
+    """A run that began with each text by itself goes on so: the rows are those of its tokens, and no others."""
+    apart = open_embedder("minilm", apart=True)
+    assert apart.computation == f"{EMBEDDER_PACKAGE} by {computation(None)}"  # type: ignore[attr-defined]
+    texts = [of_words(number) for number in (3, 20, 70)]
+    assert apart.embed(texts) == [MiniLM(folder).vectors([text])[0].tolist() for text in texts]
+    np.testing.assert_allclose(apart.embed(texts), open_embedder("minilm").embed(texts), rtol=0, atol=1e-6)
 
 
 def test_a_folder_of_the_same_weights_is_embedded_by_the_library(folder: Path) -> None:
@@ -107,8 +129,9 @@ def test_digits_depend_on_no_number_of_threads(folder: Path, name: str) -> None:
     program = (
         "import sys, hashlib; from pathlib import Path\n"
         "from tertulia.models.local.minilm import MiniLM\n"
-        "model = MiniLM(Path(sys.argv[1]))\n"
-        "print(hashlib.sha256(b''.join(model.vector('late ' * n).tobytes() for n in (3, 40, 250))).hexdigest())"
+        "model = MiniLM(Path(sys.argv[1]), 12)\n"
+        "vectors = model.vectors(['late ' * n for n in (3, 40, 250)])\n"
+        "print(hashlib.sha256(b''.join(vector.tobytes() for vector in vectors)).hexdigest())"
     )
     command = [sys.executable, "-c", program, str(folder)]
     others = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
@@ -120,8 +143,9 @@ def test_digits_depend_on_no_number_of_threads(folder: Path, name: str) -> None:
 
 
 def test_the_computation_names_libraries_and_processor() -> None:
-    assert f"numpy {np.__version__}" in computation()
-    assert "tokenizers" in computation()
+    assert f"numpy {np.__version__}" in computation(None)
+    assert "tokenizers" in computation(None)
+    assert computation(12) == f"{computation(None)}, rows of a text 12"
 
 
 @pytest.mark.parametrize("damage", ["cut", "no_header", "no_tensor", "no_tokenizer"])

@@ -13,7 +13,7 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.nodes.shared.memory import retrieve_memories
+from tertulia.nodes.shared.memory import point_vectors, retrieve_memories, texts_of
 from tertulia.nodes.utterance.retrieve import focal_points, in_places
 from tertulia.state.parameters import Parameters
 from tertulia.state.recall import recency
@@ -134,11 +134,22 @@ def test_focal_points_are_the_other_one_the_situation_and_what_was_said_last() -
     assert focal_points(case, "Piotr", ["Mara"], some_turns(6)) == [
         "Piotr and Mara",
         "Piotr meets Mara. the pier. mending a net",
-        "Mara: Line 3.\nPiotr: Line 4.\nMara: Line 5.\nPiotr: Line 6.",
+        ("Mara: Line 3.", "Piotr: Line 4.", "Mara: Line 5.", "Piotr: Line 6."),
     ]
+    joined = focal_points(case, "Piotr", ["Mara"], some_turns(6), focal_lines="joined")
+    assert joined[-1] == "Mara: Line 3.\nPiotr: Line 4.\nMara: Line 5.\nPiotr: Line 6."
     unknown = case.model_copy(update={"place": None, "partner": case.partner.model_copy(update={"activity": None})})
     assert focal_points(unknown, "Mara", ["Piotr"], [])[1] == "Mara meets Piotr"
     assert focal_points(unknown, "Mara", ["Piotr"], [], "zh") == ["Mara和Piotr", "Mara遇见Piotr"]
+
+
+def test_each_line_is_embedded_by_itself_and_lines_count_by_their_length() -> None:
+    embedder = RehearsalEmbedder()
+    lines = ("Mara: No.", "Piotr: The ferry sails at noon, if it sails.", "Mara: So?")
+    mean = np.array([len(line) for line in lines]) @ np.array(embedder.embed(lines))
+    found = point_vectors(embedder, ["the pier", lines])
+    np.testing.assert_allclose(found, [*embedder.embed(["the pier"]), mean / np.linalg.norm(mean)])
+    assert texts_of(["the pier", lines]) == ["the pier", *lines]
 
 
 @pytest.mark.parametrize("hours", [0, 1, 24])

@@ -71,10 +71,9 @@ def test_what_was_killed_goes_on_to_what_is_run_now_and_merges_with_itself(
     path: Path, cli: Cli, tmp_path: Path
 ) -> None:
     """Its last turn was killed before its trace."""
-    run, settings = (
-        "a2ds",
-        ("--rounds", "8", "--seed", "9", "--lambda", "0.7", "--set", "memory_order=time", "--set", "redraws=0"),
-    )
+    run, settings = "a2ds", ["--rounds", "8", "--seed", "9", "--lambda", "0.7"]
+    for then in ("memory_order=time", "redraws=0", "focal_lines=joined"):
+        settings += "--set", then
     assert cli("resume", run, "--json").json["status"] == "finished"
     anew = cli("run", "tidewell", "--model", "rehearsal:1", *settings, "--json").json["run"]  # in its words
     document = cli("diff", run, anew, "--json").json

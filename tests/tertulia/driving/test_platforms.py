@@ -121,3 +121,26 @@ def test_a_run_goes_on_with_its_engine(
     monkeypatch.setattr("tertulia.models.loading.open_model", open_rehearsal)
     cli("resume", "@last", "--json")
     assert asked == [engine]
+
+
+@pytest.mark.parametrize(("before", "apart"), [("numpy 2", True), ("numpy 2, rows of a text 12", False), (None, False)])
+def test_what_began_with_texts_apart_goes_on_so(
+    cli: Cli, here: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, before: str | None, apart: bool
+) -> None:
+    here.platform = HERE.model_copy(update={"embedder": before})
+    asked = []
+
+    def open_rehearsal(name: str, report: object, kept: object, apart: bool) -> RehearsalEmbedder:
+        asked.append(apart)
+        return RehearsalEmbedder()
+
+    monkeypatch.setattr("tertulia.models.loading.open_embedder", open_rehearsal)
+    town = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=1", "--json")
+    name = cli(*town, "--days", "1").json["simulation"]
+    cli("simulate", "--resume", name, "--days", "2", "--json").json  # noqa: B018 - fails if the command does
+    assert asked == [False, apart]
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: _Failing())
+    cli("run", "tidewell", "--rehearse", "--rounds", "5").complains(1, "the model failed")
+    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: RehearsalModel())
+    cli("resume", "@last", "--json")
+    assert asked[2:] == [False, apart]
