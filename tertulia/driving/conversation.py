@@ -246,15 +246,18 @@ def _step_of(task: Mapping[str, Any], run: str) -> StepStarted:
 def build_graph(
     kind: RunKind, order: Order, nodes: Mapping[str, Any], checkpointer: BaseCheckpointSaver[Any] | None
 ) -> ConversationGraph:
-    """Return the graph of a kind of conversation; runs side by side, with one checkpointer, share it."""
-    return _built(kind, order, tuple(sorted(nodes.items())), checkpointer)
+    """Return the graph of a kind of conversation; runs with one checkpointer and no nodes of their own share it."""
+    return _built(kind, order, nodes, checkpointer) if nodes else _shared(kind, order, checkpointer)
 
 
 @lru_cache(maxsize=4)  # building takes as long as two turns; a graph keeps nothing of a run
+def _shared(kind: RunKind, order: Order, checkpointer: BaseCheckpointSaver[Any] | None) -> ConversationGraph:
+    return _built(kind, order, {}, checkpointer)
+
+
 def _built(
-    kind: RunKind, order: Order, chosen: tuple[tuple[str, Any], ...], checkpointer: BaseCheckpointSaver[Any] | None
+    kind: RunKind, order: Order, nodes: Mapping[str, Any], checkpointer: BaseCheckpointSaver[Any] | None
 ) -> ConversationGraph:
-    nodes = dict(chosen)
     if kind == "album_chat":
         return build_album_chat_graph(checkpointer, nodes)
     if kind == "group_chat":
