@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from tertulia.state.seat import Answer, Invitation
     from tertulia.worlds.generated_people import generate_people
     from tertulia.worlds.people import Person, people_from_csv
+    from tertulia.worlds.population_object import Population, Villager
     from tertulia.worlds.questionnaire import Question
     from tertulia.worlds.scenario_objects import Case, Meeting
 
@@ -78,6 +79,7 @@ _PUBLIC = {
     "tertulia.state.seat": ("Answer", "Invitation"),
     "tertulia.worlds.generated_people": ("generate_people",),
     "tertulia.worlds.people": ("Person", "people_from_csv"),
+    "tertulia.worlds.population_object": ("Population", "Villager"),
     "tertulia.worlds.questionnaire": ("Question",),
     "tertulia.worlds.scenario_objects": ("Case", "Meeting"),
     "tertulia.state.errors": (
@@ -106,6 +108,7 @@ __all__ = [
     "Noted",
     "Parameters",
     "Person",
+    "Population",
     "Question",
     "Record",
     "Run",
@@ -122,6 +125,7 @@ __all__ = [
     "TurnFinished",
     "Unit",
     "UsageError",
+    "Villager",
     "aresume",
     "arun",
     "asweep",

@@ -92,12 +92,13 @@ def resolve(
         ScenarioError: What it names can't be read, or a participant remembers nothing.
         SettingError: The parameters ask for more villagers than there are, or for one.
     """
+    parameters, pictures = parameters or AlbumParameters(), {} if pictures is None else pictures
     if isinstance(scenario, ScenarioObject):
-        return scenario.start(mechanisms)
+        return scenario.start(mechanisms, parameters, pictures)
     if scenario in POPULATIONS:
         from tertulia.worlds.villagers import read_population  # takes numpy and Pillow
 
-        return read_population(scenario, parameters or AlbumParameters(), {} if pictures is None else pictures)
+        return read_population(scenario, parameters, pictures)
     source, number = _open(scenario, mechanisms)
     if isinstance(source, MeetingScenario):
         return source.meeting(scenario, mechanisms)
@@ -204,7 +205,7 @@ def settings_of(scenario: str | ScenarioObject, mechanisms: Collection[str] | No
         ScenarioError: It can't be read.
     """
     if isinstance(scenario, ScenarioObject):
-        return scenario.content.settings()
+        return scenario.settings()
     if scenario in POPULATIONS:
         return dict(POPULATIONS[scenario])
     path = _file_of(scenario)

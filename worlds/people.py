@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError, model_validator
 
@@ -25,6 +25,9 @@ _BETWEEN, _RELATION = "|", ":"
 _LISTS = ("memories", "goals", "interests", "descriptions")
 
 
+Made = TypeVar("Made", bound=BaseModel)
+
+
 def _read_traits(value: Any) -> str | tuple[str, ...]:
     if isinstance(value, str):
         return value.strip()
@@ -36,8 +39,8 @@ def _read_traits(value: Any) -> str | tuple[str, ...]:
     return tuple(value)
 
 
-#: What to do about a field of the people of an album chat, who are no objects.
-_OF_VILLAGERS = "; villagers of an album chat are read from a file: run('villagers', settings={'villagers': FILE})"
+#: What to do about a field that only people of an album chat have.
+_OF_VILLAGERS = "; people of an album chat are tertulia.Villager, in a tertulia.Population"
 
 
 class _VillagersOnly(BaseModel):
@@ -88,16 +91,7 @@ class Person(MeetingRole):
     @classmethod
     def _in_words(cls, values: Any, validated: Callable[[Any], Self]) -> Self:
         """Say in words, as of a file, what is wrong with the values."""
-        if isinstance(values, cls):
-            return values
-        given = {name: plain(value) for name, value in values.items()} if isinstance(values, Mapping) else values
-        name = given.get("name") if isinstance(given, Mapping) else None
-        place = Path(f"Person {shown(name)}" if isinstance(name, str) else "Person")
-        try:
-            return validated(given)
-        except ValidationError as error:
-            file = YamlFile(place, None, given, has_lines=False)
-            raise file.unfit(error, cls, {_OF_VILLAGERS: _VillagersOnly}) from None
+        return validated_in_words(cls, values, validated, {_OF_VILLAGERS: _VillagersOnly})
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a person of the same fields, wherever they are from."""
@@ -128,6 +122,26 @@ class Person(MeetingRole):
     def _values(self) -> dict[str, Any]:
         values = self.model_dump(by_alias=True, exclude_defaults=True)
         return {"name": self.name, **{name: plain(value) for name, value in values.items()}}
+
+
+def validated_in_words(
+    kind: type[Made], values: Any, validated: Callable[[Any], Made], others: Mapping[str, type[BaseModel]]
+) -> Made:
+    """Return somebody made of values; a `ScenarioError` says in words, as of a file, what is wrong with them.
+
+    Args:
+        kind: What they are an object of.
+        others: By what is said of a field that they can't have, the model that has it.
+    """
+    if isinstance(values, kind):
+        return values
+    given = {name: plain(value) for name, value in values.items()} if isinstance(values, Mapping) else values
+    name = given.get("name") if isinstance(given, Mapping) else None
+    place = Path(f"{kind.__name__} {shown(name)}" if isinstance(name, str) else kind.__name__)
+    try:
+        return validated(given)
+    except ValidationError as error:
+        raise YamlFile(place, None, given, has_lines=False).unfit(error, kind, others) from None
 
 
 def plain(value: Any) -> Any:

@@ -1,14 +1,15 @@
 """What whoever takes a scenario needs of one that is an object of Python; `scenario_objects.py` has the objects."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, MutableMapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tertulia.state.errors import UsageError
 
 if TYPE_CHECKING:
-    from tertulia.state.meeting import Meeting
-    from tertulia.state.records import Case
-    from tertulia.worlds.meeting_file import MeetingScenario
-    from tertulia.worlds.scenario_file import TwoPartyScenario
+    from tertulia.state.meeting import Start
+    from tertulia.state.parameters.album import AlbumParameters
 
 #: What stands before the name of a scenario that is in no file, wherever a run names its scenario.
 PREFIX = "object:"
@@ -18,11 +19,9 @@ class ScenarioObject(ABC):
     """A scenario as a file has it, in an object.
 
     Attributes:
-        content: The scenario, checked.
         is_users: Whether the user's program made it, so that what it names is named by the user.
     """
 
-    content: "TwoPartyScenario | MeetingScenario"
     is_users: bool
 
     @property
@@ -31,16 +30,43 @@ class ScenarioObject(ABC):
         """The models that the user's program names by it."""
 
     @abstractmethod
-    def start(self, mechanisms: Collection[str] | None) -> "Case | Meeting":
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters that it sets, for `Parameters.with_settings`."""
+
+    @abstractmethod
+    def start(
+        self, mechanisms: Collection[str] | None, parameters: "AlbumParameters", pictures: MutableMapping[str, bytes]
+    ) -> "Start":
         """Return what a run of it starts from.
 
         Args:
             mechanisms: Names of the known mechanisms; a meeting that names none has them all.
+            parameters: Of the run; a population has the number of its villagers and their pictures from them.
+            pictures: Gets the pictures of a population that a run stores, by their hash.
 
         Raises:
-            ScenarioError: It names a mechanism that is not known.
+            ScenarioError: It names a mechanism that is not known, or a picture can't be read.
+            SettingError: The parameters ask for what it can't have.
         """
 
     @abstractmethod
     def extensions(self) -> tuple[str, ...]:
         """Return the files (absolute paths) and entry points of its extensions."""
+
+
+def write_file(path: Path | str, text: str, overwrite: bool) -> Path:
+    """Write a YAML file and return its path.
+
+    Raises:
+        UsageError: There is such a file and it is not to be replaced, it can't be written, or its name is another's.
+    """
+    file = Path(path).expanduser()
+    if file.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"{file}: a scenario file ends in .yaml")
+    if file.exists() and not overwrite:
+        raise UsageError(f"{file} exists already; give another name, or write(…, overwrite=True)")
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} can't be written: {error.strerror}") from None
+    return file

@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Self
 import yaml
 
 from tertulia.state import meeting as records
-from tertulia.state.errors import ScenarioError, UsageError
+from tertulia.state.errors import ScenarioError
 from tertulia.state.records import Case as CaseRecord
 from tertulia.state.wrong_values import shown
 from tertulia.worlds.meeting_file import MeetingScenario
 from tertulia.worlds.people import Person, plain
 from tertulia.worlds.scenario_file import TwoPartyScenario, check_scenario, read_scenario_file
-from tertulia.worlds.scenario_object import PREFIX, ScenarioObject
+from tertulia.worlds.scenario_object import PREFIX, ScenarioObject, write_file
 from tertulia.worlds.scenario_parts import extension_source
 from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile
 
@@ -118,7 +118,11 @@ class FileObject(ScenarioObject):
             person._of_file = person.model is not None and person.model not in self._named
         return people
 
-    def start(self, mechanisms: Collection[str] | None) -> "CaseRecord | records.Meeting":
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters that it sets, for `Parameters.with_settings`."""
+        return self.content.settings()
+
+    def start(self, mechanisms: Collection[str] | None, *_: object) -> "CaseRecord | records.Meeting":
         """Return what a run of it starts from.
 
         Args:
@@ -172,16 +176,8 @@ class FileObject(ScenarioObject):
             UsageError: There is such a file, or it can't be written.
             ScenarioError: It is larger than a scenario file may be.
         """
-        file = Path(path).expanduser()
-        if file.suffix not in (".yaml", ".yml"):
-            raise UsageError(f"{file}: a scenario file ends in .yaml")
-        if file.exists() and not overwrite:
-            raise UsageError(f"{file} exists already; give another name, or write(…, overwrite=True)")
-        text = self.text_in(file.absolute().parent)
-        try:
-            file.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{file} can't be written: {error.strerror}") from None
+        text = self.text_in(Path(path).expanduser().absolute().parent)
+        file = write_file(path, text, overwrite)
         self.file = os.fspath(path)
         return file
 
@@ -386,7 +382,7 @@ def _yaml_of(content: TwoPartyScenario | MeetingScenario, extensions: Iterable[s
     values = _values_of(content)
     if "extensions" in values:
         values["extensions"] = list(extensions)
-    return yaml.dump(_shortened(values), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return yaml.dump(_shortened(values), Dumper=PlainDumper, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _shortened(value: Any) -> Any:
@@ -401,8 +397,9 @@ def _shortened(value: Any) -> Any:
     ]
 
 
-class _Dumper(yaml.SafeDumper):
+class PlainDumper(yaml.SafeDumper):
     """A YAML writer that repeats what is equal, in place of anchors and aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
+        """Return that nothing is written as an alias."""
         return True

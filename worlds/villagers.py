@@ -38,7 +38,7 @@ _SEED = 0
 
 
 def read_population(scenario: str, parameters: AlbumParameters, copies: MutableMapping[str, bytes]) -> Population:
-    """Return who takes part in an album chat, with the pictures of their albums.
+    """Return who takes part in an album chat: the shipped villagers, or those of the file that parameters name.
 
     Args:
         parameters: Which villagers, how many, and which pictures; those of a run have them too.
@@ -51,9 +51,31 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
     """
     is_shipped = parameters.villagers is None
     file = read_villagers(SHIPPED if parameters.villagers is None else Path(os.path.expanduser(parameters.villagers)))
+    return population_of(scenario, file, parameters, copies, is_shipped)
+
+
+def population_of(
+    scenario: str,
+    file: VillagersFile,
+    parameters: AlbumParameters,
+    copies: MutableMapping[str, bytes],
+    is_shipped: bool = False,
+) -> Population:
+    """Return the villagers of a file who take part in an album chat, with the pictures of their albums.
+
+    Args:
+        parameters: How many take part, and which pictures.
+        copies: Gets the copies of the pictures that are to be stored, by their hash.
+        is_shipped: Whether they are those that are shipped, of whom there can be more than the file has.
+
+    Raises:
+        NotFoundError: A picture is missing.
+        ScenarioError: A file or a picture can't be read, or somebody has no album.
+        SettingError: So many agents there are not, or a single one.
+    """
     roles = _taking_part(file, parameters.agents, is_shipped)
     given = PICTURES if is_shipped and parameters.pictures is None else parameters.pictures
-    folder = file.path.parent if given is None else Path(os.path.expanduser(given))
+    folder = file.folder if given is None else Path(os.path.expanduser(given))
     captions: Mapping[str, tuple[str, str | None]] = {}
     links: tuple[str, ...] = ()
     if given is not None:

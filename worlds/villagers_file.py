@@ -12,7 +12,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -72,12 +72,14 @@ class VillagersFile:
 
     Attributes:
         is_public: Whether it is of the public format, whose pictures need not be there.
+        folder: Where the files of pictures are, where no other folder is given.
         title, time, place: Of the whole; `None` where the file does not say.
     """
 
     path: Path
     roles: tuple[Role, ...]
     is_public: bool
+    folder: Path
     title: str | None = None
     time: datetime | None = None
     place: str | None = None
@@ -108,7 +110,9 @@ class _Entry(Part):
     variant: _Text | None = None
 
 
-class _Villager(Part):
+class VillagerEntry(Part):
+    """A villager as a file of the project's own has them."""
+
     name: _Text
     properties: dict[_Text, Annotated[str, BeforeValidator(_read_value)]] = Field(default={})
     album: tuple[Annotated[_Entry, BeforeValidator(_read_entry)], ...] = ()
@@ -118,7 +122,7 @@ class _File(Part):
     title: _Text | None = None
     time: Time | None = None
     place: _Text | None = None
-    villagers: tuple[_Villager, ...]
+    villagers: tuple[VillagerEntry, ...]
 
 
 def read_villagers(path: Path) -> VillagersFile:
@@ -128,7 +132,23 @@ def read_villagers(path: Path) -> VillagersFile:
         NotFoundError: There is no such file.
         ScenarioError: It can't be read, is no such file, or a value does not fit; names file, villager and field.
     """
-    file = _load(path)
+    return _checked(_load(path), path.parent)
+
+
+def villagers_of(place: Path, values: Mapping[str, Any], folder: Path) -> VillagersFile:
+    """Return the villagers of values as a file has them.
+
+    Args:
+        place: What messages name in the place of a file.
+        folder: Where the files of pictures are.
+
+    Raises:
+        ScenarioError: A value does not fit; names villager and field.
+    """
+    return _checked(_loaded(place, None, dict(values)), folder)
+
+
+def _checked(file: "_Loaded", folder: Path) -> VillagersFile:
     parsed = file.parse(_File, {})
     file.check(_problems(parsed.villagers))
     albums = _albums(parsed.villagers, any(file.public))
@@ -136,7 +156,8 @@ def read_villagers(path: Path) -> VillagersFile:
         Role(villager.name, tuple(villager.properties.items()), album)
         for villager, album in zip(parsed.villagers, albums, strict=True)
     )
-    return VillagersFile(path, tuple(roles), any(file.public), parsed.title, parsed.time, parsed.place)
+    about = parsed.title, parsed.time, parsed.place
+    return VillagersFile(file.path, tuple(roles), any(file.public), folder, *about)
 
 
 @dataclass(frozen=True)
@@ -182,6 +203,10 @@ def _load(path: Path) -> _Loaded:
         raise ScenarioError(f"{path}: can't be read as text: {error}") from None
     except (ValueError, RecursionError) as error:
         raise ScenarioError(f"{path}: not JSON: {str(error)[:300]}; the name of a YAML file ends in .yaml") from None
+    return _loaded(path, root, values)
+
+
+def _loaded(path: Path, root: Any, values: Any) -> _Loaded:
     is_list = isinstance(values, list)
     values = {"villagers": values} if is_list else values
     entries = values.get("villagers") if isinstance(values, dict) else None
@@ -227,7 +252,7 @@ def _item(text: str) -> str | dict[str, str | None]:
     return {"file": text, "caption": found["caption"], "variant": found["variant"].strip() or None} if found else text
 
 
-def _problems(villagers: Sequence[_Villager]) -> Iterator[Problem]:
+def _problems(villagers: Sequence[VillagerEntry]) -> Iterator[Problem]:
     """Yield two villagers of one name, compared without letter case and kinds of spaces, and entries without content.
 
     So is a file that has two captions.
@@ -250,7 +275,7 @@ def _problems(villagers: Sequence[_Villager]) -> Iterator[Problem]:
                     yield location, f"{shown(entry.file)} has the caption {shown(earlier[0])} elsewhere; give it one"
 
 
-def _albums(villagers: Sequence[_Villager], public: bool) -> list[tuple[AlbumEntry, ...]]:
+def _albums(villagers: Sequence[VillagerEntry], public: bool) -> list[tuple[AlbumEntry, ...]]:
     """Return everybody's album with the ids of its pictures, each of them once.
 
     A picture of the public format goes by its caption and variant, which are shorter than its file's name; a second

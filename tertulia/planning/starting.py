@@ -234,7 +234,7 @@ def plan_run(
 
 def _named_by(scenario: "str | ScenarioObject") -> Mapping[str, Any]:
     """Return the parameters of a scenario that the user's program has made: they are the user's."""
-    return scenario.content.settings() if not isinstance(scenario, str) and scenario.is_users else {}
+    return scenario.settings() if not isinstance(scenario, str) and scenario.is_users else {}
 
 
 def _models_named_by(scenario: "str | ScenarioObject") -> frozenset[str]:

@@ -69,8 +69,8 @@ def run(
         [(turn.speaker, turn.text) for turn in run.turns]
 
     Args:
-        scenario: A shipped name (`tidewell`, `team_building`, …), a YAML file, `ga:FOLDER[:CASE]`, or a `Case` or a
-            `Meeting`.
+        scenario: A shipped name (`tidewell`, `team_building`, …), a YAML file, `ga:FOLDER[:CASE]`, or a `Case`, a
+            `Meeting` or a `Population`.
         removal_factor: λ in [0, 1]: how much of the attended information to remove.
         seed: Seed of all draws.
         rounds: At most so many rounds (utterances, in a dialogue).

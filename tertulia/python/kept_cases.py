@@ -10,6 +10,8 @@ from tertulia.python.store_handle import StoreHandle
 from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.storage.addresses import DEFAULT_STORE
 from tertulia.worlds.catalog import path_from_here
+from tertulia.worlds.population_object import Population
+from tertulia.worlds.scenario_object import ScenarioObject
 from tertulia.worlds.scenario_objects import FileObject
 
 Cases = Path | str | FileObject | Sequence[Path | str | FileObject]
@@ -26,10 +28,13 @@ def named_cases(cases: object, store: StoreHandle) -> tuple[list[str], list[File
 
     Raises:
         SettingError: They are no scenarios.
-        UsageError: A file can't be written.
+        UsageError: A file can't be written, or it is a population.
     """
-    given = [cases] if isinstance(cases, str | os.PathLike | FileObject) else cases
+    given = [cases] if isinstance(cases, str | os.PathLike | ScenarioObject) else cases
     listed = list(given) if isinstance(given, Iterable) else []
+    if any(isinstance(case, Population) for case in listed):
+        by_file = "sweep('villagers', settings={'villagers': FILE})"
+        raise UsageError(f"an experiment reads a population from its file: population.write(FILE), then {by_file}")
     if not listed:
         raise refusal("cases", cases, "scenarios are expected: 'tidewell:all', or a list of several")
     objects = [case for case in listed if isinstance(case, FileObject)]
@@ -45,7 +50,7 @@ def named_by(objects: Iterable[FileObject]) -> tuple[list[str], list[str]]:
         models += case.named
         if case.is_users:
             files += case.extensions()
-            models += named_models(case.content.settings())
+            models += named_models(case.settings())
     return list(dict.fromkeys(files)), models
 
 

@@ -186,6 +186,6 @@ def _scenario(given: Any) -> str | ScenarioObject:
     if isinstance(given, ScenarioObject):
         return given
     if not isinstance(given, str | os.PathLike):
-        expected = "a scenario is a name, a file, or a tertulia.Case or tertulia.Meeting of people"
+        expected = "a scenario is a name, a file, or a tertulia.Case, tertulia.Meeting or tertulia.Population"
         raise refusal("scenario", given, f"{expected}; tertulia.sweep takes several")
     return path_of("scenario", given)

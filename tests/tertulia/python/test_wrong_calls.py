@@ -19,12 +19,12 @@ STAND_IN: dict[str, Any] = {"rehearse": True, "progress": False}
     [
         (lambda: tt.run("tidewell", people=PEOPLE, **STAND_IN), "people make a scenario: run(tertulia.Meeting("),
         (lambda: tt.sweep("tidewell", participants=PEOPLE, **STAND_IN), "a scenario: sweep(tertulia.Meeting("),
-        (lambda: tt.run(PEOPLE, **STAND_IN), "tertulia.Case or tertulia.Meeting of people"),  # type: ignore[arg-type]
+        (lambda: tt.run(PEOPLE, **STAND_IN), "tertulia.Case, tertulia.Meeting or tertulia.Population"),  # type: ignore[arg-type]
         (lambda: tt.run(["tidewell"], **STAND_IN), "tertulia.sweep takes several"),  # type: ignore[arg-type]
         (lambda: tt.Case("x", people=PEOPLE, time="2026-05-14 18:00"), "people: is not a field here (did you mean 'pa"),
         (lambda: tt.Meeting("x", agents=PEOPLE, time="2026-05-14 18:00", description="x"), "mean 'participants'?)"),
         (lambda: tt.Person("Ana"), "Person: takes its fields by name: Person(name='Ana', …)"),  # type: ignore[misc]
-        (lambda: tt.Person(name="Ana", album=["a boat"]), "album: is not a field here; villagers of an album chat are"),  # type: ignore[call-arg]
+        (lambda: tt.Person(name="Ana", album=["a boat"]), "album: is not a field here; people of an album chat are"),  # type: ignore[call-arg]
         (lambda: tt.Question("Why?"), "takes its fields by name: Question(text='Why?')"),  # type: ignore[misc]
         (lambda: tt.Question(text="x", scale=7), "as in (1, 7), not 7"),  # type: ignore[arg-type]
         (lambda: tt.Question(text="x", scale=(1, 2, 3)), "not (1, 2, 3)"),  # type: ignore[arg-type]
