@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tertulia.lab.tuning.lesson import Lesson
@@ -117,7 +118,7 @@ def unrecited(learned: dict[str, str], prompt: Prompt) -> dict[str, str]:
 
 def _as_opened(prompt: Prompt, material: UtteranceMaterial, blocks: str, parameters: Parameters) -> Prompt:
     """Return the prompt of a dialogue as it was before the first line, followed by the lines."""
-    before = UtteranceMaterial(**{**vars(material), "turns": ()})
+    before = replace(material, turns=())
     opening = assemble_prompt(before, "chat_turns", blocks, parameters.removable_blocks).units
     lines = [unit for unit in prompt.units if unit.block == "current_dialogue" and unit.kind == "item"]
     return prompt.model_copy(update={"units": (*opening, *lines)})
