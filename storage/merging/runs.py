@@ -82,9 +82,8 @@ class RunMerger:
         return None
 
     def _is_conversation(self, run: str) -> bool:
-        simulation, day, number = run.rsplit(
-            "-", 2
-        )  # by its key: a town has thousands, and each would walk through all
+        simulation, day, number = run.rsplit("-", 2)
+        # By its key: a town has thousands, and each would walk through all.
         key = "simulation = ? AND day = ? AND number = ?"
         found = f"SELECT 1 FROM encounters WHERE {key} AND run = ?"
         return bool(self._target.file.rows(found, simulation, int(day), int(number), run))

@@ -311,13 +311,14 @@ def test_ids_of_runs_and_simulations_are_kept_apart(tmp_path: Path) -> None:
     with SqlStore.open(town, create=True) as store:
         write_town(store)
     with SqlStore.open(source, create=True) as store:
-        for name in ("t0wn", "t0wn-9-9"):
+        for name in ("t0wn", "t0wn-9-9", f"t0wn-1-{'9' * 20}"):
             store.create_run(a_run(name, status="finished"), a_case())
     before = copied(town, tmp_path / "before.db")
     (found,) = merged(town, source)
     assert found.refused == {
         "t0wn": "a simulation has this id",
         "t0wn-9-9": "simulation t0wn has no such conversation",
+        f"t0wn-1-{'9' * 20}": "simulation t0wn has no such conversation",
     }
     assert_same(before, town)
     (found,) = merged(source, town)
