@@ -60,8 +60,8 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
         """Take a store, and a connection other than its second one to write over."""
         super().__init__(connection or database.second, serde=_ServerSerializer(database.path))
         self._address = database.path
-        #: By thread, namespace, channel and version, the checksum of a value that was written or read here.
-        self._sums: dict[tuple[str, str, str, str], int] = {}
+        #: By thread, namespace and channel, the version and checksum of the value that was written or read here last.
+        self._sums: dict[tuple[str, str, str], tuple[str, int]] = {}
         self.supports_pipeline = False  # a transaction instead: all of a write is stored, or nothing
 
     @override
@@ -82,11 +82,12 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
         place = str(config["configurable"]["thread_id"]), str(config["configurable"]["checkpoint_ns"])
         values = {name: _Packed(*self.serde.dumps_typed(value)) for name, value in checkpoint["channel_values"].items()}
         for channel in values.keys() & new_versions.keys():
-            self._sums[*place, channel, str(new_versions[channel])] = zlib.crc32(values[channel].value)
-        places = {
-            channel: (*place, channel, str(version)) for channel, version in checkpoint["channel_versions"].items()
-        }
-        sums = {channel: self._sums[at] for channel, at in places.items() if channel in values and at in self._sums}
+            self._sums[*place, channel] = str(new_versions[channel]), zlib.crc32(values[channel].value)
+        sums = {}
+        for channel in values:
+            version, found = self._sums.get((*place, channel), (None, 0))
+            if version == str(checkpoint["channel_versions"].get(channel)):
+                sums[channel] = found
         checked: Any = {**metadata, IN_METADATA: sums}
         return super().put(config, checkpoint | {"channel_values": values}, checked, new_versions)
 
@@ -107,7 +108,7 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
             if name in sums:
                 if sums[name] != zlib.crc32(packed):
                     raise damaged_checkpoint(self._address, f"{name} does not match its checksum")
-                self._sums[value["thread_id"], value["checkpoint_ns"], name, str(versions[name])] = sums[name]
+                self._sums[value["thread_id"], value["checkpoint_ns"], name] = str(versions[name]), sums[name]
         return super()._load_checkpoint_tuple({**value, "metadata": metadata})
 
     @override
