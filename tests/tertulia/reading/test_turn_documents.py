@@ -95,19 +95,22 @@ def calls(store: SqlStore, run: str, turn: int) -> dict[str, Any]:
 
 
 def utterance(record: TurnRecord, candidates: list[Candidate]) -> dict[str, Any]:
-    judged = {str(one.attempt): one.model_dump(mode="json", include=_JUDGED | {"remark"}) for one in candidates}
+    judged = {
+        str(candidate.attempt): candidate.model_dump(mode="json", include=_JUDGED | {"remark"})
+        for candidate in candidates
+    }
     return {
         "speaker": record.turn.speaker,
         "prompt": record.prompt,
         "scores": {"by": record.scored_by, "units": record.scores},
         "removed": list(record.removed),
         "candidates": {
-            str(one.attempt): {
-                "text": one.text,
-                "origin": one.origin,
-                **one.reply.model_dump(mode="json", exclude={"text"}),
+            str(candidate.attempt): {
+                "text": candidate.text,
+                "origin": candidate.origin,
+                **candidate.reply.model_dump(mode="json", exclude={"text"}),
             }
-            for one in candidates
+            for candidate in candidates
         },
         "judgement": {"by": record.judged_by, **judged, "rollbacks": record.rollbacks, "chosen": record.chosen},
         "text": record.turn.text,
