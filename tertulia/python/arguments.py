@@ -8,6 +8,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import SettingError
+from tertulia.wording.wrong_arguments import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +22,6 @@ ASK = "a function is expected, from an Invitation to an Answer; it may be async"
 
 #: The arguments with other names than the parameters that they set.
 _ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
-
-#: Characters of a value that a message shows.
-_SHOWN = 60
 
 
 def check_argument(
@@ -145,5 +143,4 @@ def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
 
 def refusal(name: str, value: object, expected: str) -> SettingError:
     """Return the error of an argument with a value that it can't have; `expected` says what it is."""
-    shown = value if isinstance(value, str) else repr(value)
-    return SettingError(name, shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…", f": {expected}")
+    return SettingError(name, shortened(value if isinstance(value, str) else repr(value)), f": {expected}")

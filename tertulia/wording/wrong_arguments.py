@@ -30,8 +30,12 @@ _PEOPLE = ("people", "persons", "participants", "person")
 
 def shown_value(value: object) -> str:
     """Return a value as Python has it, shortened for a message."""
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
+    return shortened(repr(value))
+
+
+def shortened(text: str) -> str:
+    """Return a text as a message shows it: its beginning where it is long."""
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:

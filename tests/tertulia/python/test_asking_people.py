@@ -141,9 +141,9 @@ def test_villagers_are_asked_with_their_role_album_and_exchanges() -> None:
     first = run.exchanges[0]
     name = first.exchange.asker
     other = next(each for each in run.exchanges[1:] if not each.concerns(name))
-    begun, after = (run.ask(name, "What do you hope for?", at=at)[0].prompt for at in (0, first.turn.turn))
-    assert first.picture.described in begun  # the album
-    assert first.answer.text not in begun
+    at_first, after = (run.ask(name, "What do you hope for?", at=at)[0].prompt for at in (0, first.turn.turn))
+    assert first.picture.described in at_first  # the album
+    assert first.answer.text not in at_first
     assert first.turn.text in after
     assert f"{first.exchange.answerer} said: {first.answer.text}" in after
     assert "Trade: " in after
