@@ -6,7 +6,7 @@ The first N villagers are the same however many take part, and so are their albu
 import os
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from datetime import datetime
-from itertools import count, islice
+from itertools import islice, product
 from pathlib import Path
 
 from tertulia.state.album import Picture, Population, Villager
@@ -121,7 +121,7 @@ def _taking_part(file: VillagersFile, agents: int | None, is_shipped: bool) -> S
     if not is_shipped:
         raise SettingError("agents", agents, f": {file.path} has {len(file.roles):,} villagers")
     names = _names()
-    most = len(names["given"]) * len(names["family"])
+    most = len(names["given"]) * len(names["family"]) ** 2
     if agents > most:
         raise SettingError("agents", agents, f": there are names for {most:,} villagers; give more as villagers=FILE")
     return [*file.roles, *islice(_further(file.roles, names), agents - len(file.roles))]
@@ -132,21 +132,24 @@ def _further(roles: Sequence[Role], names: Mapping[str, Sequence[str]]) -> Itera
 
     Every property is drawn from the others' values of it, the album from all their pictures.
     """
-    given, family = names["given"], names["family"]
     taken = {role.name for role in roles}
     properties = [dict(role.properties) for role in roles]
     entries = list({entry.id: entry for role in roles for entry in role.album}.values())
     size = len(roles[0].album)
-    for index in count():
-        lap, first = divmod(index, len(given))  # every given name once before one comes again
-        if lap == len(family):
-            return
-        name = f"{given[first]} {family[(lap + first) % len(family)]}"
+    for name in _full_names(**names):
         if name in taken:
             continue
         draw = keyed_generator(_SEED, agent=name, node="make_villager")
         drawn = tuple((key, draw.choice(properties)[key]) for key in properties[0])
         yield Role(name, drawn, tuple(draw.sample(entries, size)))
+
+
+def _full_names(given: Sequence[str], family: Sequence[str]) -> Iterator[str]:
+    """Yield every given name once before one comes again; where all family names are used up, two are joined."""
+    for apart, lap in product(range(len(family)), repeat=2):
+        for place, name in enumerate(given, start=lap):
+            first, second = (family[at % len(family)] for at in (place, place + apart))
+            yield f"{name} {first}-{second}" if apart else f"{name} {first}"
 
 
 def _dealt(roles: Sequence[Role], names: Sequence[str], size: int) -> list[Role]:

@@ -85,8 +85,11 @@ def test_more_villagers_are_made_the_first_always_the_same() -> None:
 def test_there_are_as_many_as_there_are_names() -> None:
     names = YamlFile.read(NAMES).values
     assert all(len({name.casefold() for name in listed}) == len(listed) for listed in names.values())
-    most = len(names["given"]) * len(names["family"])
-    assert len(set(population(agents=most).names)) == most
+    single = len(names["given"]) * len(names["family"])
+    made = population(agents=2 * single).names
+    assert len(set(made)) == 2 * single
+    assert [name for name in made if "-" in name] == list(made[single:])  # family names are joined once all are used up
+    most = single * len(names["family"])
     with pytest.raises(SettingError, match=f"agents={most + 1}: there are names for {most:,} villagers"):
         population(agents=most + 1)
 
