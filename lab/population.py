@@ -301,7 +301,7 @@ def _notes(measured: Sequence[MeasuredConversation], gathered: Gathered) -> list
     if few := [of.placed.conversation.name for of in measured if of.figures.lines < 6 * max(1, of.figures.people)]:
         notes.append(f"fewer than six lines a person, from which only large figures can be told: {_listed(few)}")
     if gathered.experiment:
-        notes.append("intervals are 95 %, over cases, or their sources if they have several; p is Holm's, over all shown")
+        notes.append("intervals are 95 %, over cases, or their sources if several; p is Holm's, over all shown")
     elif len(measured) > 1:
         notes.append("intervals of means are 95 %, over conversations; p of each is its own, and for no family")
     return notes
