@@ -31,7 +31,7 @@ def python_of(name: str, folder: Path) -> Path:
     python, installed = folder / name / "bin" / "python", folder / name / "installed.txt"
     wanted = "\n".join(" ".join(arguments) for arguments in arguments_of(name))
     if name == "tertulia":
-        wanted += (ROOT / "requirements.lock").read_text(encoding="utf-8")
+        wanted += f"\n{ROOT}\n" + (ROOT / "requirements.lock").read_text(encoding="utf-8")  # it runs this checkout
     if not installed.exists() or installed.read_text(encoding="utf-8") != wanted:
         subprocess.run([interpreter(name), "-m", "venv", str(folder / name)], check=True)
         pip = [str(python.absolute()), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
