@@ -7,6 +7,7 @@ alone are read.
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,19 +117,30 @@ def merge_adapters(model: "PreTrainedModel", adapters: Adapters) -> None:
     """
     import torch
 
-    pairs = matrices_of(adapters)
     weights = dict(model.named_parameters())
     with torch.no_grad():
-        for name, (down, up) in pairs.items():
-            weight = weights.get(f"{name}.weight")
-            shape = None if weight is None else tuple(weight.shape)
-            if weight is None or shape != (up.shape[0], down.shape[1]):
-                has = "nothing of that name" if shape is None else f"{shape[0]} × {shape[1]}"
-                raise ModelError(
-                    f"the adapters in {adapters.folder} are for another model: {name} is "
-                    f"{up.shape[0]} × {down.shape[1]} in them, and here {has}"
-                )
-            weight.copy_(torch.addmm(weight.float(), up.float(), down.float(), alpha=adapters.scale))
+        for name, merged in merged_weights(weights, adapters):
+            weights[name].copy_(merged)
+
+
+def merged_weights(weights: "Mapping[str, Tensor]", adapters: Adapters) -> "Iterator[tuple[str, Tensor]]":
+    """Yield the name of each weight that adapters are for, and what it is with them, in float32.
+
+    Raises:
+        ModelError: They are damaged, of another model, or of another rank than they say.
+    """
+    import torch
+
+    for name, (down, up) in matrices_of(adapters).items():
+        weight = weights.get(f"{name}.weight")
+        shape = None if weight is None else tuple(weight.shape)
+        if weight is None or shape != (up.shape[0], down.shape[1]):
+            has = "nothing of that name" if shape is None else f"{shape[0]} × {shape[1]}"
+            raise ModelError(
+                f"the adapters in {adapters.folder} are for another model: {name} is "
+                f"{up.shape[0]} × {down.shape[1]} in them, and here {has}"
+            )
+        yield f"{name}.weight", torch.addmm(weight.float(), up.float(), down.float(), alpha=adapters.scale)
 
 
 def matrices_of(adapters: Adapters) -> "dict[str, tuple[Tensor, Tensor]]":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.models.local.adapters import split_name
+from tertulia.models.local.hub import quiet_libraries
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import Activity, ModelTraits, Report, ignore_activity
 from tertulia.state.parameters import SHORT
@@ -115,7 +116,8 @@ def folder(cache: Path, report: Report = ignore_activity) -> Path:
         # Converted in a folder beside its target and moved there, so that an interruption leaves nothing behind.
         with tempfile.TemporaryDirectory(dir=cache, prefix=".converting-") as making:
             made = Path(making) / CONVERSION
-            _convert(file, made, report)
+            with quiet_libraries():
+                _convert(file, made, report)
             try:
                 os.replace(made, target)
             except OSError:
