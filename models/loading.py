@@ -365,9 +365,11 @@ def _load_parts(
     source = source or name
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
+    from safetensors import SafetensorError
+
     try:
         return load(source, loader, remedy=remedy, report=report, may_download=may_download)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
         if not with_code and "trust_remote_code" in str(error):
             raise TrustError(
                 f"the model {name!r} needs Python code of its own, which is not executed; if you know what it does, "

@@ -1,4 +1,4 @@
-"""The embedded model from its folder as a `BareModel`, with its adapters, for a processor: transformers is not imported.
+"""The embedded model from its folder as a `BareModel`, with its adapters, for a processor and without transformers.
 
 Its weights, products and positions are those that transformers gives it, to the bit. What a folder has otherwise than
 the conversion writes it (`embedded.folder`), and what this processor has no packed products for, is left to
@@ -104,7 +104,7 @@ class _Reader:
         """
         words = self._tensors["model.embed_tokens.weight"]
         return LlamaParts(
-            embed=nn.Embedding.from_pretrained(words),
+            embed=nn.Embedding.from_pretrained(words),  # type: ignore[no-untyped-call]
             rotary=Rotary(self._size, self._base),
             layers=[self._layer(f"model.layers.{number}") for number in range(self._layers)],
             norm=self._norm("model.norm"),

@@ -25,6 +25,7 @@ from tertulia.models.local.attention_scores import (
     require_exact_attention,
     unit_scores,
 )
+from tertulia.models.local.bare_model import BareModel
 from tertulia.models.local.decoding import capacity_of, decode_replies
 from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
@@ -95,7 +96,9 @@ class CausalLanguageModel:
         """Take an open model, and check that its attention is exact unless the `windows` of its layers are given."""
         self.weights, self.engine = weights, engine
         self._sight = None if processor is None else _sight(tokenizer, processor)
-        windows = require_exact_attention(model, self._sight) if windows is None else windows
+        if windows is None:
+            assert not isinstance(model, BareModel), "nothing but a model of transformers has a definition of its own"
+            windows = require_exact_attention(model, self._sight)
         self.id, self.model, self.traits = id, model, replace(traits, layer_windows=windows)
         self.tokenizer = self._sight or HuggingFaceTokenizer(tokenizer)
         self._constraints: LLTokenizer | None = None
