@@ -1,4 +1,4 @@
-"""The embedded model without transformers: the same digits to the bit, its check kept, all else left to transformers."""
+"""The embedded model without transformers: the same digits to the bit, a check that is kept, what it leaves alone."""
 
 import json
 import subprocess
@@ -171,9 +171,7 @@ def test_a_model_that_is_read_otherwise_than_its_definition_is_refused(
 ) -> None:
     monkeypatch.setattr(bare_opening, "Rotary", lambda size, base: Rotary(size, base / 50))
     for _ in range(2):
-        with pytest.raises(
-            AttentionUnavailableError, match=r"'smollm2:plain' can't be used: the captured attention is"
-        ):
+        with pytest.raises(AttentionUnavailableError, match=r"'smollm2:plain' can't be used: the captured"):
             opened(tmp_path)
     assert not list(folder.glob("exact-attention-*"))
 
@@ -230,7 +228,6 @@ SPEAKING = """
 import asyncio, random, sys
 from pathlib import Path
 from tertulia.models.loading import open_model
-from tertulia.models.local.attention import AttentionOptions
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 model = open_model(sys.argv[1], cache=Path(sys.argv[2]))
 tokens = tuple(model.tokenizer.encode("The ferry leaves at noon."))

@@ -110,7 +110,7 @@ def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> 
 
 def save_tiny(folder: Path, family: str = "llama, grouped heads") -> Path:
     """Save a tiny model with its tokenizer to a folder, as transformers loads it, and return the folder."""
-    source = tiny_language_model(family)
+    source: Any = tiny_language_model(family)
     source.model.set_attn_implementation("sdpa")
     source.model.save_pretrained(folder)
     source.tokenizer.tokenizer.save_pretrained(folder)
