@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from tertulia.models.local.adapters import Adapters, merged_weights
+from tertulia.models.local.adapters import Adapters, matrices_for, merge
 from tertulia.models.local.bare_model import BareModel, LayerParts, LlamaParts, Norm, Rotary
 from tertulia.models.local.bare_tokenizer import BareTokenizer
 from tertulia.models.local.decoding_state import lean_passes
@@ -53,11 +53,7 @@ def read_bare(
         config = _configuration(folder)
         tensors = {name: tensor.to(dtype) for name, tensor in load_file(folder / "model.safetensors").items()}
         tokenizer = BareTokenizer(folder)
-        if packing_of([tensors["model.embed_tokens.weight"]], half=half) is None:
-            return None
-        if adapters is not None:
-            tensors |= {name: merged.to(dtype) for name, merged in merged_weights(tensors, adapters)}
-        parts = _Reader(tensors, config, HalfLinear if half else PackedLinear).parts()
+        parts = _Reader(tensors, config, adapters, HalfLinear if half else PackedLinear).parts()
     except (OSError, ValueError, KeyError, TypeError, SafetensorError):
         return None
     model = BareModel(parts, len(tensors["model.embed_tokens.weight"]))
@@ -82,14 +78,24 @@ class _Reader:
     """Makes parts of tensors by the names that transformers gives them."""
 
     def __init__(
-        self, tensors: Mapping[str, Tensor], config: Mapping[str, Any], kind: type[HalfLinear | PackedLinear]
+        self,
+        tensors: Mapping[str, Tensor],
+        config: Mapping[str, Any],
+        adapters: Adapters | None,
+        kind: type[HalfLinear | PackedLinear],
     ) -> None:
-        """Take tensors, a configuration, and what packs a product.
+        """Take tensors, a configuration, adapters for the tensors, and what packs a product.
 
         Raises:
             KeyError: The configuration lacks something.
+            ValueError: The adapters are for more than products of layers.
+            ModelError: The adapters are damaged, or of another model.
         """
         self._tensors, self._kind = tensors, kind
+        self._scale = 0.0 if adapters is None else adapters.scale
+        self._pairs = {} if adapters is None else matrices_for(tensors, adapters)
+        if not all(name.endswith("_proj") for name in self._pairs):
+            raise ValueError("these adapters are for more than the products of layers")
         self._layers, self._epsilon = int(config["num_hidden_layers"]), float(config["rms_norm_eps"])
         self._hidden, self._between = int(config["hidden_size"]), int(config["intermediate_size"])
         self._heads, self._key_heads = int(config["num_attention_heads"]), int(config["num_key_value_heads"])
@@ -134,11 +140,27 @@ class _Reader:
 
     def _product(self, inputs: int, outputs: Mapping[str, int]) -> nn.Module:
         """Return the joined and packed product of some layers, by how many outputs each has."""
-        weights = [self._tensor(name, (number, inputs)) for name, number in outputs.items()]
-        joined = weights[0] if len(weights) == 1 else torch.cat(weights)
+        joined = self._joined(inputs, outputs)
         if packing_of([joined], half=self._kind is HalfLinear) is not self._kind:
             raise ValueError(f"{', '.join(outputs)} can't be packed like the others")
         return self._kind(joined, None)
+
+    def _joined(self, inputs: int, outputs: Mapping[str, int]) -> Tensor:
+        """Return the weights of some layers, one behind another, with their adapters.
+
+        They are merged where they are joined, so that memory which was just packed is written to again.
+        """
+        weights = {name: self._tensor(name, (number, inputs)) for name, number in outputs.items()}
+        (first, *others) = weights
+        if not others and first not in self._pairs:
+            return weights[first]
+        joined = weights[first].new_empty(sum(outputs.values()), inputs)
+        for (name, weight), place in zip(weights.items(), joined.split(list(outputs.values())), strict=True):
+            if name in self._pairs:
+                merge(weight, self._pairs[name], self._scale, out=place)
+            else:
+                place.copy_(weight)
+        return joined
 
     def _tensor(self, name: str, shape: tuple[int, ...]) -> Tensor:
         tensor = self._tensors[f"{name}.weight"]
