@@ -155,7 +155,7 @@ class _Reader:
         if not others and first not in self._pairs:
             return weights[first]
         joined = weights[first].new_empty(sum(outputs.values()), inputs)
-        for (name, weight), place in zip(weights.items(), joined.split(list(outputs.values())), strict=True):
+        for (name, weight), place in zip(weights.items(), torch.split(joined, list(outputs.values())), strict=True):
             if name in self._pairs:
                 merge(weight, self._pairs[name], self._scale, out=place)
             else:

@@ -22,8 +22,8 @@ from tertulia.state.files import read_text
 #: What a check depends on besides the model.
 _DISTRIBUTIONS = ("torch", "transformers")
 
-#: The most characters of a kept check.
-_MOST = 10**5
+#: How the names of kept checks begin, how many are kept beside a model, and the most characters of one.
+_NAME, _MOST_KEPT, _MOST = "exact-attention-", 64, 10**5
 
 
 class KeptCheck:
@@ -47,7 +47,7 @@ class KeptCheck:
             **{name: version(name) for name in _DISTRIBUTIONS},
         }
         digest = hashlib.blake2b(json.dumps(self._depends_on, sort_keys=True).encode(), digest_size=16).hexdigest()
-        self._file = folder / f"exact-attention-{digest}.json"
+        self._file = folder / f"{_NAME}{digest}.json"
 
     def windows(self) -> Windows | None:
         """Return what the check found, by layer; `None` where it is to be made."""
@@ -68,6 +68,9 @@ class KeptCheck:
             with tempfile.NamedTemporaryFile("w", dir=self._file.parent, prefix=".exact-", delete=False) as made:
                 made.write(text)
             os.replace(made.name, self._file)
+            kept = sorted(self._file.parent.glob(f"{_NAME}*"), key=lambda file: file.stat().st_mtime_ns)
+            for former in kept[:-_MOST_KEPT]:
+                former.unlink(missing_ok=True)
         except OSError:
             return  # the next opening checks it again
 
