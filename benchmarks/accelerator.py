@@ -194,13 +194,14 @@ def _by_transformers(model: CausalLanguageModel, prompts: Sequence[RenderedPromp
     device = model.model.device
     options: dict[str, Any] = {"max_new_tokens": REPLY_TOKENS, "min_new_tokens": REPLY_TOKENS, "pad_token_id": 0}
     options |= {"do_sample": True, "temperature": 0.8, "top_p": 0.9, "attention_mask": torch.tensor(seen).to(device)}
-    ours, generate = model.model.config._attn_implementation, cast(Any, model.model).generate
-    model.model.set_attn_implementation("sdpa")
+    of_transformers: Any = model.model
+    ours = of_transformers.config._attn_implementation
+    of_transformers.set_attn_implementation("sdpa")
     try:
         with torch.inference_mode():
-            generate(torch.tensor(padded).to(device), **options)
+            of_transformers.generate(torch.tensor(padded).to(device), **options)
     finally:
-        model.model.set_attn_implementation(ours)
+        of_transformers.set_attn_implementation(ours)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 RESPONSE = 60
 
@@ -24,18 +25,22 @@ def added_by(way: str, length: int, precision: str) -> float:
 def _main(way: str, length: int, precision: str) -> None:
     from tertulia.cli.environment import cache_folder
     from tertulia.models.loading import open_model
+    from tertulia.models.local import embedded
     from tertulia.models.local.attention_scores import attention_by_definition
     from tertulia.models.local.causal import CausalLanguageModel
     from tertulia.models.local.decoding_state import DecodingState, prefill
 
-    opened = open_model("smollm2", cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
+    # Its folder, so that transformers opens it, which has the definition.
+    named = f"{embedded.folder(cache_folder())}+{embedded.VOICE}"
+    opened = open_model(named, cache=cache_folder(), precision=precision)  # type: ignore[arg-type]
     assert isinstance(opened, CausalLanguageModel)
+    model: Any = opened.model
     words = random.Random(1)
     prompt = [words.randrange(100, 40_000) for _ in range(length)]
     responses = [[words.randrange(100, 40_000) for _ in range(RESPONSE)] for _ in range(3)]
 
     def decode(capture: bool) -> None:
-        state = DecodingState(opened.model, prefill(opened.model, prompt), 3, RESPONSE, capture=capture)
+        state = DecodingState(model, prefill(model, prompt), 3, RESPONSE, capture=capture)
         state.forward([[prompt[-1]]] * 3)
         for step in range(RESPONSE - 1):
             state.forward([[response[step]] for response in responses])
@@ -47,7 +52,7 @@ def _main(way: str, length: int, precision: str) -> None:
     _reset_peak()
     if way == "eager":
         for response in responses:
-            attention_by_definition(opened.model, prompt, response)
+            attention_by_definition(model, prompt, response)
     else:
         decode(capture=True)
     print(plain, _peak_mb())

@@ -70,8 +70,8 @@ original = loading.open_model
 def open_model(*arguments, **options):
     mark('the command and its graphs')
     model = original(*arguments, **options)
-    from tertulia.models.local import causal
-    causal.prefill = stop
+    from tertulia.models.local import kept_prompts
+    kept_prompts.prefill = stop
     return model
 
 loading.open_model = open_model

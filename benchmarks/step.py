@@ -9,30 +9,31 @@ import sys
 import time
 
 import torch
-from transformers import PreTrainedModel
 
 from benchmarks.utterance import short
 from tertulia.cli.environment import cache_folder
 from tertulia.models.loading import device_and_dtype, open_model
+from tertulia.models.local.architecture import Model, layers_of
 from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.models.local.decoding_state import DecodingState
+from tertulia.models.local.decoding_state import DecodingState, prefill
 from tertulia.models.local.prefix import Prefix
 
 LENGTH, STEPS = 1600, 14
 
 
-def prefix_of(model: PreTrainedModel, seed: int) -> Prefix:
+def prefix_of(model: Model, seed: int) -> Prefix:
     """Return a prompt that was not read: its keys and values are random."""
-    config, generator = model.config, torch.Generator().manual_seed(seed)
-    shape = config.num_key_value_heads, LENGTH, config.hidden_size // config.num_attention_heads
-    prefix = Prefix([5] * (LENGTH + 1), config.num_hidden_layers)
+    generator = torch.Generator().manual_seed(seed)
+    prefix, read = Prefix([5] * (LENGTH + 1), layers_of(model)), prefill(model, [5, 5])
+    heads, _, size = read.keys[0].shape
+    shape = heads, LENGTH, size
     for tensors in (prefix.keys, prefix.values):
         tensors[:] = [torch.randn(shape, generator=generator).to(model.dtype) for _ in tensors]
     prefix.length = LENGTH
     return prefix
 
 
-def step_ms(model: PreTrainedModel, rows: list[Prefix], *, capture: bool) -> float:
+def step_ms(model: Model, rows: list[Prefix], *, capture: bool) -> float:
     """Return the median CPU milliseconds of a step of these rows."""
     state = DecodingState(model, rows, 1, STEPS + 2, capture=capture)
     spent = []

@@ -19,9 +19,12 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import spearmanr
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tertulia.cli.environment import cache_folder
 from tertulia.models.loading import Precision, open_embedder, open_model
+from tertulia.models.local import embedded
+from tertulia.models.local.adapters import merge_adapters, read_adapters
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.scorers.attention import scores_by_reading
 from tertulia.nodes.shared.memory import retrieve_memories
@@ -93,10 +96,18 @@ def opened(name: str, precision: Precision = "float32") -> CausalLanguageModel:
     return model
 
 
+def with_modules() -> tuple[Any, Any]:
+    """Return the writer's model and tokenizer as transformers has them: nothing is packed."""
+    folder = embedded.folder(cache_folder())
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    merge_adapters(model, read_adapters(embedded.VOICE))
+    return model.eval(), AutoTokenizer.from_pretrained(folder)
+
+
 def rounded(bits: int) -> CausalLanguageModel:
     """Return the writer with every matrix of its layers rounded to a number of bits, in groups of 32."""
-    model = opened("smollm2")
-    inner: Any = model.model.base_model
+    model, tokenizer = with_modules()
+    inner = model.base_model
     most = 2 ** (bits - 1)
     with torch.no_grad():
         for parameter in inner.layers.parameters():
@@ -104,26 +115,24 @@ def rounded(bits: int) -> CausalLanguageModel:
                 groups = parameter.view(-1, 32)
                 step = groups.abs().amax(1, keepdim=True) / (most - 0.5)
                 groups.copy_((groups / step).round().clamp(-most, most - 1) * step)
-    return model
+    return CausalLanguageModel("rounded", model, tokenizer, embedded.TRAITS)
 
 
 def shortened(layers: int) -> CausalLanguageModel:
     """Return the writer's first layers alone."""
-    model = opened("smollm2")
-    inner: Any = model.model.base_model
-    inner.layers = inner.layers[:layers]
-    model.model.config.num_hidden_layers = layers
-    return model
+    model, tokenizer = with_modules()
+    model.base_model.layers = model.base_model.layers[:layers]
+    model.config.num_hidden_layers = layers
+    return CausalLanguageModel("shortened", model, tokenizer, embedded.TRAITS)
 
 
 def untrained(layers: int) -> CausalLanguageModel:
     """Return a model of the writer's kind that has learnt nothing."""
-    writer = opened("smollm2")
-    config: Any = copy.deepcopy(writer.model.config)
+    writer, tokenizer = with_modules()
+    config: Any = copy.deepcopy(writer.config)
     config.num_hidden_layers = layers
     torch.manual_seed(0)
-    kind: Any = type(writer.model)
-    return CausalLanguageModel("untrained", kind(config).eval(), writer.tokenizer.tokenizer, writer.traits)
+    return CausalLanguageModel("untrained", type(writer)(config).eval(), tokenizer, embedded.TRAITS)
 
 
 RELATIONS: dict[str, Callable[[], CausalLanguageModel]] = {

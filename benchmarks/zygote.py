@@ -53,9 +53,9 @@ READING = (
 )  # fmt: skip
 #: What the embedded models need, beside.
 EMBEDDED = (
-    "torch", "transformers.models.llama.modeling_llama", "tertulia.models.local.causal",
+    "torch", "tertulia.models.local.bare_opening", "tertulia.models.local.causal",
     "tertulia.models.local.embedded", "tertulia.models.local.embedder", "tertulia.models.local.grammar",
-    "llguidance.hf", "gguf", "tertulia.models.local.minilm",
+    "tertulia.models.local.kept_checks", "tertulia.models.local.minilm",
 )  # fmt: skip
 #: What a remote model needs, beside; participants' memories are embedded by an embedded model.
 REMOTE = ("tertulia.models.local.minilm", "tertulia.models.served.chat", "langchain_openai", "benchmarks.quick_retries")

@@ -5,7 +5,8 @@ Libraries are imported, and weights loaded, when a model is opened and not befor
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -109,11 +110,7 @@ def open_model(
             return open_chat_model(name, limits or Parameters(), key, report, recorded_as)
     base, adapters = with_adapters(name, cache)
     if embedded.is_embedded(base):
-        with quiet_libraries():
-            source, traits = str(embedded.folder(cache, report)), embedded.traits_of(name)
-            return _open_causal(
-                recorded_as or name, source, precision, traits, report, adapters=adapters, engine=engine
-            )
+        return _open_embedded(recorded_as or name, name, precision, cache, report, adapters, engine)
     _require_source(base, _meant(base), "a folder, a hub id such as owner/name, or openai:NAME")
     with quiet_libraries():
         return _open_causal(name, base, precision, None, report, may_download, with_code, adapters, engine)
@@ -225,6 +222,65 @@ def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
     return device, torch.float16 if device == "cpu" and computes_with_half_weights() else torch.float32
 
 
+def _weights_here(precision: Precision) -> tuple[str, "torch.dtype", bool]:
+    """Return the device, what its weights are loaded as, and whether products keep them in half precision."""
+    import torch
+
+    from tertulia.models.local.packed_linear import computes_with_half_weights
+
+    device, dtype = device_and_dtype(precision)
+    half = device == "cpu" and dtype == torch.float16 and computes_with_half_weights()
+    return device, torch.float32 if half else dtype, half
+
+
+def _open_embedded(
+    name: str,
+    opened: str,
+    precision: Precision,
+    cache: Path,
+    report: Report,
+    adapters: Adapters | None,
+    engine: str | None,
+) -> LanguageModel:
+    """Return the embedded model, without transformers where this processor and what is kept here allow it."""
+    folder, traits = embedded.folder(cache, report), embedded.traits_of(opened)
+    bare = _open_bare(name, folder, precision, traits, adapters, engine)
+    if bare is not None:
+        return bare
+    with quiet_libraries():
+        return _open_causal(name, str(folder), precision, traits, report, adapters=adapters, engine=engine)
+
+
+def _open_bare(
+    name: str, folder: Path, precision: Precision, traits: ModelTraits, adapters: Adapters | None, engine: str | None
+) -> LanguageModel | None:
+    """Return the model in a folder as a bare one; `None` where transformers must open it.
+
+    That its attention is exact is checked once on a machine (`local.kept_checks`), which takes transformers.
+    """
+    with uncollected():
+        from tertulia.models.local.attention_scores import probe_by_definition, require_attention_of
+        from tertulia.models.local.bare_opening import read_bare
+        from tertulia.models.local.causal import CausalLanguageModel
+        from tertulia.models.local.kept_checks import KeptCheck
+
+        engine = _known_engine(engine)
+        device, dtype, half = _weights_here(precision)
+        read = read_bare(folder, dtype, adapters, half=half, engine=engine) if device == "cpu" else None
+        if read is None:
+            return None
+        model, tokenizer = read
+        check = KeptCheck(folder, dtype, adapters, half=half, engine=engine)
+        windows = check.windows()
+        if windows is None:
+            with quiet_libraries(), _named_reason(name):
+                by_transformers, *_ = _load_causal(str(folder), precision, True, False, adapters, engine)
+                windows = require_attention_of(model, probe_by_definition(by_transformers))
+            check.keep(windows)
+        weights = _weights(name, str(folder), adapters)
+        return CausalLanguageModel(name, model, tokenizer, traits, None, weights, engine, windows)
+
+
 def _open_causal(
     name: str,
     source: str,
@@ -241,7 +297,7 @@ def _open_causal(
 
     from tertulia.models.local.causal import CausalLanguageModel
 
-    engine = engine if engine == FORMER_ENGINE else ENGINE
+    engine = _known_engine(engine)
     model, tokenizer, processor = _load_parts(
         name,
         lambda local: _load_causal(source, precision, local, with_code, adapters, engine),
@@ -257,17 +313,33 @@ def _open_causal(
         window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         sees = processor is not None
         traits = ModelTraits(context_window=window, layout="single_message", judge="rating", sees_pictures=sees)
-    weights = None
-    if adapters is not None:
-        base, named = split_name(name)
-        weights = ModelWeights(
-            base=embedded.PLAIN if embedded.is_embedded(base) else base,
-            base_hash=hash_of_base(source),
-            adapters=named or "shipped",
-            adapters_hash=adapters.hash,
-        )
-    try:
+    weights = _weights(name, source, adapters)
+    with _named_reason(name):
         return CausalLanguageModel(name, model, tokenizer, traits, processor, weights, engine)
+
+
+def _known_engine(engine: str | None) -> str:
+    return FORMER_ENGINE if engine == FORMER_ENGINE else ENGINE
+
+
+def _weights(name: str, source: str, adapters: Adapters | None) -> ModelWeights | None:
+    """Return what the weights of a model are made of, where it has adapters."""
+    if adapters is None:
+        return None
+    base, named = split_name(name)
+    return ModelWeights(
+        base=embedded.PLAIN if embedded.is_embedded(base) else base,
+        base_hash=hash_of_base(source),
+        adapters=named or "shipped",
+        adapters_hash=adapters.hash,
+    )
+
+
+@contextmanager
+def _named_reason(name: str) -> Iterator[None]:
+    """Say which model it is whose attention is unavailable, and what to do."""
+    try:
+        yield
     except AttentionUnavailableError as error:
         raise AttentionUnavailableError(f"the model {name!r} can't be used: {error}; take another model") from error
 
@@ -293,9 +365,11 @@ def _load_parts(
     source = source or name
     if Path(source).is_dir() and not (Path(source) / "config.json").exists():
         raise ModelError(f"the folder {source} holds no model: config.json is missing")
+    from safetensors import SafetensorError
+
     try:
         return load(source, loader, remedy=remedy, report=report, may_download=may_download)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
         if not with_code and "trust_remote_code" in str(error):
             raise TrustError(
                 f"the model {name!r} needs Python code of its own, which is not executed; if you know what it does, "
@@ -319,12 +393,11 @@ def _load_causal(
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoTokenizer
 
-    from tertulia.models.local.lean_llama import use_lean_passes
-    from tertulia.models.local.packed_linear import computes_with_half_weights, pack_linear_layers
+    from tertulia.models.local.lean_parts import use_lean_passes
+    from tertulia.models.local.packed_linear import pack_linear_layers
     from tertulia.models.local.seeing_parts import language_paths, load_processor_if_seeing
 
-    device, dtype = device_and_dtype(precision)
-    half = device == "cpu" and dtype == torch.float16 and computes_with_half_weights()
+    device, dtype, half = _weights_here(precision)
     # Never left out: transformers would then ask on standard input, where a seat's answers come from.
     options: dict[str, Any] = {"trust_remote_code": with_code, "local_files_only": local_files_only}
     config = AutoConfig.from_pretrained(source, **options)
@@ -333,7 +406,7 @@ def _load_causal(
     processor = load_processor_if_seeing(source, config, **options)
     kind = AutoModelForCausalLM if processor is None else AutoModelForImageTextToText
     of_weights = {**options, "adapter_kwargs": asked_for_adapters(local_files_only)}
-    model = kind.from_pretrained(source, config=config, dtype=torch.float32 if half else dtype, **of_weights).eval()
+    model = kind.from_pretrained(source, config=config, dtype=dtype, **of_weights).eval()
     if adapters is not None:
         merge_adapters(model, adapters)
     model.to(torch.device(device))

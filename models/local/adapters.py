@@ -7,6 +7,7 @@ alone are read.
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,19 +117,41 @@ def merge_adapters(model: "PreTrainedModel", adapters: Adapters) -> None:
     """
     import torch
 
-    pairs = matrices_of(adapters)
     weights = dict(model.named_parameters())
     with torch.no_grad():
-        for name, (down, up) in pairs.items():
-            weight = weights.get(f"{name}.weight")
-            shape = None if weight is None else tuple(weight.shape)
-            if weight is None or shape != (up.shape[0], down.shape[1]):
-                has = "nothing of that name" if shape is None else f"{shape[0]} × {shape[1]}"
-                raise ModelError(
-                    f"the adapters in {adapters.folder} are for another model: {name} is "
-                    f"{up.shape[0]} × {down.shape[1]} in them, and here {has}"
-                )
-            weight.copy_(torch.addmm(weight.float(), up.float(), down.float(), alpha=adapters.scale))
+        for name, pair in matrices_for(weights, adapters).items():
+            weight = weights[f"{name}.weight"]
+            merge(weight, pair, adapters.scale, out=weight)
+
+
+def merge(weight: "Tensor", pair: "tuple[Tensor, Tensor]", scale: float, *, out: "Tensor") -> None:
+    """Write a weight with its adapters to `out`, of its shape and precision; it may be that weight."""
+    import torch
+
+    down, up = (matrix.float() for matrix in pair)
+    if out.dtype == torch.float32:
+        torch.addmm(weight, up, down, alpha=scale, out=out)
+    else:
+        out.copy_(torch.addmm(weight.float(), up, down, alpha=scale))
+
+
+def matrices_for(weights: "Mapping[str, Tensor]", adapters: Adapters) -> "dict[str, tuple[Tensor, Tensor]]":
+    """Return the two matrices of each layer (`matrices_of`) for a model whose weights have these names.
+
+    Raises:
+        ModelError: They are damaged, of another model, or of another rank than they say.
+    """
+    pairs = matrices_of(adapters)
+    for name, (down, up) in pairs.items():
+        weight = weights.get(f"{name}.weight")
+        shape = None if weight is None else tuple(weight.shape)
+        if shape != (up.shape[0], down.shape[1]):
+            has = "nothing of that name" if shape is None else " × ".join(map(str, shape))
+            raise ModelError(
+                f"the adapters in {adapters.folder} are for another model: {name} is "
+                f"{up.shape[0]} × {down.shape[1]} in them, and here {has}"
+            )
+    return pairs
 
 
 def matrices_of(adapters: Adapters) -> "dict[str, tuple[Tensor, Tensor]]":

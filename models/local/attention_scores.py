@@ -17,18 +17,27 @@ over the tokens t of u. All are ≥ 0 and at most sum-mean's. Only beyond-neutra
 once for a prompt. docs/measuring.md compares them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
-from tertulia.models.local.attention import use_implementation
+from tertulia.models.local.architecture import Model
 from tertulia.models.local.decoding_state import DecodingState, prefill
 from tertulia.models.local.prefix import Prefix
-from tertulia.models.local.sight import PictureInputs, ProcessorTokenizer
 from tertulia.state.errors import AttentionUnavailableError, ModelError
 from tertulia.state.language_model import RenderedPrompt, ScoringOptions
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from tertulia.models.local.sight import PictureInputs, ProcessorTokenizer
+
+#: By layer, how many tokens its attention reaches back, the token's own included; `None` for all of them.
+Windows: TypeAlias = tuple[int | None, ...]
 
 #: A reply that could be given to anything. Its length matters: what a short one attends to is chance.
 NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me think about it for a moment."
@@ -38,10 +47,10 @@ CAP = 0.9
 
 
 def attention_by_definition(
-    model: PreTrainedModel,
+    model: "PreTrainedModel",
     prompt: Sequence[int],
     response: Sequence[int],
-    pictures: PictureInputs | None = None,
+    pictures: "PictureInputs | None" = None,
     layers: Sequence[int] | None = None,
 ) -> Tensor:
     """Return the attention of a response to its prompt from the full attention tensors, `(n, P)` in float32.
@@ -57,12 +66,14 @@ def attention_by_definition(
 
 
 def _attention_by_layer(
-    model: PreTrainedModel, prompt: Sequence[int], response: Sequence[int], pictures: PictureInputs | None
+    model: "PreTrainedModel", prompt: Sequence[int], response: Sequence[int], pictures: "PictureInputs | None"
 ) -> Tensor:
     """Return the mean over heads of each layer's attention, `(L, n, P)` in float32.
 
     The slow way: eager attention over prompt and response with `output_attentions`. Memory grows with L · H · (P + n)².
     """
+    from tertulia.models.local.attention_interface import use_implementation
+
     implementation = model.config.get_text_config()._attn_implementation
     use_implementation(model, "eager")
     try:
@@ -81,7 +92,7 @@ def _attention_by_layer(
 
 
 def attention_to_prompt(
-    model: PreTrainedModel,
+    model: Model,
     prefix: Prefix,
     responses: Sequence[Sequence[int]],
     layers: Sequence[int] | None = None,
@@ -92,7 +103,7 @@ def attention_to_prompt(
 
 
 def _read_response(
-    model: PreTrainedModel, prefix: Prefix, response: Sequence[int], layers: Sequence[int] | None
+    model: Model, prefix: Prefix, response: Sequence[int], layers: Sequence[int] | None
 ) -> DecodingState:
     state = DecodingState(model, prefix, 1, len(response), capture=True, layers=layers)
     state.forward([[prefix.tokens[-1], *response[:-1]]])
@@ -131,20 +142,30 @@ def unit_scores(
     return scores
 
 
-def require_exact_attention(
-    model: PreTrainedModel, tokenizer: ProcessorTokenizer | None = None
-) -> tuple[int | None, ...]:
-    """Refuse a model whose attention can't be captured exactly, with the reason.
+@dataclass(frozen=True)
+class Probe:
+    """A few tokens, and the attention to them by the definition, with which the fast way is compared.
 
-    Its structure is checked first, then the fast way is compared with the definition on a few tokens, and with the
-    tokenizer of a model that sees, on a picture. The model's language part has the attention of `attention` afterwards.
+    Attributes:
+        by_layer: Mean over heads, `(L, n, P)` in float32.
+    """
 
-    Returns:
-        By layer, how many tokens its attention reaches back, the token's own included; `None` for all of them.
+    prompt: Sequence[int]
+    response: Sequence[int]
+    pictures: "PictureInputs | None"
+    by_layer: Tensor
+
+
+def probe_by_definition(model: "PreTrainedModel", tokenizer: "ProcessorTokenizer | None" = None) -> Probe:
+    """Return the attention of a model by the definition, on a few tokens, and on a picture for one that sees.
+
+    Its structure is checked first. Its language part has the attention of `attention` afterwards.
 
     Raises:
-        AttentionUnavailableError: The message gives the reason.
+        AttentionUnavailableError: It can't be captured; the message gives the reason.
     """
+    from tertulia.models.local.attention_interface import use_implementation
+
     config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention", "sliding_attention"}
     if kinds:
@@ -154,12 +175,40 @@ def require_exact_attention(
     prompt = [(7 * i + 3) % config.vocab_size for i in range(24)]
     response = [(11 * i + 5) % config.vocab_size for i in range(6)]
     pictures: PictureInputs | None = None
-    try:
+    with _with_reason():
         if tokenizer is not None:
             prompt, response, pictures = tokenizer.probe(prompt, response)
         by_layer = _attention_by_layer(model, prompt, response, pictures)
         use_implementation(model)
-        prefix = prefill(model, prompt, pictures=pictures)
+    return Probe(prompt, response, pictures, by_layer)
+
+
+def require_exact_attention(model: "PreTrainedModel", tokenizer: "ProcessorTokenizer | None" = None) -> Windows:
+    """Refuse a model whose attention can't be captured exactly, with the reason.
+
+    The fast way is compared with the definition (`probe_by_definition`).
+
+    Returns:
+        By layer, how many tokens its attention reaches back.
+
+    Raises:
+        AttentionUnavailableError: The message gives the reason.
+    """
+    return require_attention_of(model, probe_by_definition(model, tokenizer))
+
+
+def require_attention_of(model: Model, probe: Probe) -> Windows:
+    """Refuse a model whose fast way does not give the attention of a probe, that of a model with the same weights.
+
+    Returns:
+        By layer, how many tokens its attention reaches back.
+
+    Raises:
+        AttentionUnavailableError: The message gives the reason.
+    """
+    response, by_layer = probe.response, probe.by_layer
+    with _with_reason():
+        prefix = prefill(model, probe.prompt, pictures=probe.pictures)
         read = _read_response(model, prefix, response, None)
         windows = tuple(read.windows.get(layer) for layer in range(len(by_layer)))
         checks = [(read.attention_of_row(0, len(response)), by_layer.sum(0))]
@@ -167,13 +216,20 @@ def require_exact_attention(
         if 0 < len(unlimited) < len(windows):
             found = attention_to_prompt(model, prefix, [response], unlimited)[0]
             checks.append((found, by_layer[unlimited].sum(0)))
-    except AttentionUnavailableError:
-        raise
-    except (ModelError, ValueError, RuntimeError, TypeError, AttributeError, IndexError, KeyError) as error:
-        raise AttentionUnavailableError(f"its attention can't be captured ({error})") from error
     tolerance = 1e-4 if model.dtype == torch.float32 else 3e-2
     for found, expected in checks:
         difference = ((found - expected).abs().sum() / expected.sum()).item()
         if not difference <= tolerance:
             raise AttentionUnavailableError(f"the captured attention is off by {difference:.1e} of what it reports")
     return windows
+
+
+@contextmanager
+def _with_reason() -> Iterator[None]:
+    """Make errors inside into one that gives the reason."""
+    try:
+        yield
+    except AttentionUnavailableError:
+        raise
+    except (ModelError, ValueError, RuntimeError, TypeError, AttributeError, IndexError, KeyError) as error:
+        raise AttentionUnavailableError(f"its attention can't be captured ({error})") from error

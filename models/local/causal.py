@@ -1,4 +1,4 @@
-"""Any causal model of transformers as a `LanguageModel`: replies, scores and likelihoods from one prefill.
+"""Any causal model of this machine as a `LanguageModel`: replies, scores and likelihoods from one prefill.
 
 A prompt is read once; the last three prompts stay in memory, so that the judge, which needs the full and the pruned
 prompt again, reads only the reply. What prompts begin with is kept for later ones, such as those of a speaker's next
@@ -10,29 +10,29 @@ turn, which read only what is new. Questions of several conversations are answer
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import llguidance.hf
 import torch
 from llguidance import LLTokenizer
 from torch import Tensor
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from tertulia.models.distinct_questions import distinct_questions, spread_answers
+from tertulia.models.local.architecture import Model, token_bytes, vocabulary_of
 from tertulia.models.local.attention_scores import (
     NEUTRAL_REPLY,
+    Windows,
     attention_to_prompt,
     require_exact_attention,
     unit_scores,
 )
+from tertulia.models.local.bare_model import BareModel
 from tertulia.models.local.decoding import capacity_of, decode_replies
-from tertulia.models.local.decoding_state import DecodingState, token_bytes
+from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.grammar import ReplyGrammar
 from tertulia.models.local.head_attention import attention_by_head, unit_head_sums
 from tertulia.models.local.kept_prompts import KeptPrompts
 from tertulia.models.local.prefix import Prefix
-from tertulia.models.local.sight import PictureProcessor, ProcessorTokenizer
 from tertulia.models.local.token_figures import token_figures
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 from tertulia.state.errors import ContextWindowError, ModelError
@@ -58,6 +58,12 @@ from tertulia.state.questions import (
 )
 from tertulia.state.records import Reply
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from tertulia.models.local.bare_tokenizer import BareTokenizer
+    from tertulia.models.local.sight import PictureProcessor, ProcessorTokenizer
+
 #: Bytes of keys, values and logits that a batch of several questions may hold: more are answered in several batches.
 _BATCH_BYTES = 1 << 30
 #: The share of an accelerator's memory that they may hold there.
@@ -79,16 +85,20 @@ class CausalLanguageModel:
     def __init__(
         self,
         id: str,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerFast,
+        model: Model,
+        tokenizer: "PreTrainedTokenizerFast | BareTokenizer",
         traits: ModelTraits,
-        processor: PictureProcessor | None = None,
+        processor: "PictureProcessor | None" = None,
         weights: ModelWeights | None = None,
         engine: str = ENGINE,
+        windows: Windows | None = None,
     ) -> None:
+        """Take an open model, and check that its attention is exact unless the `windows` of its layers are given."""
         self.weights, self.engine = weights, engine
-        self._sight = None if processor is None else ProcessorTokenizer(tokenizer, processor)
-        windows = require_exact_attention(model, self._sight)
+        self._sight = None if processor is None else _sight(tokenizer, processor)
+        if windows is None:
+            assert not isinstance(model, BareModel), "nothing but a model of transformers has a definition of its own"
+            windows = require_exact_attention(model, self._sight)
         self.id, self.model, self.traits = id, model, replace(traits, layer_windows=windows)
         self.tokenizer = self._sight or HuggingFaceTokenizer(tokenizer)
         self._constraints: LLTokenizer | None = None
@@ -304,7 +314,7 @@ class CausalLanguageModel:
     def _size(self, question: Question) -> int:
         """Return about how many bytes answering a question holds: keys and values, and logits of all it reads."""
         prompt, capacity = self._room_of(question)
-        logits = 4 * int(self.model.config.get_text_config().vocab_size)
+        logits = 4 * vocabulary_of(self.model)
         if isinstance(question, Likelihood | NextOption | TokenReading):
             rows = len(question.options) if isinstance(question, NextOption) else 1
             return rows * capacity * logits
@@ -355,7 +365,7 @@ class CausalLanguageModel:
         key = (request.fields, request.prompt.reply_prefix)
         if self._constraints is None:
             try:
-                self._constraints = llguidance.hf.from_tokenizer(self.tokenizer.tokenizer)
+                self._constraints = self.tokenizer.constraints()
             except (ValueError, RuntimeError) as error:
                 raise ModelError(f"the tokenizer of {self.id} can't be held to a grammar ({error})") from error
         if key not in self._grammars:
@@ -373,6 +383,12 @@ class CausalLanguageModel:
             f"the largest blocks are {', '.join(f'{block} ({tokens})' for block, tokens in largest)}: "
             "lower memory_items_max, previous_dialogues_max or dialogue_window, or take a model with a longer window"
         )
+
+
+def _sight(tokenizer: Any, processor: "PictureProcessor") -> "ProcessorTokenizer":
+    from tertulia.models.local.sight import ProcessorTokenizer
+
+    return ProcessorTokenizer(tokenizer, processor)
 
 
 def _batch_bytes(device: torch.device) -> int:

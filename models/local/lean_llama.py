@@ -10,19 +10,17 @@ keys and values in one, gate and up in another) and what is between them, in as 
 4. Of the last layer a prompt needs keys and values alone.
 5. A chunk of a prompt attends to what is before it and to itself in two parts, so that the first needs no mask.
 
-Other architectures go through transformers. Both ways have the same weights, so the definition of Eq. 1, which is
-computed with transformers' modules, checks this way too (`attention_scores.require_exact_attention`).
+Other architectures go through transformers (`module_passes`). The parts of a model are those of a model that
+transformers has opened (`lean_parts`), or of a bare one (`bare_opening`). The definition of Eq. 1, which is computed
+with transformers' modules and the same weights, checks this way too (`attention_scores.require_exact_attention`).
 
 Shapes: n new tokens, H query heads, K key-value heads, d head size, h hidden size, V tokens of the vocabulary.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate, pairwise
-from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import LlamaForCausalLM, MistralConfig, MistralForCausalLM, PreTrainedModel, Qwen2ForCausalLM
 
 from tertulia.models.local.attention import (
     MAX_WEIGHTS,
@@ -31,79 +29,37 @@ from tertulia.models.local.attention import (
     attend_prompt,
     attend_rows,
 )
-from tertulia.models.local.decoding_state import DecodingState, lean_passes
+from tertulia.models.local.bare_model import LayerParts, LlamaParts
+from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
-from tertulia.models.local.packed_linear import packing_of
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group
-
-#: Their layers are alike; other kinds, and classes derived from these, may differ anywhere.
-_KINDS = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM)
 
 #: The attention of a layer's new tokens, `(1, H, n, d)`, from its number, queries, keys and values; options are given.
 _Attend = Callable[[int, Tensor, Tensor, Tensor, AttentionOptions], Tensor]
 
 
-class _Part(nn.Module):
-    """Some of the outputs of a product that several layers have in common: for transformers' own modules."""
-
-    def __init__(self, whole: nn.Module, first: int, past_last: int) -> None:
-        super().__init__()
-        self.whole, self.outputs = whole, slice(first, past_last)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Return these outputs."""
-        return self.whole(inputs)[..., self.outputs]  # type: ignore[no-any-return]
-
-
-class _Norm:
-    """A root mean square norm, `weight · x / sqrt(mean(x²) + ε)`."""
-
-    def __init__(self, module: Any) -> None:
-        """Take the weight and ε of transformers' module."""
-        size = module.weight.numel()
-        self._weight = module.weight.detach().float() * size**0.5
-        self._offset = torch.tensor([(module.variance_epsilon * size) ** 0.5])
-
-    def __call__(self, hidden: Tensor) -> Tensor:
-        """Return `hidden`, `(n, h)`, normed: x / hypot(|x|, sqrt(h ε)), times the weight."""
-        length = torch.linalg.vector_norm(hidden, dim=-1, keepdim=True, dtype=torch.float32)
-        normed: Tensor = hidden / length.hypot_(self._offset)
-        return normed.mul_(self._weight).to(hidden.dtype)
-
-
 class _Layer:
-    """The parts of one layer, of transformers' or those that take their place."""
+    """The parts of one layer, to be called as they are."""
 
-    def __init__(self, layer: Any, pack: Callable[[Tensor, Tensor | None], nn.Module]) -> None:
-        """Join products of a layer of transformers, whose modules have parts of them afterwards."""
-        attention, mlp = layer.self_attn, layer.mlp
-        self.attention_norm, self.mlp_norm = _Norm(layer.input_layernorm), _Norm(layer.post_attention_layernorm)
-        self.in_attention = _joined(attention, ("q_proj", "k_proj", "v_proj"), pack).forward
-        self.in_mlp = _joined(mlp, ("gate_proj", "up_proj"), pack).forward
-        self.out_of_attention = _joined(attention, ("o_proj",), pack).forward
-        self.out_of_mlp = _joined(mlp, ("down_proj",), pack).forward
-        config, window = attention.config, getattr(attention, "sliding_window", None)
-        window = config.sliding_window if isinstance(config, MistralConfig) else window
-        self.options = AttentionOptions(attention.scaling, window, None, None)
+    def __init__(self, parts: LayerParts) -> None:
+        self.attention_norm, self.mlp_norm = parts.attention_norm, parts.mlp_norm
+        self.in_attention, self.out_of_attention = parts.in_attention.forward, parts.out_of_attention.forward
+        self.in_mlp, self.out_of_mlp = parts.in_mlp.forward, parts.out_of_mlp.forward
+        self.options = AttentionOptions(parts.scaling, parts.window, None, None)
 
 
 class LeanLlama:
-    """The forward passes of a model, with the digits of an engine; its transformers' modules go on giving the same."""
+    """The forward passes of a model that consists of these parts, with the digits of an engine."""
 
-    def __init__(
-        self, model: PreTrainedModel, pack: Callable[[Tensor, Tensor | None], nn.Module], engine: str = ENGINE
-    ) -> None:
+    def __init__(self, parts: LlamaParts, engine: str = ENGINE) -> None:
         self._attend_prompt = attend_prompt if engine == FORMER_ENGINE else attend_in_two_parts
-        base: Any = model.base_model
-        self._layers = [_Layer(layer, pack) for layer in base.layers]
-        self._embed, self._rotary, self._norm = base.embed_tokens, base.rotary_emb, _Norm(base.norm)
-        self._head: Callable[[Tensor], Tensor] = _joined(model, ("lm_head",), pack).forward
-        attention = base.layers[0].self_attn
-        self._size = int(attention.head_dim)
-        self._queries = int(model.config.num_attention_heads)
-        self._rotated = self._queries + int(model.config.num_key_value_heads)
-        self._heads = self._rotated + int(model.config.num_key_value_heads)
+        self._layers = [_Layer(layer) for layer in parts.layers]
+        self._embed, self._rotary, self._norm = parts.embed, parts.rotary, parts.norm
+        self._head: Callable[[Tensor], Tensor] = parts.head.forward
+        self._size, self._queries = parts.size, parts.heads
+        self._rotated = self._queries + parts.key_heads
+        self._heads = self._rotated + parts.key_heads
 
     def read(self, prefix: Prefix, end: int) -> None:
         """Read the next tokens of a prompt, up to `end`; its length stays as it is."""
@@ -197,33 +153,3 @@ class LeanLlama:
             rotated[:, self._queries :],
             projected[:, self._rotated :].transpose(0, 1)[None],
         )
-
-
-def use_lean_passes(model: PreTrainedModel, *, half: bool = False, engine: str = ENGINE) -> bool:
-    """Have a model's tokens read by `LeanLlama` from now on, and return whether it is of an architecture that can.
-
-    Its products are joined and packed; with `half` they are kept in half precision, if all are within its range.
-    """
-    if type(model) not in _KINDS or model.config.hidden_act != "silu":
-        return False
-    products = [module for path, module in model.named_modules() if path.endswith(("_proj", "lm_head"))]
-    linear = [module for module in products if type(module) is nn.Linear]  # others may be quantised, or have adapters
-    pack = packing_of([layer.weight for layer in linear], half=half)
-    if pack is None or len(linear) < len(products):
-        return False
-    lean_passes[model] = LeanLlama(model, pack, engine)
-    return True
-
-
-def _joined(module: nn.Module, names: tuple[str, ...], pack: Callable[[Tensor, Tensor | None], nn.Module]) -> nn.Module:
-    """Return the packed product of some linear layers of a module, which get parts of it in their places."""
-    layers = [cast(nn.Linear, module.get_submodule(name)) for name in names]
-    biases = [layer.bias for layer in layers]
-    joined = pack(
-        torch.cat([layer.weight.detach() for layer in layers]),
-        None if biases[0] is None else torch.cat([bias.detach() for bias in biases]),
-    )
-    ends = list(accumulate((layer.out_features for layer in layers), initial=0))
-    for name, (first, past_last) in zip(names, pairwise(ends), strict=True):
-        setattr(module, name, joined if len(names) == 1 else _Part(joined, first, past_last))
-    return joined

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from tertulia.models.local.attention import use_implementation
+from tertulia.models.local.attention_interface import use_implementation
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.state.errors import AttentionUnavailableError, ModelError
 from tertulia.state.language_model import LanguageModel, ModelTraits

@@ -108,7 +108,10 @@ def computes_with_half_weights() -> bool:
 def _fits_half(weight: Tensor) -> bool:
     if weight.device.type != "cpu" or weight.dtype != torch.float32:
         return False
-    return bool(weight.numel()) and float(weight.detach().abs().max()) <= _LARGEST_HALF
+    if not weight.numel():
+        return False
+    smallest, largest = map(float, torch.aminmax(weight.detach()))
+    return smallest >= -_LARGEST_HALF and largest <= _LARGEST_HALF
 
 
 def _can_be_packed(weight: Tensor) -> bool:

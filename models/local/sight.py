@@ -212,7 +212,7 @@ class ProcessorTokenizer(HuggingFaceTokenizer):
     def _markup_tokens(self, text: str, *, is_first: bool) -> list[int]:
         """Return the tokens of markup; a template of a processor leaves the first token of all to the tokenizer."""
         tokens = super()._markup_tokens(text, is_first=is_first)
-        bos = self.tokenizer.bos_token_id
+        bos = self._processor.tokenizer.bos_token_id
         if is_first and bos is not None and self._special_start()[:1] == [bos] and tokens[:1] != [bos]:
             return [bos, *tokens]
         return tokens

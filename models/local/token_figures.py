@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
+from tertulia.models.local.architecture import Model, vocabulary_of
 from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.prefix import Prefix
 from tertulia.state.questions import Sampling, TokenFigures
@@ -24,7 +24,7 @@ _TENSOR_BYTES = 64 << 20
 
 
 def token_figures(
-    model: PreTrainedModel,
+    model: Model,
     prefix: Prefix,
     responses: Sequence[Sequence[int]],
     other: Prefix | None = None,
@@ -36,7 +36,7 @@ def token_figures(
     """
     is_same = other is prefix
     prefixes = [prefix] if other is None or is_same else [prefix, other]
-    at_once = max(1, _TENSOR_BYTES // (4 * int(model.config.get_text_config().vocab_size)))
+    at_once = max(1, _TENSOR_BYTES // (4 * vocabulary_of(model)))
     most_rows = max(1, at_once // len(prefixes))
     found: list[TokenFigures] = []
     for first in range(0, len(responses), most_rows):
@@ -58,7 +58,7 @@ def _beside_itself(figures: TokenFigures, is_sampled: bool) -> TokenFigures:
 
 
 def _of_rows(
-    model: PreTrainedModel,
+    model: Model,
     prefixes: Sequence[Prefix],
     responses: Sequence[Sequence[int]],
     at_once: int,

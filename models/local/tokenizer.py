@@ -1,16 +1,21 @@
-"""A tokenizer of transformers with the project's interface.
+"""A tokenizer of transformers, or a bare one, with the project's interface.
 
 Text is data: chat markup comes only from the model's template, and nothing in a text is read as markup.
 """
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from transformers import PreTrainedTokenizerFast
+from llguidance import LLTokenizer
 
+from tertulia.models.local.bare_tokenizer import BareTokenizer
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import Role
 from tertulia.state.text import whole_characters
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 #: Stands for a message's content while the model's chat template is read.
 _PLACEHOLDER = "\ue000{}\ue001"
@@ -19,7 +24,7 @@ _PLACEHOLDER = "\ue000{}\ue001"
 class HuggingFaceTokenizer:
     """Implements `state.language_model.Tokenizer`."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+    def __init__(self, tokenizer: "PreTrainedTokenizerFast | BareTokenizer") -> None:
         self.tokenizer = tokenizer
         added = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
         self._markup = re.compile("|".join(map(re.escape, added))) if added else None
@@ -56,6 +61,18 @@ class HuggingFaceTokenizer:
         if key not in self._known_markup:
             self._known_markup[key] = self._read_markup(key)
         return self._known_markup[key]
+
+    def constraints(self) -> LLTokenizer:
+        """Return the tokenizer in the form that grammars take (`grammar.ReplyGrammar`).
+
+        Raises:
+            ValueError: It can't be had in it.
+        """
+        if isinstance(self.tokenizer, BareTokenizer):
+            return LLTokenizer(self.tokenizer.text, eos_token=self.tokenizer.end)
+        import llguidance.hf
+
+        return llguidance.hf.from_tokenizer(self.tokenizer)
 
     def _read_markup(self, roles: tuple[Role, ...]) -> list[list[int]]:
         if not self._has_template:

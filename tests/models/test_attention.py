@@ -10,7 +10,7 @@ import torch
 from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 from transformers import BloomConfig, BloomForCausalLM, MambaConfig, MambaForCausalLM
 
-from tertulia.models.local.attention import IMPLEMENTATION
+from tertulia.models.local.attention_interface import IMPLEMENTATION
 from tertulia.models.local.attention_scores import (
     CAP,
     NEUTRAL_REPLY,

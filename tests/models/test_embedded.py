@@ -4,11 +4,14 @@ import asyncio
 import json
 
 import pytest
+import torch
+from transformers import AutoModelForCausalLM
 
 from tertulia.cli.environment import cache_folder
 from tertulia.cli.main import main
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local import embedded
+from tertulia.models.local.adapters import merge_adapters, read_adapters
 from tertulia.models.local.attention_scores import attention_by_definition, unit_scores
 from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.prompts.render import render
@@ -25,7 +28,15 @@ def model():
     return open_model("smollm2", cache=cache_folder(), precision="float32")
 
 
-async def test_scores_equal_the_definition(model) -> None:
+@pytest.fixture(scope="module")
+def by_transformers():
+    """The same weights with transformers' modules, which have the definition."""
+    loaded = AutoModelForCausalLM.from_pretrained(embedded.folder(cache_folder()), dtype=torch.float32).eval()
+    merge_adapters(loaded, read_adapters(embedded.VOICE))
+    return loaded
+
+
+async def test_scores_equal_the_definition(model, by_transformers) -> None:
     texts = ["You keep the tide book.", *(f"- Boat {n} left at {n} o'clock. 🦆" for n in range(1, 12)), "What now?"]
     units = tuple(Unit(id=f"u{i}", block="memory", kind="item", text=text) for i, text in enumerate(texts))
     prompt = render(Prompt(units=units, speaker="", layout="single_message"), model.tokenizer)
@@ -33,7 +44,7 @@ async def test_scores_equal_the_definition(model) -> None:
     found = await model.score(prompt, responses, ScoringOptions())
     for response, scores in zip(responses, found, strict=True):
         expected = unit_scores(
-            attention_by_definition(model.model, prompt.input_ids, response), prompt, ScoringOptions()
+            attention_by_definition(by_transformers, prompt.input_ids, response), prompt, ScoringOptions()
         )
         assert scores == pytest.approx(expected, rel=1e-4)
 

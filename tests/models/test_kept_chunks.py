@@ -13,7 +13,7 @@ from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 
 from tertulia.driving.conversation import drive
 from tertulia.driving.events import Event, TurnFinished
-from tertulia.models.local.attention import IMPLEMENTATION
+from tertulia.models.local.attention_interface import IMPLEMENTATION
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import current_state, prefill
 from tertulia.models.local.kept_chunks import Chunk, KeptChunks

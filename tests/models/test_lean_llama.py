@@ -16,7 +16,8 @@ from tertulia.models.local.attention_scores import attention_by_definition, requ
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
 from tertulia.models.local.kept_chunks import KeptChunks
-from tertulia.models.local.lean_llama import LeanLlama, use_lean_passes
+from tertulia.models.local.lean_llama import LeanLlama
+from tertulia.models.local.lean_parts import parts_of, use_lean_passes
 from tertulia.models.local.packed_linear import (
     HalfLinear,
     computes_with_half_weights,
@@ -133,7 +134,7 @@ def test_passes_in_bfloat16_are_as_near_as_those_of_transformers(family: str) ->
         exact = tiny_model(family)(tokens).logits[0, 29:]
         model = tiny_model(family).bfloat16()
         expected = model(tokens).logits[0, 29:]
-    lean_passes[model] = LeanLlama(model, plain)
+    lean_passes[model] = LeanLlama(parts_of(model, plain))
     found = DecodingState(model, prefill(model, prompt), 1, 8, capture=True).forward([[prompt[-1], *reply]])[0]
     assert found.dtype == torch.bfloat16
     assert (found - exact).norm() < 1.3 * (expected - exact).norm()

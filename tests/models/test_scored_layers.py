@@ -17,7 +17,7 @@ from support.scripted import ScriptedModel
 from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_language_model, tiny_model
 
 from tertulia.driving.conversation import drive
-from tertulia.models.local.attention import IMPLEMENTATION
+from tertulia.models.local.attention_interface import IMPLEMENTATION
 from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, prefill

@@ -110,8 +110,21 @@ def tiny_language_model(family: str = "llama, grouped heads", **traits: Any) -> 
 
 def save_tiny(folder: Path, family: str = "llama, grouped heads") -> Path:
     """Save a tiny model with its tokenizer to a folder, as transformers loads it, and return the folder."""
-    source = tiny_language_model(family)
+    source: Any = tiny_language_model(family)
     source.model.set_attn_implementation("sdpa")
     source.model.save_pretrained(folder)
     source.tokenizer.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def save_tied(folder: Path) -> Path:
+    """Save a tiny model of the embedded one's kind to a folder: its words are those that it tells apart at the end."""
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(LlamaConfig(**_SHARED, num_key_value_heads=2, tie_word_embeddings=True))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(8)
+    model.save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
     return folder
