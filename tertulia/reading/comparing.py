@@ -1,8 +1,6 @@
 """Comparison of two runs: what they were made with, where they part, and how varied each is."""
 
-import gc
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +19,7 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
+from tertulia.state.memory import without_collection
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
 from tertulia.storage.store import SqlStore
@@ -87,18 +86,6 @@ def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComp
     if turn is not None:
         comparison = Comparison((), (_turn_of(comparison, runs, turn),))
     return RunComparison(runs, starts, turns, comparison, turn)
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Look for no cycles of garbage while thousands of turns are read, all of which stay: a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: int) -> TurnComparison:
