@@ -99,13 +99,7 @@ def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: 
 
 def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict[str, Any]:
     """Return how varied each conversation is and, given an embedder, how similar the two are."""
-    from tertulia.metrics.diversity import (
-        dialogue_of,
-        dialogue_text,
-        distinct_n,
-        mean_pairwise_cosine,
-        words_per_utterance,
-    )
+    from tertulia.metrics.diversity import dialogue_of, dialogue_text, figures_of_words, mean_pairwise_cosine
     from tertulia.prompts.renaming import names_in_words
 
     dialogues = [
@@ -113,8 +107,7 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
         for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
     ]
     figures: dict[str, Any] = {
-        name: {f"dist{n}": distinct_n([dialogue], n) for n in (1, 2, 3)} | {"len": words_per_utterance([dialogue])}
-        for name, dialogue in zip("ab", dialogues, strict=True)
+        name: figures_of_words([dialogue]) for name, dialogue in zip("ab", dialogues, strict=True)
     }
     if embedder is not None:
         texts = [dialogue_text(dialogue) for dialogue in dialogues]
