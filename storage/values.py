@@ -196,11 +196,11 @@ def figures_unlike_their_sums(rows: Sequence[tuple[Any, ...]], kinds: Sequence[t
     """Return what `unlike_their_sums` does, in two thirds of its time where rows hold names, counts and many figures.
 
     JSON writes a float in a tenth of the time of `repr`, mostly with the same digits. Where no text holds a quote, a
-    comma or a backslash, rows are split by the commas of both, part by part, so that a row whose JSON has its checksum
-    is the one that was written. Those that have another are written as they were.
+    comma, a backslash or `null`, rows are split by the commas of both, part by part, so that a row whose JSON has its
+    checksum is the one that was written. Those that have another are written as they were.
 
     Args:
-        rows: Each with its checksum at its end; without bytes or nothing, at least one.
+        rows: Each with its checksum at its end; without bytes, at least one.
         kinds: The types that all of them have.
     """
     try:
@@ -208,9 +208,11 @@ def figures_unlike_their_sums(rows: Sequence[tuple[Any, ...]], kinds: Sequence[t
     except ValueError:  # half a surrogate pair
         return unlike_their_sums(rows)
     signs = {b'"': 2 * kinds.count(str) * len(rows), b",": (len(kinds) - 1) * len(rows) - 1, b"\\": 0}
+    signs[b"null"] = kinds.count(type(None)) * len(rows)
     if any(written.count(sign) != count for sign, count in signs.items()):
         return unlike_their_sums(rows)
-    written = written.replace(b"],[", b")\n(").replace(b",", b", ").replace(b'"', b"'")
+    for sign, instead in ((b"],[", b")\n("), (b",", b", "), (b'"', b"'"), (b"null", b"None")):
+        written = written.replace(sign, instead)
     sums = map(zlib.crc32, (b"(" + written[2:-2] + b")").split(b"\n"))
     return unlike_their_sums([row for row, found in zip(rows, sums, strict=True) if found != row[-1]])
 
