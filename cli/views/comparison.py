@@ -16,6 +16,7 @@ from tertulia.reading.differences import Difference, TurnComparison
 from tertulia.reading.turn_documents import Document
 from tertulia.reading.word_differences import word_differences
 from tertulia.state.meeting import Start
+from tertulia.state.memory import without_collection
 from tertulia.state.text import clean, number
 from tertulia.wording.comparison_phrases import parting_line, what_differs
 from tertulia.wording.phrases import clock, made_with, people_line, silence
@@ -28,6 +29,7 @@ _SHOWN_OF_VALUES = 40
 _STYLES = {"A": "red", "B": "green"}
 
 
+@without_collection()
 def print_comparison(console: Console, compared: RunComparison, figures: dict[str, Any]) -> None:
     """Print how two runs differ, with figures of diversity if there are any; of a single turn, every difference."""
     _print_heading(console, compared)

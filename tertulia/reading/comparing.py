@@ -69,6 +69,7 @@ class RunComparison:
         return first, second
 
 
+@without_collection()
 def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComparison:
     """Compare two runs of a store, to the last record; ids, lineage and wall-clock times are disregarded.
 
@@ -81,8 +82,7 @@ def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComp
     runs = (store.run(a), store.run(b))
     starts = (store.start(runs[0].run), store.start(runs[1].run))
     turns = (spoken_turns(store, runs[0].run, starts[0]), spoken_turns(store, runs[1].run, starts[1]))
-    with without_collection():
-        comparison = compare_runs(store, *runs)
+    comparison = compare_runs(store, *runs)
     if turn is not None:
         comparison = Comparison((), (_turn_of(comparison, runs, turn),))
     return RunComparison(runs, starts, turns, comparison, turn)
@@ -97,6 +97,7 @@ def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: 
     raise NotFoundError(f"neither {runs[0].run} nor {runs[1].run} has a turn {number}; {which}")
 
 
+@without_collection()
 def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict[str, Any]:
     """Return how varied each conversation is and, given an embedder, how similar the two are."""
     from tertulia.metrics.diversity import dialogue_of, dialogue_text, figures_of_words, mean_pairwise_cosine
@@ -147,13 +148,9 @@ def contract_path(difference: Difference) -> tuple[str, ...]:
 # --- the document ---------------------------------------------------------------------------------------------------
 
 
+@without_collection()
 def comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
     """Return the comparison as JSON, with the figures of `diversity` if there are any."""
-    with without_collection():
-        return _comparison_document(compared, figures)
-
-
-def _comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
     parting = compared.first_divergence
     return {
         "schema_version": SCHEMA_VERSION,

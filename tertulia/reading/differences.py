@@ -78,7 +78,10 @@ class TurnComparison:
         """
         if self.a is None or self.b is None:
             return []
-        pairs = [(name, self.a.get(name), self.b.get(name)) for name in dict.fromkeys([*self.a, *self.b])]
+        names = [*self.a]
+        if names != [*self.b]:
+            names = [*dict.fromkeys([*self.a, *self.b])]
+        pairs = zip(names, map(self.a.get, names), map(self.b.get, names), strict=True)
         return [name for name, a, b in pairs if (type(a) is Calls or a != b) and _is_unlike(a, b)]
 
     @property
@@ -178,6 +181,8 @@ def _is_unlike(a: Any, b: Any) -> bool:
     a, b = _read(a, b)
     if a == b:
         return False
+    if isinstance(a, dict) and isinstance(b, dict):  # the first that differs tells
+        return any(_is_unlike(a.get(name), b.get(name)) for name in {**a, **b})
     within = _within(a, b)
     return within is None or any(_is_unlike(of_a, of_b) for _, of_a, of_b in within)
 
