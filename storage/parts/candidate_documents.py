@@ -5,7 +5,6 @@ from functools import cache, lru_cache
 from typing import Annotated, Any, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter
-from pydantic_core import SchemaValidator
 from typing_extensions import TypedDict
 
 from tertulia.state.records import Origin
@@ -63,10 +62,9 @@ def candidate_document(row: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 @cache
-def _reader(kind: Any) -> SchemaValidator:
+def _reader(kind: Any) -> TypeAdapter[Any]:
     """Return what reads JSON as values of a kind; built where it is first used."""
-    found: SchemaValidator = TypeAdapter(kind).validator
-    return found
+    return TypeAdapter(kind)
 
 
 @lru_cache(maxsize=1024)  # mostly there is none
