@@ -63,8 +63,7 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
         case: DiversityFigures(
             sim=mean_pairwise_cosine(truncated[first:past_last]),
             sim_untruncated=mean_pairwise_cosine(untruncated[first:past_last]),
-            **{f"dist{n}": distinct_n(dialogues, n) for n in (1, 2, 3)},
-            len=words_per_utterance(dialogues),
+            **figures_of_words(dialogues),
         )
         for (case, dialogues), (first, past_last) in zip(cases.items(), bounds, strict=True)
     }
@@ -91,8 +90,24 @@ def distinct_n(dialogues: Iterable[Dialogue], n: int) -> float | None:
 
     N-grams stay within an utterance. It is `None` if no utterance has n words. Source: Li et al. 2016, §5.1.
     """
-    grams = n_grams(dialogues, n)
-    return len(set(grams)) / len(grams) if grams else None
+    return _distinct_n(_utterances(dialogues), n)
+
+
+def figures_of_words(dialogues: Iterable[Dialogue]) -> dict[str, float | None]:
+    """Return `distinct_n` of 1, 2 and 3 as `dist1` to `dist3`, and `words_per_utterance` as `len`.
+
+    The words of each utterance are found once: there may be more of them than are remembered.
+    """
+    utterances = _utterances(dialogues)
+    return {f"dist{n}": _distinct_n(utterances, n) for n in (1, 2, 3)} | {"len": mean([*map(len, utterances)])}
+
+
+def _distinct_n(utterances: Sequence[Sequence[str]], n: int) -> float | None:
+    count = sum(max(0, len(words) - n + 1) for words in utterances)
+    distinct: set[Any] = set()
+    for words in utterances:
+        distinct.update(zip(*(words[skip:] for skip in range(n)), strict=False) if n > 1 else words)
+    return len(distinct) / count if count else None
 
 
 def n_grams(dialogues: Iterable[Dialogue], n: int) -> list[tuple[str, ...]]:

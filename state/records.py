@@ -28,6 +28,9 @@ BLOCK_INITIALS = {
     "c": "current_dialogue",
 }
 
+#: Simulated seconds of a conversation, at most: thirty years. A moment so much later can be written down.
+LONGEST_S = 1e9
+
 
 class Record(BaseModel):
     """Base of all records: immutable, strict about unknown fields."""
@@ -304,7 +307,7 @@ class Turn(Record):
     text: str
     sim_time_s: float = Field(
         ge=0,
-        le=1e9,  # thirty years: a moment so much later can be written down
+        le=LONGEST_S,
         description="simulated seconds from the start of the conversation to its first word",
     )
     ended: bool

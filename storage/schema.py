@@ -53,7 +53,11 @@ class Column:
 
     def holds(self, value: object) -> bool:
         """Return whether a value is of the column's kind."""
-        return (value is None and self.nullable) or isinstance(value, _PYTHON_TYPES.get(self.kind, str))
+        return self.takes(type(value))
+
+    def takes(self, kind: type) -> bool:
+        """Return whether a value of a type is of the column's kind."""
+        return (kind is type(None) and self.nullable) or issubclass(kind, _PYTHON_TYPES.get(self.kind, str))
 
 
 @dataclass(frozen=True)

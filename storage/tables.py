@@ -1,5 +1,6 @@
 """Rows of the tables that have checksums; altered rows are refused when read."""
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +12,25 @@ from tertulia.storage.contract import Database, Readable, Written
 from tertulia.storage.dialects import SQLITE
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.schema import BINARY, CHECKSUM, IDENTIFIERS, TABLES
-from tertulia.storage.values import Value, checksum, identifier, plain_checksum, read, unlike_their_sums
+from tertulia.storage.values import (
+    Value,
+    checksum,
+    figures_unlike_their_sums,
+    identifier,
+    plain_checksum,
+    read,
+    unlike_their_sums,
+)
 
 #: The columns that a checksum covers, in its order.
 COLUMNS: Mapping[str, tuple[str, ...]] = {table.name: table.checked for table in TABLES.values() if table.has_checksum}
+
+#: The tables whose rows hold figures, and no long texts.
+_OF_FIGURES = {
+    table.name
+    for table in TABLES.values()
+    if "number" in (kinds := {column.kind for column in table.columns}) and kinds.isdisjoint({"json", "bytes"})
+}
 
 
 @dataclass(frozen=True)
@@ -26,11 +42,13 @@ class Rows:
         values: For each row, a value for every one of them, and the checksum.
         is_plain: Whether a file takes all values as they are: they come from one, and no text has halves of surrogate
             pairs, which are stored as bytes.
+        written: What the checksum of each covers, where that was kept.
     """
 
     names: tuple[str, ...]
     values: list[tuple[Any, ...]]
     is_plain: bool
+    written: list[bytes] | None = None
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a column."""
@@ -43,9 +61,24 @@ class Rows:
     def with_changes(self, name: str, changes: Mapping[Any, Any]) -> "Rows":
         """Return the rows with other values in a column, by the values there, and with their checksums."""
         place = self.names.index(name)
+        if self.written is not None:
+            return self._with_changes_where_it_was_written(place, changes, self.written)
         bare = [(*row[:place], changes[row[place]], *row[place + 1 : -1]) for row in self.values]
         sums = map(plain_checksum if self.is_plain else checksum, bare)
         return Rows(self.names, [(*row, number) for row, number in zip(bare, sums, strict=True)], self.is_plain)
+
+    def _with_changes_where_it_was_written(
+        self, place: int, changes: Mapping[Any, Any], written: Sequence[bytes]
+    ) -> "Rows":
+        """Return the rows with other values in a column that is not the first, without writing the others anew."""
+        rows, texts = [], []
+        for row, text in zip(self.values, written, strict=True):
+            value, before = changes[row[place]], row[:place]
+            begin = len(repr(before).encode()) + (place > 1)  # "(…," of one value, "(…)" of more
+            end = begin + len(repr(row[place]).encode())
+            texts.append(changed := b"%b%b%b" % (text[:begin], repr(value).encode(), text[end:]))
+            rows.append((*before, value, *row[place + 1 : -1], zlib.crc32(changed)))
+        return Rows(self.names, rows, self.is_plain, texts)
 
 
 class Table:
@@ -117,13 +150,14 @@ class Table:
         """
         names = ", ".join(f"{self._name}.{column}" for column in (*self._columns, CHECKSUM))
         rows = self._file.rows(f"SELECT {names}{', ' if also else ''}{also} FROM {self._name} {rest}", *values)
-        held_by = itemgetter(*self._columns)
-        for row in rows:
-            held = held_by(row)
-            if (stored := row.pop(CHECKSUM)) != plain_checksum(held) and stored != checksum(held):
+        held = [*map(itemgetter(*self._columns), rows)]
+        sums = [row.pop(CHECKSUM) for row in rows]
+        sum_of = zlib.crc32  # here, as a call for each row takes as long as its sum
+        for values_of, stored in zip(held, sums, strict=True):
+            if stored != sum_of(repr(values_of).encode()) and stored != checksum(values_of):
                 raise damaged(self._file.path, f"a row of {self._name} does not match its checksum")
-            if not are_of_kinds(self._name, held):
-                raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
+        if not all(are_of_kinds(self._name, row) for row in {tuple(map(type, row)): row for row in held}.values()):
+            raise damaged(self._file.path, f"a row of {self._name} holds what can't be in it")
         return rows
 
     def insert_tuples(self, rows: Rows) -> None:
@@ -132,11 +166,12 @@ class Table:
         insert(self._name, (*self._columns, CHECKSUM), rows.values)
 
 
-def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows:
+def select_tuples(file: Readable, table: str, rest: str, *values: Value, with_written: bool = False) -> Rows:
     """Return rows of a table as tuples, verified as `Table.select` does.
 
     Args:
         rest: SQL that follows `FROM` and the table's name.
+        with_written: Whether what their checksums cover is kept, for `Rows.with_changes`.
 
     Raises:
         StorageError: A row does not match its checksum.
@@ -144,23 +179,40 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value) -> Rows
     columns, place = COLUMNS[table], f"{file.prefix}{table}"
     names = ", ".join(f"{place}.{column}" for column in (*columns, CHECKSUM))
     rows = file.tuples(f"SELECT {names} FROM {place} {rest}", *values)
-    kinds = {tuple(map(type, row)): row for row in rows}
+    kinds = _kinds_of(rows)
     is_text = [name not in BINARY for name in columns]
     is_plain = file.dialect is SQLITE
-    if any(kind is bytes and text for types in kinds for kind, text in zip(types, is_text, strict=False)):
+    if any(bytes in of_column and text for of_column, text in zip(kinds, is_text, strict=False)):
         is_plain, readers = False, [read if text else _as_it_is for text in (*is_text, False)]
         rows = [tuple(reader(value) for reader, value in zip(readers, row, strict=True)) for row in rows]
-        kinds = {tuple(map(type, row)): row for row in rows}
-    if any(row[-1] != checksum(row[:-1]) for row in unlike_their_sums(rows)):
+        kinds = _kinds_of(rows)
+    written = [repr(row[:-1]).encode() for row in rows] if with_written and is_plain else None
+    if any(row[-1] != checksum(row[:-1]) for row in _unlike_their_sums(table, rows, kinds, written)):
         raise damaged(file.path, f"a row of {table} does not match its checksum")
-    if not all(are_of_kinds(table, row[:-1]) for row in kinds.values()):
+    of_table = map(TABLES[table].column, columns)
+    if not all(column.takes(kind) for column, of_column in zip(of_table, kinds, strict=False) for kind in of_column):
         raise damaged(file.path, f"a row of {table} holds what can't be in it")
-    found = Rows(columns, rows, is_plain)
+    found = Rows(columns, rows, is_plain, written)
     with record_faults(file.path):
         for name in IDENTIFIERS.intersection(columns):
             for value in {*found.column(name)}:
                 identifier(value)
     return found
+
+
+def _kinds_of(rows: Sequence[tuple[Any, ...]]) -> list[set[type]]:
+    """Return the types of each column."""
+    return [{*map(type, column)} for column in zip(*rows, strict=True)]
+
+
+def _unlike_their_sums(
+    table: str, rows: Sequence[tuple[Any, ...]], kinds: Sequence[set[type]], written: Sequence[bytes] | None
+) -> list[tuple[Any, ...]]:
+    if written is not None:
+        return [row for row, text in zip(rows, written, strict=True) if zlib.crc32(text) != row[-1]]
+    if table in _OF_FIGURES and rows and all(len(of_column) == 1 for of_column in kinds):
+        return figures_unlike_their_sums(rows, [kind for of_column in kinds for kind in of_column])
+    return unlike_their_sums(rows)
 
 
 def _as_it_is(value: Value) -> Value:

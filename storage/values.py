@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import from_json, to_json
 
 from tertulia.state.errors import StorageError
 from tertulia.state.store import AnyRecord
@@ -125,10 +126,6 @@ def _fields_of(kind: type[AnyRecord]) -> tuple[str, ...]:
     return tuple(kind.model_fields)
 
 
-#: What `json.loads` calls, after it has looked for white space twice: that takes longer than most of what is stored.
-_decode = json.JSONDecoder().raw_decode
-
-
 def parsed(text: str | bytes) -> Any:
     """Return the value of a stored JSON text.
 
@@ -137,11 +134,8 @@ def parsed(text: str | bytes) -> Any:
             number of thousands of digits.
     """
     try:
-        if type(text) is str:
-            value, end = _decode(text)
-            if end == len(text):
-                return value
-    except (ValueError, RecursionError):  # it is none, or has white space before it
+        return from_json(text)  # half the time of `json.loads`, which reads all that this does, as the same
+    except (ValueError, TypeError):  # it is none, or has half a surrogate pair or hundreds of levels
         pass
     try:
         return json.loads(text)
@@ -196,6 +190,31 @@ def unlike_their_sums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the rows, each with its checksum at its end, that differ from `plain_checksum`."""
     sum_of = zlib.crc32  # here, as a call for each row takes a quarter of the time
     return [row for row in rows if sum_of(repr(row[:-1]).encode()) != row[-1]]
+
+
+def figures_unlike_their_sums(rows: Sequence[tuple[Any, ...]], kinds: Sequence[type]) -> list[tuple[Any, ...]]:
+    """Return what `unlike_their_sums` does, in two thirds of its time where rows hold names, counts and many figures.
+
+    JSON writes a float in a tenth of the time of `repr`, mostly with the same digits. Where no text holds a quote, a
+    comma, a backslash or `null`, rows are split by the commas of both, part by part, so that a row whose JSON has its
+    checksum is the one that was written. Those that have another are written as they were.
+
+    Args:
+        rows: Each with its checksum at its end; without bytes, at least one.
+        kinds: The types that all of them have.
+    """
+    try:
+        written = to_json([row[:-1] for row in rows])
+    except ValueError:  # half a surrogate pair
+        return unlike_their_sums(rows)
+    signs = {b'"': 2 * kinds.count(str) * len(rows), b",": (len(kinds) - 1) * len(rows) - 1, b"\\": 0}
+    signs[b"null"] = kinds.count(type(None)) * len(rows)
+    if any(written.count(sign) != count for sign, count in signs.items()):
+        return unlike_their_sums(rows)
+    for sign, instead in ((b"],[", b")\n("), (b",", b", "), (b'"', b"'"), (b"null", b"None")):
+        written = written.replace(sign, instead)
+    sums = map(zlib.crc32, (b"(" + written[2:-2] + b")").split(b"\n"))
+    return unlike_their_sums([row for row, found in zip(rows, sums, strict=True) if found != row[-1]])
 
 
 def plain_checksum(values: tuple[Value, ...]) -> int:

@@ -42,7 +42,10 @@ class PipedConsole(DataConsole):
             if isinstance(what, Text) and len(objects) == 1 and not options and "\t" not in what.plain:
                 print(what.plain, end=what.end, file=self.file, flush=True)  # rich would parse styles that a pipe lacks
                 return
-        super().print(*objects, **options)
+        if objects or options:
+            super().print(*objects, **options)
+        else:
+            print(file=self.file, flush=True)
 
 
 def data() -> Console:

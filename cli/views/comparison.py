@@ -12,22 +12,24 @@ from rich.text import Text
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import has_room
 from tertulia.reading.comparing import RunComparison, contract_path, settings_that_differ
-from tertulia.reading.differences import Difference, TurnComparison, word_differences
+from tertulia.reading.differences import Difference, TurnComparison
 from tertulia.reading.turn_documents import Document
+from tertulia.reading.word_differences import word_differences
 from tertulia.state.meeting import Start
+from tertulia.state.memory import without_collection
 from tertulia.state.text import clean, number
 from tertulia.wording.comparison_phrases import parting_line, what_differs
 from tertulia.wording.phrases import clock, made_with, people_line, silence
+from tertulia.wording.turn_lines import turn_lines
 
 #: Characters of a text, and of any other value, that a table shows.
 _SHOWN = 160
 _SHOWN_OF_VALUES = 40
 
 _STYLES = {"A": "red", "B": "green"}
-#: The marks of words in one of the two alone, where there are no colours.
-_MARKS = {"A": ("[-", "-]"), "B": ("{+", "+}")}
 
 
+@without_collection()
 def print_comparison(console: Console, compared: RunComparison, figures: dict[str, Any]) -> None:
     """Print how two runs differ, with figures of diversity if there are any; of a single turn, every difference."""
     _print_heading(console, compared)
@@ -68,6 +70,16 @@ def _print_same(console: Console, turns: Sequence[int]) -> None:
 
 
 def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
+    if console.is_terminal:
+        _print_turn_in_colours(console, turn, compared)
+    else:  # rich takes a millisecond for it
+        print("\n".join(turn_lines(turn, compared)), file=console.file, flush=True)
+    if turn.a is not None and turn.b is not None and compared.turn is not None:
+        _print_paths(console, turn.differences)
+    console.print()
+
+
+def _print_turn_in_colours(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
     console.print(plain(f"turn {turn.turn}" if turn.turn else "the preparation", "bold cyan"))
     if turn.turn:
         _print_utterances(console, turn, compared)
@@ -77,39 +89,27 @@ def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison)
         for subject, words in what_differs(turn.a, turn.b, turn.aspects):
             table.add_row(subject, plain(words))
         console.print(Padding(table, (0, 0, 0, 2), expand=False))
-        if compared.turn is not None:
-            _print_paths(console, turn.differences)
-    console.print()
 
 
 def _print_utterances(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
-    """Print the utterances of both runs, side by side in a terminal, and mark the words of one alone."""
-    text_a, text_b = ((left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a)))
-    passages = word_differences(text_a, text_b)
-    cells = [
-        _utterance(name, left, words, start, silence_s, console.is_terminal)
-        for name, left, words, start, silence_s in zip(
-            "AB", (turn.a, turn.b), passages, compared.starts, compared.silences_s, strict=True
+    """Print the utterances of both runs, side by side, and mark the words of one alone."""
+    texts = [(left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a))]
+    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    for _ in texts:
+        grid.add_column(ratio=1)
+    grid.add_row(
+        *(
+            _utterance(name, left, words, start, silence_s)
+            for name, left, words, start, silence_s in zip(
+                "AB", (turn.a, turn.b), word_differences(*texts), compared.starts, compared.silences_s, strict=True
+            )
         )
-    ]
-    if console.is_terminal:
-        grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        for _ in cells:
-            grid.add_column(ratio=1)
-        grid.add_row(*cells)
-        console.print(Padding(grid, (0, 0, 0, 2)))
-    else:
-        for cell in cells:
-            console.print(Text.assemble("  ", cell))
+    )
+    console.print(Padding(grid, (0, 0, 0, 2)))
 
 
 def _utterance(
-    name: str,
-    document: Document | None,
-    passages: Sequence[tuple[str, bool]],
-    start: Start,
-    silence_s: float,
-    has_styles: bool,
+    name: str, document: Document | None, passages: Sequence[tuple[str, bool]], start: Start, silence_s: float
 ) -> Text:
     line = Text.assemble((name, _STYLES[name]), "  ")
     if document is None:
@@ -118,13 +118,8 @@ def _utterance(
     if document["speaker"] is None:
         return line.append(silence(silence_s), "dim italic")
     line.append_text(plain(f"{document['speaker']}:", "bold"))
-    before, after = ("", "") if has_styles else _MARKS[name]
     for words, is_common in passages:
-        line.append(" ")
-        if is_common:
-            line.append(clean(words))
-        else:
-            line.append(f"{before}{clean(words)}{after}", f"underline {_STYLES[name]}")
+        line.append(" ").append(clean(words), None if is_common else f"underline {_STYLES[name]}")
     return line.append("  ∎", "dim") if document["ending"] else line
 
 

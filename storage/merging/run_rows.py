@@ -10,7 +10,7 @@ from typing import Any
 
 from tertulia.storage.contract import Beside, Database, Readable
 from tertulia.storage.faults import record_faults
-from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, reading
+from tertulia.storage.merging.carrying import Carrier, damaged, in_chunks, marks, points_to_texts, reading
 from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.schema import CHECKSUM, TABLES
 from tertulia.storage.tables import Rows, Table, select_tuples
@@ -35,20 +35,34 @@ TURNS_AT_ONCE = 500
 _JSON = {name: [c.name for c in TABLES[name].columns if c.kind == "json"] for name in NUMBERED}
 
 
-def rows_of(file: Readable, table: str, runs: Sequence[str], first: int, last: int) -> Rows:
-    """Return the rows of a table that belong to turns of runs, in the order in which they were stored."""
-    found = [select_tuples(file, table, rest, *values) for rest, values in _which(table, runs, first, last)]
-    values = [row for rows in found for row in rows.values] if len(found) > 1 else found[0].values
+def rows_of(file: Readable, table: str, runs: Sequence[str], first: int, last: int, with_written: bool = False) -> Rows:
+    """Return the rows of a table that belong to turns of runs, in the order in which they were stored.
+
+    Args:
+        with_written: As `select_tuples` has it.
+    """
+    found = [
+        select_tuples(file, table, rest, *values, with_written=with_written)
+        for rest, values in _which(file, table, runs, first, last)
+    ]
+    if len(found) == 1:
+        return found[0]
+    values = [row for rows in found for row in rows.values]
     return Rows(found[0].names, values, all(rows.is_plain for rows in found))
 
 
-def _which(table: str, runs: Sequence[str], first: int, last: int) -> Iterator[tuple[str, tuple[Value, ...]]]:
+def _which(
+    file: Readable, table: str, runs: Sequence[str], first: int, last: int
+) -> Iterator[tuple[str, tuple[Value, ...]]]:
     """Yield the end of each statement that reads such rows, and its values."""
     number = NUMBERED[table]
-    order = "id" if table in ("calls", "passages") else f"run, {number}"
     for chunk in in_chunks(runs):
-        which = f"WHERE run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ? ORDER BY {order}"
-        yield which, (*chunk, first, last)
+        which = f"run IN ({marks(chunk)}) AND {number} BETWEEN ? AND ?"
+        if table in ("calls", "passages"):  # ids are sorted by themselves, not with all that is read
+            which = f"id IN (SELECT id FROM {file.prefix}{table} WHERE {which}) ORDER BY id"
+        else:
+            which += f" ORDER BY run, {number}"
+        yield f"WHERE {which}", (*chunk, first, last)
 
 
 def slices(last: int, first: int = 0) -> Iterator[tuple[int, int]]:
@@ -83,7 +97,10 @@ def copy_rows(
         going_on = {row["run"]: row["round"] for row in lasts if row["status"] != "finished"}
     for begin, end in slices(max((row["last"] for row in lasts), default=0), first):
         with reading():
-            rows = {table: rows_of(beside or source, table, runs, begin, end) for table in NUMBERED}
+            rows = {
+                table: rows_of(beside or source, table, runs, begin, end, with_written=points_to_texts(table))
+                for table in NUMBERED
+            }
             _check(source, rows)
             _check_traces(source, rows, going_on)
         for table, given in rows.items():
@@ -91,7 +108,7 @@ def copy_rows(
             if beside is None or carried is not given:
                 Table(target, table).insert_tuples(carried)
             elif given.values:
-                for which, values in _which(table, runs, begin, end):
+                for which, values in _which(beside, table, runs, begin, end):
                     beside.copy(table, (*given.names, CHECKSUM), which, *values)
 
 

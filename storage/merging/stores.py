@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.experiment import ExperimentRecord
+from tertulia.state.memory import without_collection
 from tertulia.storage.contract import Beside
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import SourceError, reading
@@ -143,7 +145,7 @@ class _Merge:
     def _merge_town(self, simulation: str, rows: Sequence[Row]) -> None:
         merger = RunMerger(self._source, self._target, self._refused, self._beside)
         try:
-            with self._target.transaction():
+            with without_collection(), self._target.transaction():
                 TownMerger(self._source, self._target, simulation).merge()
                 for batch in self._batches(rows):
                     merger.merge(batch)
@@ -245,7 +247,7 @@ class _Merge:
         """Merge runs in one transaction; if one of them does not read, each in a transaction of its own."""
         merger = RunMerger(self._source, self._target, self._refused, self._beside)
         try:
-            with self._target.transaction():
+            with without_collection(), self._target.transaction():
                 merger.merge(rows)
         except SourceError as error:
             if len(rows) == 1:
@@ -263,20 +265,25 @@ class _Merge:
 
     def _renumber(self, table: str, column: str) -> None:
         """Number rows of the target in the order in which they were created, whatever store they came from."""
+        file = self._target.file
         with self._target.transaction():
-            rows = self._target.file.rows(f"SELECT id, {column} AS name, created FROM {table} ORDER BY id")
-            ordered = sorted(rows, key=_age)
-            moved = [(row["name"], place["id"]) for row, place in zip(ordered, rows, strict=True) if row != place]
-            for name, place in moved:  # below zero first, where no other row is
-                self._target.file.write(f"UPDATE {table} SET id = ? WHERE {column} = ?", -place, name)
-            if moved:
-                self._target.file.write(f"UPDATE {table} SET id = -id WHERE id < 0")
+            rows = file.rows(f"SELECT id, {column} AS name, created FROM {table} ORDER BY id")
+            moments = [*map(_moment, rows)]
+            ages = moments if len({*moments}) == len(rows) else [*zip(moments, map(_numbered, rows), strict=True)]
+            ordered = [row for _, row in sorted(zip(ages, rows, strict=True), key=itemgetter(0))]
+            moved = [(before["id"], now["id"]) for before, now in zip(ordered, rows, strict=True)]
+            down = [(before, now) for before, now in moved if now < before]
+            up = sorted([(before, now) for before, now in moved if now > before], reverse=True)
+            # Out of the way first, below zero; then those above make room for those below them, each written once.
+            for move in ([(-now, before) for before, now in down], [(now, before) for before, now in up]):
+                file.write_all(f"UPDATE {table} SET id = ? WHERE id = ?", move)
+            if down:
+                file.write(f"UPDATE {table} SET id = -id WHERE id < 0")
 
 
-def _age(row: Row) -> tuple[Any, ...]:
-    """Return when a run was created; those of one moment, as a town's conversations, in the order of their numbers."""
-    numbered = [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row["name"])]
-    return _moment(row), numbered
+def _numbered(row: Row) -> list[tuple[int, str]]:
+    """Return what orders rows of one moment, as a town's conversations: the parts of the name, numbers as such."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row["name"])]
 
 
 def _moment(row: Row) -> float:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tertulia.state.cognition import Call
-from tertulia.state.records import Candidate, Record, TurnRecord
+from tertulia.state.records import LONGEST_S, Candidate, Record, TurnRecord
 from tertulia.storage.faults import damaged, record_faults
+from tertulia.storage.parts.candidate_documents import candidate_document
 from tertulia.storage.parts.journal import NO_PARAMETERS, Journal, call_faults, call_fields
 from tertulia.storage.parts.turns import candidate_fields, unit_fields
 from tertulia.storage.tables import select_tuples
@@ -70,23 +71,27 @@ class TurnRows:
         for row in self.rows["unit_scores"]:
             units.setdefault(_utterance(row), []).append(row)
         names = [name for name in TurnRecord.model_fields if name not in ("turn", "scores", "removed")]
-        return documents_of(
-            TurnRecord,
-            [
-                {
-                    **{name: row[name] for name in names},
-                    "turn": turn,
-                    **unit_fields(row, units.get(_utterance(row), ())),
-                }
-                for row, turn in zip(rows, turns, strict=True)
-            ],
-        )
+        given = [
+            {**{name: row[name] for name in names}, "turn": turn, **unit_fields(row, units.get(_utterance(row), ()))}
+            for row, turn in zip(rows, turns, strict=True)
+        ]
+        if not all(map(_is_as_its_document, given)):
+            return documents_of(TurnRecord, given)
+        for record in given:
+            record["removed"] = [*record["removed"]]
+            record["turn"]["ended"] = bool(record["turn"]["ended"])
+        return given
 
     def _candidates(self) -> dict[_Key, list[Row]]:
         rows = self.rows["candidates"]
-        given = [{**candidate_fields(row), "text": self._text(row)} for row in rows]
+        texts = [self._text(row) for row in rows]
+        try:
+            documents = [*map(candidate_document, rows, texts)]
+        except (ValueError, TypeError):  # which building the record says of what it is
+            given = [{**candidate_fields(row), "text": text} for row, text in zip(rows, texts, strict=True)]
+            documents = documents_of(Candidate, given)
         found: dict[_Key, list[Row]] = {}
-        for row, document in zip(rows, documents_of(Candidate, given), strict=True):
+        for row, document in zip(rows, documents, strict=True):
             found.setdefault(_utterance(row), []).append(document)
         return found
 
@@ -150,6 +155,20 @@ def documents_of(kind: type[Record], given: Sequence[Mapping[str, Any]], without
     exclude = {"__all__": {*without}}
     documents: list[Row] = adapter.dump_python(adapter.validate_python(given), mode="json", exclude=exclude)
     return documents
+
+
+def _is_as_its_document(given: Row) -> bool:
+    """Return whether a `TurnRecord` of these fields has them as they are, by their ranges; rows tell their kinds."""
+    turn, scores = given["turn"], given["scores"]
+    return (
+        turn["turn"] >= 0
+        and turn["round"] >= 0
+        and type(turn["sim_time_s"]) is float
+        and 0 <= turn["sim_time_s"] <= LONGEST_S
+        and turn["ended"] in (0, 1)
+        and given["rollbacks"] >= 0
+        and (not scores or all(type(score) is float for score in scores.values()))
+    )
 
 
 def _utterance(row: Row) -> _Key:

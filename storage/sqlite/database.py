@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 
+#: Pages in memory of each file while rows are copied: what a transaction reads is read once, and so written.
+_CACHED_KIB = 32 * 1024
+
 #: LangGraph's tables, which it makes itself when it first stores a checkpoint; a run is a thread of its.
 _CHECKPOINT_TABLES = ("checkpoints", "writes")
 
@@ -141,10 +144,14 @@ class StoreFile(Database):
         if not (isinstance(other, StoreFile) and beside.is_attached()):
             yield None
             return
+        ((size,),) = self._connection.execute("PRAGMA main.cache_size").fetchall()
         try:
+            for database in ("main", "source"):
+                self._connection.execute(f"PRAGMA {database}.cache_size = {-_CACHED_KIB}")
             yield beside
         finally:
-            with suppress(sqlite3.OperationalError):  # it goes with the connection at the latest
+            with suppress(sqlite3.OperationalError):  # both go with the connection at the latest
+                self._connection.execute(f"PRAGMA main.cache_size = {size}")
                 self._connection.execute("DETACH source")
 
     @override

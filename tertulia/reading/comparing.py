@@ -1,8 +1,6 @@
 """Comparison of two runs: what they were made with, where they part, and how varied each is."""
 
-import gc
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +19,7 @@ from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
+from tertulia.state.memory import without_collection
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
 from tertulia.storage.store import SqlStore
@@ -70,6 +69,7 @@ class RunComparison:
         return first, second
 
 
+@without_collection()
 def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComparison:
     """Compare two runs of a store, to the last record; ids, lineage and wall-clock times are disregarded.
 
@@ -82,23 +82,10 @@ def compare(store: SqlStore, a: str, b: str, turn: int | None = None) -> RunComp
     runs = (store.run(a), store.run(b))
     starts = (store.start(runs[0].run), store.start(runs[1].run))
     turns = (spoken_turns(store, runs[0].run, starts[0]), spoken_turns(store, runs[1].run, starts[1]))
-    with without_collection():
-        comparison = compare_runs(store, *runs)
+    comparison = compare_runs(store, *runs)
     if turn is not None:
         comparison = Comparison((), (_turn_of(comparison, runs, turn),))
     return RunComparison(runs, starts, turns, comparison, turn)
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Look for no cycles of garbage while thousands of turns are read, all of which stay: a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: int) -> TurnComparison:
@@ -110,15 +97,10 @@ def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: 
     raise NotFoundError(f"neither {runs[0].run} nor {runs[1].run} has a turn {number}; {which}")
 
 
+@without_collection()
 def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict[str, Any]:
     """Return how varied each conversation is and, given an embedder, how similar the two are."""
-    from tertulia.metrics.diversity import (
-        dialogue_of,
-        dialogue_text,
-        distinct_n,
-        mean_pairwise_cosine,
-        words_per_utterance,
-    )
+    from tertulia.metrics.diversity import dialogue_of, dialogue_text, figures_of_words, mean_pairwise_cosine
     from tertulia.prompts.renaming import names_in_words
 
     dialogues = [
@@ -126,8 +108,7 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
         for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
     ]
     figures: dict[str, Any] = {
-        name: {f"dist{n}": distinct_n([dialogue], n) for n in (1, 2, 3)} | {"len": words_per_utterance([dialogue])}
-        for name, dialogue in zip("ab", dialogues, strict=True)
+        name: figures_of_words([dialogue]) for name, dialogue in zip("ab", dialogues, strict=True)
     }
     if embedder is not None:
         texts = [dialogue_text(dialogue) for dialogue in dialogues]
@@ -167,13 +148,9 @@ def contract_path(difference: Difference) -> tuple[str, ...]:
 # --- the document ---------------------------------------------------------------------------------------------------
 
 
+@without_collection()
 def comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
     """Return the comparison as JSON, with the figures of `diversity` if there are any."""
-    with without_collection():
-        return _comparison_document(compared, figures)
-
-
-def _comparison_document(compared: RunComparison, figures: dict[str, Any]) -> Document:
     parting = compared.first_divergence
     return {
         "schema_version": SCHEMA_VERSION,

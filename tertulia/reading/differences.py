@@ -6,7 +6,6 @@
 3. Prompts are compared by content hash, calls of models by key; their replies are read where rows do not tell.
 """
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,7 +78,11 @@ class TurnComparison:
         """
         if self.a is None or self.b is None:
             return []
-        return [name for name in dict.fromkeys([*self.a, *self.b]) if _is_unlike(self.a.get(name), self.b.get(name))]
+        names = [*self.a]
+        if names != [*self.b]:
+            names = [*dict.fromkeys([*self.a, *self.b])]
+        pairs = zip(names, map(self.a.get, names), map(self.b.get, names), strict=True)
+        return [name for name, a, b in pairs if (type(a) is Calls or a != b) and _is_unlike(a, b)]
 
     @property
     def differences(self) -> tuple[Difference, ...]:
@@ -178,6 +181,8 @@ def _is_unlike(a: Any, b: Any) -> bool:
     a, b = _read(a, b)
     if a == b:
         return False
+    if isinstance(a, dict) and isinstance(b, dict):  # the first that differs tells
+        return any(_is_unlike(a.get(name), b.get(name)) for name in {**a, **b})
     within = _within(a, b)
     return within is None or any(_is_unlike(of_a, of_b) for _, of_a, of_b in within)
 
@@ -270,20 +275,3 @@ def switched_on(document: Document, agent: str) -> list[str]:
     """Return the mechanisms that an agent switched on in a turn."""
     chosen = document["mechanisms"].get(agent, {}).get("mechanisms", {})
     return [name for name, choice in chosen.items() if choice["active"]]
-
-
-def word_differences(a: str, b: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-    """Return two texts as runs of words, each with whether both texts have it in that place.
-
-    Words are separated by white space; the runs of a text, joined by spaces, are its words.
-    """
-    words_a, words_b = a.split(), b.split()
-    matcher = difflib.SequenceMatcher(None, words_a, words_b, autojunk=False)
-    runs_a: list[tuple[str, bool]] = []
-    runs_b: list[tuple[str, bool]] = []
-    for tag, first_a, last_a, first_b, last_b in matcher.get_opcodes():
-        if last_a > first_a:
-            runs_a.append((" ".join(words_a[first_a:last_a]), tag == "equal"))
-        if last_b > first_b:
-            runs_b.append((" ".join(words_b[first_b:last_b]), tag == "equal"))
-    return runs_a, runs_b

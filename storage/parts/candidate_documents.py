@@ -1,0 +1,73 @@
+"""The documents of stored candidates, read from their JSON at once: a long album chat has a hundred thousand."""
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Annotated, Any, NotRequired
+
+from pydantic import ConfigDict, Field, TypeAdapter
+from typing_extensions import TypedDict
+
+from tertulia.state.records import Origin
+
+
+class _Stored(TypedDict):
+    """The JSON of a candidate's row: its `Reply`, and what else `Candidate` has; earlier versions had less of it."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    text: str
+    tokens: list[int]
+    text_tokens: Annotated[list[int], Field(min_length=2, max_length=2)]
+    fields: dict[str, str | bool | int]
+    information: NotRequired[float | None]
+    origin: NotRequired[Origin]
+    rewritable: NotRequired[bool | None]
+    faults: NotRequired[list[str] | None]
+    probability: NotRequired[float | None]
+    string_seed: NotRequired[str | None]
+    remark: NotRequired[str | None]
+
+
+def candidate_document(row: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return a `Candidate` as JSON has it, from its row and its text.
+
+    Raises:
+        ValueError: The row is none of one, or one of an earlier version that has to be read as a record.
+    """
+    attempt, inconsistency = row["attempt"], row["inconsistency"]
+    stored: dict[str, Any] = _reader(_Stored).validate_json(row["reply"])
+    if attempt < 0 or type(inconsistency) is int:
+        raise ValueError(attempt, inconsistency)
+    of = stored.get
+    return {
+        "attempt": attempt,
+        "text": text,
+        "reply": {
+            "text": stored["text"],
+            "tokens": stored["tokens"],
+            "text_tokens": stored["text_tokens"],
+            "fields": stored["fields"],
+            "information": of("information"),
+        },
+        "origin": of("origin") or ("backup" if attempt else "drawn"),
+        "inconsistency": inconsistency,
+        "inconsistency_runs": [*_figures(row["inconsistency_runs"])],
+        "comment": row["comment"],
+        "rewritable": of("rewritable"),
+        "faults": of("faults"),
+        "probability": of("probability"),
+        "string_seed": of("string_seed"),
+        "remark": of("remark"),
+    }
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    """Return what reads JSON as values of a kind; built where it is first used."""
+    return TypeAdapter(kind)
+
+
+@lru_cache(maxsize=1024)  # mostly there is none
+def _figures(text: str) -> tuple[float, ...]:
+    figures: list[float] = _reader(list[float]).validate_json(text)
+    return tuple(figures)
