@@ -12,9 +12,8 @@ from rich.text import Text
 from tertulia.cli.terminal.output import plain
 from tertulia.cli.terminal.tables import has_room
 from tertulia.reading.comparing import RunComparison, contract_path, settings_that_differ
-from tertulia.reading.differences import Difference, TurnComparison
+from tertulia.reading.differences import Difference, TurnComparison, word_differences
 from tertulia.reading.turn_documents import Document
-from tertulia.reading.word_differences import word_differences
 from tertulia.state.meeting import Start
 from tertulia.state.memory import without_collection
 from tertulia.state.text import clean, number

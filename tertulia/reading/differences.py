@@ -6,6 +6,7 @@
 3. Prompts are compared by content hash, calls of models by key; their replies are read where rows do not tell.
 """
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -275,3 +276,20 @@ def switched_on(document: Document, agent: str) -> list[str]:
     """Return the mechanisms that an agent switched on in a turn."""
     chosen = document["mechanisms"].get(agent, {}).get("mechanisms", {})
     return [name for name, choice in chosen.items() if choice["active"]]
+
+
+def word_differences(a: str, b: str) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
+    """Return two texts as runs of words, each with whether both texts have it in that place.
+
+    Words are separated by white space; the runs of a text, joined by spaces, are its words.
+    """
+    words_a, words_b = a.split(), b.split()
+    matcher = difflib.SequenceMatcher(None, words_a, words_b, autojunk=False)
+    runs_a: list[tuple[str, bool]] = []
+    runs_b: list[tuple[str, bool]] = []
+    for tag, first_a, last_a, first_b, last_b in matcher.get_opcodes():
+        if last_a > first_a:
+            runs_a.append((" ".join(words_a[first_a:last_a]), tag == "equal"))
+        if last_b > first_b:
+            runs_b.append((" ".join(words_b[first_b:last_b]), tag == "equal"))
+    return runs_a, runs_b

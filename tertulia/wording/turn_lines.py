@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from tertulia.reading.comparing import RunComparison
-from tertulia.reading.differences import TurnComparison
+from tertulia.reading.differences import TurnComparison, word_differences
 from tertulia.reading.turn_documents import Document
-from tertulia.reading.word_differences import word_differences
 from tertulia.state.meeting import Start
 from tertulia.state.text import clean
 from tertulia.wording.comparison_phrases import what_differs

@@ -15,8 +15,7 @@ from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turn
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.reading import differences as differences_module
 from tertulia.reading.comparing import compare
-from tertulia.reading.differences import differences
-from tertulia.reading.word_differences import word_differences
+from tertulia.reading.differences import differences, word_differences
 from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
