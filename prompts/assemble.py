@@ -117,8 +117,20 @@ def reply_prefix_of(prompt: Prompt) -> str:
 
 def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_message", **variables: object) -> str:
     """Fill an entry of the first template that has it: group chat's, the layout's, or the plain one."""
-    source, key = _source(entry, layout, material.inner_life is not None, material.language, material.wording)
-    return source.fill(key, {"speaker": material.speaker, "listener": material.listener, **variables})
+    given = {"speaker": material.speaker, "listener": material.listener, **variables}
+    found = entry, layout, material.inner_life is not None, material.language, material.wording
+    if {*map(type, given.values())} == {str}:
+        return _filled(*found, *given.items())
+    source, key = _source(*found)
+    return source.fill(key, given)
+
+
+@lru_cache(maxsize=8192)  # most texts of a turn stood in an earlier prompt
+def _filled(
+    entry: str, layout: Layout, is_group: bool, language: str, wording: Wording, *given: tuple[str, object]
+) -> str:
+    source, key = _source(entry, layout, is_group, language, wording)
+    return source.fill(key, dict(given))
 
 
 @lru_cache(maxsize=1024)

@@ -4,6 +4,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from tertulia.state.language_model import ReplyField
 from tertulia.state.records import Prompt
@@ -26,7 +27,12 @@ def form_of(prompt: Prompt | None) -> dict[str, str]:
     """Return the texts of the form that a prompt's output instruction shows, by key."""
     units = prompt.units if prompt is not None else ()
     texts = (unit.text for unit in units if unit.block == "output_instruction")
-    return {json.loads(key): json.loads(value) for text in texts for key, value in _PAIR.findall(text)}
+    return {key: value for text in texts for key, value in _pairs(text)}
+
+
+@lru_cache(maxsize=256)  # the same for all replies of a speaker
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple((json.loads(key), json.loads(value)) for key, value in _PAIR.findall(text))
 
 
 def is_placeholder(text: str, placeholder: str | None) -> bool:

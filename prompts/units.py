@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tertulia.state.parameters import Layout
 from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit, UnitKind
@@ -59,15 +60,13 @@ def prompt_of(
         for part in parts_of(block):
             counts[part.kind] += 1
             id = f"{block}.{part.id or f'{part.kind}_{counts[part.kind]}'}"
-            units.append(
-                Unit(
-                    id=id,
-                    block=block,
-                    kind=part.kind,
-                    text=part.text,
-                    removable=part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS,
-                    speaker=part.speaker,
-                    picture=part.picture,
-                )
-            )
+            is_removable = part.kind == "item" and block in removable_blocks and id not in FIXED_UNITS
+            units.append(_unit(id, block, part.kind, part.text, is_removable, part.speaker, part.picture))
     return Prompt(units=tuple(units), speaker=speaker, layout=layout)
+
+
+@lru_cache(maxsize=8192)  # most units of a turn stood in an earlier prompt, and were validated then
+def _unit(
+    id: str, block: str, kind: UnitKind, text: str, removable: bool, speaker: str | None, picture: str | None
+) -> Unit:
+    return Unit(id=id, block=block, kind=kind, text=text, removable=removable, speaker=speaker, picture=picture)

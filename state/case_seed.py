@@ -5,9 +5,11 @@ So the trials of a case begin alike, and other cases otherwise. Source: APP §2 
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Literal
 
 from tertulia.state.records import HasWithheld
+from tertulia.state.same import Same
 
 CaseSeed = int | Literal["auto", "seed"]
 
@@ -22,6 +24,12 @@ def case_seed_of(case: HasWithheld) -> int:
 
     Fields that a scenario leaves at their defaults are not digested, so that a new one changes no seed.
     """
+    return _seed_of(Same(case))
+
+
+@lru_cache(maxsize=16)  # runs of a case begin one after another
+def _seed_of(same: Same[HasWithheld]) -> int:
+    case = same.held
     content = case.model_dump(
         mode="json", exclude=_NOT_THE_CASE & type(case).model_fields.keys(), exclude_defaults=True
     )

@@ -128,6 +128,8 @@ class Context:
         role = role or self.role
         participants = self.participant_models.get(agent, (self.model, self.parameters))
         model, parameters = self.roles.get(role, participants)
+        if model is self.model and parameters is self.parameters and role == self.role:
+            return self
         return replace(self, model=model, parameters=parameters, role=role)
 
     def asked_by(self, agent: str, round: int, node: str, part: str = "") -> LanguageModel:

@@ -1,7 +1,8 @@
 """Texts that several need at the same moment, embedded in one go."""
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from functools import cache
+from typing import Protocol, cast, runtime_checkable
 
 from tertulia.state.language_model import Embedder
 
@@ -16,5 +17,10 @@ class PreparingEmbedder(Protocol):
 
 async def prepare(embedder: Embedder, texts: Sequence[str]) -> None:
     """Have texts embedded beside those of others, before `embed` is asked for them, where an embedder can."""
-    if isinstance(embedder, PreparingEmbedder):
-        await embedder.prepare(texts)
+    if _prepares(type(embedder)):
+        await cast(PreparingEmbedder, embedder).prepare(texts)
+
+
+@cache  # looking for its methods takes as long as a statement of SQL
+def _prepares(kind: type) -> bool:
+    return issubclass(kind, PreparingEmbedder)

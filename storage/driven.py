@@ -243,8 +243,27 @@ class DrivenStore(SqlStore):
         last: int | None = None,
         agent: str | None = None,
     ) -> dict[tuple[int, str], AnyRecord]:
+        # They never wait (see `save_step`), so nothing has to be stored before.
+        if node in PAUSE_STEPS and agent == "" and last is not None and not self._has_step(run, node, first, last):
+            return {}
         self.flush()
         return super().steps(run, node, kind, first, last, agent)
+
+    def _has_step(self, run: str, node: str, first: int, last: int) -> bool:
+        """Whether a step of the whole group is stored, in a look-up a round: each turn asks, and mostly there is none.
+
+        Steps lie in the order of their rounds and agents, so all of a run would be read for those of one node.
+        """
+        found = self.file.rows(
+            """WITH RECURSIVE rounds (number) AS (
+                SELECT CAST(? AS bigint) UNION ALL SELECT number + 1 FROM rounds WHERE number < ?
+            )
+            SELECT 1 AS found FROM lineage CROSS JOIN rounds CROSS JOIN steps
+            WHERE lineage.run = ? AND number <= rounds AND steps.run = ancestor AND round = number
+            AND agent = '' AND node = ? LIMIT 1""",
+            *(first, last, run, node),
+        )
+        return bool(found)
 
     @override
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:

@@ -22,7 +22,7 @@ from tertulia.state.language_model import RenderedPrompt
 from tertulia.state.records import Reply
 
 #: Requests in flight for which an HTTP client is opened: it walks through all its connections for each request.
-_OF_A_CLIENT = 32
+_OF_A_CLIENT = 8
 
 
 class ServerError(Exception):

@@ -7,6 +7,8 @@ from tertulia.nodes.shared.asking import text_of
 from tertulia.prompts.cognition import Question
 from tertulia.state.cognition import Finding
 from tertulia.state.language_model import ReplyField
+from tertulia.state.preparing import prepare
+from tertulia.state.recall import may_be_recalled
 
 #: The number of memories that are recalled at a time.
 _RECALLED = 3
@@ -27,6 +29,8 @@ async def recall(view: View) -> Finding:
     parameters = view.context.parameters.model_copy(
         update={"memory_items_min": _RECALLED, "memory_items_max": _RECALLED}
     )
+    memories = [memory.text for memory in view.agent.memories if may_be_recalled(memory)]
+    await prepare(view.context.embedder, [query, *memories])
     found = recall_in_meeting(view, query, parameters)
     data = {"query": query, "memories": [memory.id for memory in found]}
     return Finding(lines=tuple(memory.text for memory in found), data=data)

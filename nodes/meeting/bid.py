@@ -13,9 +13,10 @@ from tertulia.nodes.meeting.view import View
 from tertulia.nodes.meeting.willingness import address_of_agent, goal_part, moved, need_to_speak, propensity_of
 from tertulia.nodes.shared.memory import Numbers
 from tertulia.prompts.words import words
-from tertulia.state.cognition import Touch
+from tertulia.state.cognition import Assessment, Touch
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState, OpenBid, Parts
+from tertulia.state.preparing import prepare
 
 #: The number of last lines that the topic is measured on.
 _LATEST_LINES = 3
@@ -35,6 +36,8 @@ async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
         if touch is not None:
             view.context.store.save_step(view.context.run, view.round, view.name, "hear", touch)
         parts = computed_parts(view, address, need, touch)
+    assessment = view.context.store.step(view.context.run, view.round, view.name, "assess", Assessment)
+    await prepare(view.context.embedder, [] if assessment is None else [assessment.thought])
     similarity, highest = thought_similarity(Thoughts.of(view), parameters.similarity_cutoff)
     bid = OpenBid(**parts, address=address, need=need, similarity=similarity, similarity_max=highest)
     return {"minds": {view.name: mind}, "bids": {view.name: bid}}

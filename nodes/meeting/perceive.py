@@ -13,10 +13,12 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.meeting.address import address_of, is_named, without_names
 from tertulia.nodes.meeting.view import View
 from tertulia.nodes.shared.hearing import came_s
+from tertulia.prompts.cognition import line_of
 from tertulia.prompts.words import word, words
 from tertulia.state.cognition import Perception
 from tertulia.state.context import Context
 from tertulia.state.graph_state import CognitionState, Mind
+from tertulia.state.preparing import prepare
 from tertulia.state.records import Turn
 
 #: What being named adds to the importance of a message, on the scale of relevance.
@@ -26,7 +28,10 @@ _NAMED = 0.3
 async def perceive(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Add the last message to the agent's working memory if it is relevant enough, and store its importance."""
     view = View.of(state, runtime.context)
-    return {"mind": notice(view, perceive_message(view, view.message()))}
+    message = view.message()
+    if message is not None or came_s(view.meeting, view.name) == 0:
+        await prepare(view.context.embedder, _texts_of(view, message))
+    return {"mind": notice(view, perceive_message(view, message))}
 
 
 def notice(view: View, perception: Perception) -> Mind:
@@ -97,6 +102,14 @@ def aspects_of(view: View, message: Turn | None) -> dict[str, list[str]]:
     names = meeting.names
     nameless = {aspect: [without_names(text, names) for text in texts[aspect]] for aspect in texts}
     return {aspect: found for aspect in nameless if (found := [text for text in nameless[aspect] if text])}
+
+
+def _texts_of(view: View, message: Turn | None) -> list[str]:
+    """Return the texts that will be embedded of a message: those that are compared, and the line as it is recalled."""
+    compared = [without_names(view.meeting.description if message is None else message.text, view.meeting.names)]
+    compared += [text for texts in aspects_of(view, message).values() for text in texts]
+    line = [] if message is None or message.speaker is None else [line_of(message, view.language)]
+    return [*filter(None, compared), *line]
 
 
 def _similarities(view: View, message: Turn | None) -> dict[str, float]:

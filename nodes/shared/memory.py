@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from tertulia.state.language_model import Embedder
 from tertulia.state.parameters import Parameters
 from tertulia.state.recall import may_be_recalled, recency
 from tertulia.state.records import Memory, Participant
+from tertulia.state.same import Same
 from tertulia.state.store import Recollection, Store
 
 Numbers = NDArray[np.float64]
@@ -55,20 +57,44 @@ def retrieve_memories(
         memories: The stream; memories that are not from before `now` are passed over.
         points: Focal points, at least one.
     """
-    eligible = (memory for memory in memories if memory.created < now and may_be_recalled(memory))
-    stream = list({memory.text: memory for memory in sorted(eligible, key=lambda memory: memory.created)}.values())
-    if not stream:
+    stream = _stream_of(memories, now)
+    if not stream.memories:
         return []
-    ages_s = np.array([(now - memory.created).total_seconds() for memory in stream])
-    importance = np.array([memory.importance for memory in stream])
-    vectors = _vectors(embedder, tuple(memory.text for memory in stream))  # type: ignore[arg-type]  # it is hashable
+    vectors = _vectors(embedder, stream.texts)  # type: ignore[arg-type]  # it is hashable
     focal_points = point_vectors(embedder, points)
-    return [stream[index] for index in best_of_stream(ages_s, importance, vectors, focal_points, parameters)]
+    best = best_of_stream(stream.ages_s, stream.importance, vectors, focal_points, parameters)
+    return [stream.memories[index] for index in best]
+
+
+class _Stream(NamedTuple):
+    """The memories that may be recalled at a moment, oldest first, of the same text only the latest."""
+
+    memories: list[Memory]
+    texts: tuple[str, ...]
+    ages_s: Numbers
+    importance: Numbers
+
+    @classmethod
+    def of(cls, memories: Sequence[Memory], now: datetime) -> "_Stream":
+        eligible = (memory for memory in memories if memory.created < now and may_be_recalled(memory))
+        stream = list({memory.text: memory for memory in sorted(eligible, key=lambda memory: memory.created)}.values())
+        ages_s = np.array([(now - memory.created).total_seconds() for memory in stream])
+        importance = np.array([memory.importance for memory in stream])
+        return cls(stream, tuple(memory.text for memory in stream), ages_s, importance)
+
+
+def _stream_of(memories: Sequence[Memory], now: datetime) -> _Stream:
+    return _kept_stream(Same(memories), now) if isinstance(memories, tuple) else _Stream.of(memories, now)
+
+
+@lru_cache(maxsize=64)  # in every turn the same memories are looked through
+def _kept_stream(memories: Same[tuple[Memory, ...]], now: datetime) -> _Stream:
+    return _Stream.of(memories.held, now)
 
 
 def texts_before(memories: Sequence[Memory], now: datetime) -> list[str]:
-    """Return the texts of memories that may be recalled at a moment."""
-    return [memory.text for memory in memories if memory.created < now and may_be_recalled(memory)]
+    """Return the texts of memories that may be recalled at a moment, each once."""
+    return [*_stream_of(memories, now).texts]
 
 
 def texts_of(points: Sequence[Point]) -> list[str]:

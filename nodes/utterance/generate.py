@@ -293,7 +293,8 @@ def _request(
 
 def temperature_of(prompt: Prompt, parameters: Parameters) -> float:
     """Return the temperature at which replies to a prompt are drawn."""
-    return (parameters.opening_temperature if opens(prompt) else None) or parameters.sampling_temperature
+    opening = parameters.opening_temperature
+    return opening if opening and opens(prompt) else parameters.sampling_temperature
 
 
 def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:

@@ -14,6 +14,7 @@ from tertulia.state.errors import NotFoundError, StorageError, UsageError, neare
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Extension, RunRecord, RunStatus, Trial
+from tertulia.state.same import Same
 from tertulia.state.store import Dependents, RunStore
 from tertulia.storage.contract import Database
 from tertulia.storage.faults import damaged, record_faults
@@ -62,6 +63,11 @@ def _check_parameters(text: str) -> None:
 @lru_cache(maxsize=4)  # a command asks again and again, and a population may have ten thousand pictures
 def _start_of(text: str) -> Start:
     return _START.validate_python(parsed(text))
+
+
+@lru_cache(maxsize=4)  # runs of a case are stored one after another
+def _text_of(start: Same[Start]) -> str:
+    return plain_json(start.held.model_dump(mode="json"))
 
 
 def _trial_row(trial: Trial | None) -> dict[str, Value]:
@@ -119,7 +125,7 @@ class Runs(Contents, RunStore):
             **_trial_row(run.trial),
         }
         with self.file.transaction():
-            row["case_id"] = self.text_id(plain_json(start.model_dump(mode="json")))
+            row["case_id"] = self.text_id(_text_of(Same(start)))
             is_new = self.insert_run(row, run, start)
         if not is_new and self.run(run.run).created != run.created:
             raise StorageError(f"another run in {self.path} has just taken the id {run.run}; start again")

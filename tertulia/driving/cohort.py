@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tertulia.access.engines import Engines
+from tertulia.driving.collecting import seldom_collecting
 from tertulia.driving.driver import recorded_ending
 from tertulia.driving.events import Emit, RunEnded, RunStarted
 from tertulia.driving.interrupting import interruptible, run_or_abandon
@@ -50,7 +51,7 @@ def drive_cohort(
     with ExitStack() as locks:
         for run, *_ in runs:
             locks.enter_context(store.drive_lock(run.run))
-        with interruptible(), limits.stopping():
+        with interruptible(), limits.stopping(), seldom_collecting():
             run_or_abandon(_drive_all(store, runs, batches, emit, limits, look))
 
 

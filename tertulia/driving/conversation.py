@@ -91,7 +91,8 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
     graph = build_graph(context.start.kind, context.parameters.order, context.nodes, checkpointer)
     config: RunnableConfig = {"configurable": {"thread_id": context.run}}
     entry: Any = None
-    known = await _whole_state(graph, config, checkpointer, context)
+    record = context.store.run(context.run)
+    known = await _whole_state(graph, config, checkpointer, record.parent)
     if known is not None and known.values.get("finished"):
         return
     if known is not None:
@@ -100,14 +101,14 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
             config = known.config
     else:
         entry = await enter(graph, config, context)
-        last = context.store.run(context.run).turns
+        last = record.turns
         notes = warnings_of(context.start, context.parameters) if isinstance(context.start, Meeting) else ()
         for text in (*language_notes(context), *notes):
             emit(Noted(context.run, text))
     tracer, noted = Tracer(), set[str]()
     while True:
         try:
-            asked = await _invoke(graph, entry, config, context, tracer, emit, ask)
+            asked, state = await _invoke(graph, entry, config, context, tracer, emit, ask)
         except HandedOverError:  # the turn starts over, with the model in that seat
             return await _drive(context, checkpointer, emit, ask)
         config, entry = {"configurable": {"thread_id": context.run}}, None
@@ -115,13 +116,12 @@ async def _drive(context: Context, checkpointer: BaseCheckpointSaver[Any], emit:
             entry = Command(resume=dict.fromkeys(asked, True))
             continue
         tracer = Tracer()
-        snapshot = await graph.aget_state(config)
-        first, last = last + 1, snapshot.values["turn"]
+        first, last = last + 1, state["turn"]
         for turn in context.store.turns(context.run, first, last):
             emit(TurnFinished(context.run, turn, context.kept.get(_EDITED) == turn.turn))
-        for text in _notes(context, cast(GroupState, snapshot.values), noted):
+        for text in _notes(context, cast(GroupState, state), noted):
             emit(Noted(context.run, text))
-        if snapshot.values["finished"]:
+        if state["finished"]:
             return
 
 
@@ -138,10 +138,12 @@ def _notes(context: Context, state: GroupState, noted: set[str]) -> Iterator[str
 
 
 async def _whole_state(
-    graph: ConversationGraph, config: RunnableConfig, checkpointer: BaseCheckpointSaver[Any], context: Context
+    graph: ConversationGraph,
+    config: RunnableConfig,
+    checkpointer: BaseCheckpointSaver[Any],
+    parent: tuple[str, int] | None,
 ) -> StateSnapshot | None:
     """Return the newest state after a whole turn of the run's own, if any; delete what a stopped turn has left."""
-    parent = context.store.run(context.run).parent
     shared = parent[1] - 1 if parent else 0
     async for snapshot in states_of(graph, config):
         if snapshot.values.get("finished"):
@@ -176,8 +178,11 @@ async def _invoke(
     tracer: Tracer,
     emit: Emit,
     ask: Ask | None,
-) -> list[str]:
-    """Run the graph to the end of a turn, or until all have answered who were asked; return the ids of interrupts."""
+) -> tuple[list[str], Mapping[str, Any]]:
+    """Run the graph to the end of a turn, or until all have answered who were asked.
+
+    It returns the ids of interrupts, and the state that the graph is left in.
+    """
 
     def watch(within: str, task: Mapping[str, Any]) -> None:
         tracer.note(within, task)
@@ -191,13 +196,16 @@ async def _invoke(
         config,
         context=watched,
         durability="exit",
-        stream_mode="tasks",
+        stream_mode=["tasks", "values"],
         subgraphs=True,
         version="v2",
     )
     answering: dict[str, asyncio.Task[None]] = {}
+    state: Mapping[str, Any] = {}
     try:
         async for event in tasks:
+            if event["type"] == "values":
+                state = event["data"]
             if event["type"] != "tasks":
                 continue
             task = cast(Mapping[str, Any], event["data"])
@@ -215,7 +223,7 @@ async def _invoke(
     finally:
         for task_of_one in answering.values():
             task_of_one.cancel()
-    return [*answering]
+    return [*answering], state
 
 
 def _waited_for(context: Context, asked: dict[str, Any], ask: Ask | None, emit: Emit) -> Coroutine[Any, Any, None]:

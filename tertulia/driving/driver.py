@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tertulia.driving.collecting import seldom_collecting
 from tertulia.driving.events import Emit, RunEnded, RunStarted
 from tertulia.driving.interrupting import interruptible, run_or_abandon
 from tertulia.driving.limits import Limits
@@ -42,7 +43,7 @@ def drive_run(
         emit(RunEnded(run, status, store.run(run).turns, error))
 
     ending = recorded_ending(store, partial(store.set_status, run), report_end, limits.why)
-    with store.drive_lock(run), interruptible(), ending, limits.stopping():
+    with store.drive_lock(run), interruptible(), ending, limits.stopping(), seldom_collecting():
         emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
         context.broker.use(limits)
         run_or_abandon(_drive(context, store, emit, ask, limits))

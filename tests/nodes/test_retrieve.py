@@ -13,10 +13,11 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.nodes.shared import memory as memory_module
 from tertulia.nodes.shared.memory import point_vectors, retrieve_memories, texts_of
 from tertulia.nodes.utterance.retrieve import focal_points, in_places
 from tertulia.state.parameters import Parameters
-from tertulia.state.recall import recency
+from tertulia.state.recall import may_be_recalled, recency
 from tertulia.state.records import Memory
 
 
@@ -191,3 +192,18 @@ async def test_a_speakers_prompts_keep_the_order_of_memories(order: str) -> None
             assert after == (stable if order == "stable" else by_time)
             differ = differ or stable != by_time
     assert differ, "prompts in which both orders are the same test nothing"
+
+
+def test_memories_are_looked_through_once_for_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+
+    def noted(memory: Memory) -> bool:
+        looked_at.append(memory.id)
+        return may_be_recalled(memory)
+
+    monkeypatch.setattr(memory_module, "may_be_recalled", noted)
+    memories = many_memories("Ana", 9)
+    first = recalled(memories, ["the ferry"])
+    assert [recalled(memories, ["the ferry"]), recalled([*memories], ["the ferry"])] == [first, first]
+    assert len(looked_at) == 2 * 9  # a list may have been changed
+    assert recalled(tuple(memories[:4]), ["the ferry"]) != first

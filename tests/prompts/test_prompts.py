@@ -369,3 +369,13 @@ def test_a_variable_or_an_entry_that_is_missing_is_an_error() -> None:
 @pytest.mark.parametrize("name", ["utterance", "chat_turns", "judge", "ending"])
 def test_shipped_templates_are_read(name: str) -> None:
     assert template(name) is template(name)
+
+
+def test_units_of_an_earlier_prompt_are_taken_from_there() -> None:
+    before, after = assembled(material(turns=1)), assembled(material(turns=3))
+    same = {id(unit) for unit in before.units}
+    assert [unit.id for unit in after.units if id(unit) not in same] == [
+        "current_dialogue.turn_2",
+        "current_dialogue.turn_3",
+    ]
+    assert assembled(material()) == assembled(material())

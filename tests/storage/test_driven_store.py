@@ -13,8 +13,10 @@ from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record
 from benchmarks.in_process import command
 from tertulia.state.cognition import Assessment, Call
 from tertulia.state.errors import ModelError, StorageError
+from tertulia.state.line_edit import PAUSED, Pause
 from tertulia.state.records import Candidate
 from tertulia.storage.driven import DrivenStore
+from tertulia.storage.sqlite.checkpoints import Checkpoints
 from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
 
@@ -194,3 +196,34 @@ def test_a_turn_reads_and_writes_a_few_times(
     few, many = taken
     assert (many["reads"] - few["reads"]) / 8 <= reads
     assert (many["transactions"] - few["transactions"]) / 8 <= transactions
+
+
+def test_a_turn_reads_one_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, taken = Checkpoints.get_tuple, []
+    for rounds in (2, 6):
+        found: list[Any] = []
+
+        def noted(saver: Checkpoints, config: Any, found: list[Any] = found) -> Any:
+            found.append(config)
+            return read(saver, config)
+
+        monkeypatch.setattr(Checkpoints, "get_tuple", noted)
+        given = ("--set", "ending=off", "--rounds", rounds, "--model", "rehearsal", "--lambda", "0")
+        assert command("run", "tidewell", *given, "--store", tmp_path / f"{rounds}.db").code == 0
+        taken.append(len(found))
+    assert taken[1] - taken[0] == 4
+
+
+def test_whether_a_pause_was_asked_for_is_one_read_and_stores_nothing(
+    plain: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driven = DrivenStore(plain, RUN)
+    with driven.deferring():
+        driven.save_candidate(RUN, 3, said(0, "Hello."))
+        with counted(monkeypatch) as found:
+            assert driven.steps(RUN, PAUSED, Pause, 1, 3, "") == {}
+        assert found == {"reads": 1}
+        assert rows(plain, "candidates") == 0
+        plain.save_step(RUN, 2, "", PAUSED, Pause())
+        assert driven.steps(RUN, PAUSED, Pause, 1, 3, "") == {(2, ""): Pause()}
+        assert driven.steps(RUN, PAUSED, Pause, 3, 3, "") == {}
