@@ -204,7 +204,7 @@ async def _invoke(
     state: Mapping[str, Any] = {}
     try:
         async for event in tasks:
-            if event["type"] == "values":
+            if event["type"] == "values" and not event["ns"]:  # the graph's own, not of a graph within
                 state = event["data"]
             if event["type"] != "tasks":
                 continue
