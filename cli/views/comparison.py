@@ -14,8 +14,8 @@ from tertulia.cli.terminal.tables import has_room
 from tertulia.reading.comparing import RunComparison, contract_path, settings_that_differ
 from tertulia.reading.differences import Difference, TurnComparison, word_differences
 from tertulia.reading.turn_documents import Document
+from tertulia.state.garbage import without_collection
 from tertulia.state.meeting import Start
-from tertulia.state.memory import without_collection
 from tertulia.state.text import clean, number
 from tertulia.wording.comparison_phrases import parting_line, what_differs
 from tertulia.wording.phrases import clock, made_with, people_line, silence

@@ -9,7 +9,7 @@ from typing import Any
 
 from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.experiment import ExperimentRecord
-from tertulia.state.memory import without_collection
+from tertulia.state.garbage import without_collection
 from tertulia.storage.contract import Beside
 from tertulia.storage.faults import record_faults
 from tertulia.storage.merging.carrying import SourceError, reading

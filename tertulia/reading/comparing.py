@@ -17,9 +17,9 @@ from tertulia.reading.exchanges import spoken_turns
 from tertulia.reading.turn_documents import Document as TurnDocument
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
+from tertulia.state.garbage import without_collection
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
-from tertulia.state.memory import without_collection
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
 from tertulia.storage.store import SqlStore

@@ -1,4 +1,4 @@
-"""Memory while much is read at once."""
+"""How the interpreter looks for garbage while much is read at once."""
 
 import gc
 from collections.abc import Iterator
