@@ -6,7 +6,16 @@ from pydantic import Field
 
 from tertulia.state.records import Record
 
-Instrument = Literal["inventory", "speech_acts", "outcomes", "next_line", "faithfulness", "self_inventory", "asked"]
+Instrument = Literal[
+    "inventory",
+    "speech_acts",
+    "outcomes",
+    "next_line",
+    "post_removal",
+    "faithfulness",
+    "self_inventory",
+    "asked",
+]
 
 
 class Annotation(Record):

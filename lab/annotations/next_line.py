@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from math import isfinite
 from statistics import fmean
 
-from tertulia.models.local.platforms import platform_of
+from tertulia.lab.annotations.precisions import kept_figures, named_with, precision_of
 from tertulia.prompts.remove import remove_units
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import ModelError
@@ -32,8 +32,8 @@ from tertulia.state.store import Store
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
 
-#: Under what an annotation has its figure, and what stands for the precision of a model that has none to tell.
-_ANSWER, _NO_PRECISION = "nats per token", "an unknown precision"
+#: Under what an annotation has its figure.
+_ANSWER = "nats per token"
 
 #: The numbers of the parts under which annotations have the figures.
 _ENTROPY, _DIVERGENCE = 0, 1
@@ -157,26 +157,22 @@ async def next_line_figures(
             raise ModelError(
                 f"{model.id} does not show its next-token distribution: only models with weights on this machine do"
             )
-        platform = platform_of([model])
-        precision = _NO_PRECISION if platform is None else platform.precision
+        precision = precision_of(model)
         known = by_precision.get(precision, {})
         missing = [reading for key, reading in by_key.items() if key not in known]
-        known |= await _measured(missing, model, store, f"{name} in {precision}", show)
+        known |= await _measured(missing, model, store, named_with(name, precision), show)
     return known or {}
 
 
 def _kept(store: SqlStore, name: str, readings: Mapping[Key, LineReading]) -> dict[str, dict[Key, float]]:
     """Return the figures that a store has of some readings, by the precision in which the model computed."""
     found: dict[str, dict[Key, float]] = {}
-    annotations = Annotations(store.file)
-    for run in dict.fromkeys(run for _, run, _, _ in readings):
-        for annotation in annotations.of(run, "next_line"):
-            key = (annotation.part, run, annotation.first, annotation.agent)
-            model, _, precision = annotation.model.rpartition(" in ")
-            value = _number(annotation.answers.get(_ANSWER))
-            is_asked = key in readings and readings[key].line.full == annotation.prompt
-            if is_asked and model == name and value is not None:
-                found.setdefault(precision, {})[key] = value
+    runs = dict.fromkeys(run for _, run, _, _ in readings)
+    for precision, run, annotation in kept_figures(store, "next_line", name, runs):
+        key = (annotation.part, run, annotation.first, annotation.agent)
+        value = _number(annotation.answers.get(_ANSWER))
+        if key in readings and readings[key].line.full == annotation.prompt and value is not None:
+            found.setdefault(precision, {})[key] = value
     return found
 
 

@@ -1,7 +1,7 @@
 """What of a trial only a language model can measure.
 
 Fluency, where attention goes once units are removed, what was expected of the next line, and how people come across in
-a personality inventory. What the last two need of a model is kept in the store; the others are measured anew.
+a personality inventory. All but fluency is kept in the store; that is measured anew.
 """
 
 import asyncio
@@ -20,7 +20,6 @@ from tertulia.metrics.personality import table_of_poles
 from tertulia.reading.rounds import read_characters
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.meeting import Meeting
-from tertulia.state.store import Store
 from tertulia.storage.store import SqlStore
 
 #: Shows how far a measurement is.
@@ -50,20 +49,24 @@ def read_fluency(trials: Iterable[MeasuredTrial], model: LanguageModel, show: Sh
     asyncio.run(read_all([*trials]))
 
 
-def read_attention(store: Store, trials: Iterable[MeasuredTrial], model: LanguageModel, show: Show = ignore) -> None:
-    """Score the pruned prompts of trials again; trials without a scored prompt are passed over.
+def read_attention(
+    store: SqlStore, trials: Iterable[MeasuredTrial], opened: Callable[[], LanguageModel], show: Show = ignore
+) -> None:
+    """Let the model that spoke score pruned prompts again; trials without a scored prompt are passed over.
+
+    What the store has is used again; the model is opened where something is missing.
 
     Raises:
         AttentionUnavailableError: The model does not show its attention.
     """
-    from tertulia.lab.post_removal import post_removal_of_run  # only who scores with a model needs the graphs
+    from tertulia.lab.post_removal import post_removal_of_runs  # only who scores with a model needs the graphs
 
-    async def score_all(trials: Sequence[MeasuredTrial]) -> None:
-        for number, trial in enumerate(trials, 1):
-            show(f"attention: conversation {number} of {len(trials)}")
-            trial.attention = await post_removal_of_run(store, trial.run, model, trial.first_turn)
-
-    asyncio.run(score_all([trial for trial in trials if any(making.removal for making in trial.makings)]))
+    scored = [trial for trial in trials if any(making.removal for making in trial.makings)]
+    name = next((trial.run.model for trial in scored), "")
+    runs = [(trial.run, trial.first_turn) for trial in scored]
+    found = asyncio.run(post_removal_of_runs(runs, store, name, opened, show))
+    for trial in scored:
+        trial.attention = found[trial.run.run]
 
 
 def read_inventories(

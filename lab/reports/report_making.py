@@ -265,7 +265,7 @@ def _measure_by_models(
     if attention := [metric for metric in metrics if metric.startswith("attention_")]:
         along = {setting for curve in report.curves.values() for _, setting in curve.points}
         chosen = [trial for trial in trials if not along or trial.setting in along]
-        skipped |= _tried(attention, lambda: read_attention(store, chosen, measurers.speaker(), show))
+        skipped |= _tried(attention, lambda: read_attention(store, chosen, measurers.speaker, show))
     if lines := [metric for metric in metrics if base_of(metric) in NEXT_LINE]:
         skipped |= _tried(
             lines, lambda: read_next_lines(store, measuring.trials, report.baseline, lines, measurers.speaker, show)

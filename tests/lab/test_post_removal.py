@@ -1,5 +1,7 @@
 """Where attention goes in pruned prompts of stored runs, scored anew; and how much to the point dialogues are."""
 
+import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,16 +10,17 @@ from support.letters import LetterEmbedder
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from tertulia.lab.post_removal import post_removal_of_run, post_removal_of_turns
+from tertulia.lab.post_removal import post_removal_of_runs
 from tertulia.lab.to_the_point import to_the_point_of_scenarios
+from tertulia.metrics.post_removal import PostRemoval
 from tertulia.metrics.to_the_point import texts_of_case, to_the_point
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.shared.removing import prune_units
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render
-from tertulia.reading.what_if import removed_at
-from tertulia.state.errors import NotFoundError
+from tertulia.state.errors import ModelError, NotFoundError
+from tertulia.state.language_model import LanguageModel
 from tertulia.state.records import Case
+from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import resolve
 
@@ -29,10 +32,20 @@ def store(cli: Cli) -> SqlStore:
         yield opened
 
 
-async def test_a_pruned_prompt_is_scored_anew(store: SqlStore) -> None:
+def of_runs(store: SqlStore, names: Sequence[str], open_model: Callable[[], LanguageModel]) -> dict[str, PostRemoval]:
+    runs = [(store.run(name), 1) for name in names]
+    return asyncio.run(post_removal_of_runs(runs, store, "rehearsal", open_model))
+
+
+def of_last(store: SqlStore, model: LanguageModel) -> PostRemoval:
+    (found,) = of_runs(store, ["@last"], lambda: model).values()
+    return found
+
+
+def test_a_pruned_prompt_is_scored_anew(store: SqlStore) -> None:
     run, model = store.run("@last"), ScriptedModel()
     model.id = "rehearsal"  # who scored in the run
-    found = await post_removal_of_run(store, run, model)
+    found = of_last(store, model)
     asked = model.asked("generate_scored")
     records = [store.turn_record(run.run, turn) for turn in (1, 2)]
     pruned = [remove_units(store.prompt(str(record.prompt)), record.removed) for record in records]
@@ -43,45 +56,68 @@ async def test_a_pruned_prompt_is_scored_anew(store: SqlStore) -> None:
     assert found.prompts == 2
     assert 0 < (found.top1 or 0) < (found.top3 or 0) <= 1
     assert sum(found.attention_by_block.values()) == pytest.approx(1)
-    again = await post_removal_of_run(store, run, RehearsalModel())
-    assert again == found, "the same draws"
 
 
-async def test_where_another_model_scored_the_full_prompt_is_scored_too(store: SqlStore) -> None:
-    run, model = store.run("@last"), ScriptedModel()
-    await post_removal_of_run(store, run, model)
+def test_figures_are_kept_and_only_missing_ones_are_scored(store: SqlStore) -> None:
+    run = store.run("@last")
+    found = of_last(store, RehearsalModel())
+
+    def none() -> LanguageModel:
+        raise AssertionError("all figures are kept")
+
+    assert of_runs(store, [run.run], none)[run.run] == found
+    kept = Annotations(store.file).of(run.run, "post_removal")
+    assert [(each.first, each.last, each.prompt_tokens > 0, each.reply_tokens > 0) for each in kept] == [
+        (1, 1, True, True),
+        (2, 2, True, True),
+    ]
+    Annotations(store.file).save(run.run, [kept[0].model_copy(update={"answers": {"figures": "?"}})])
+    assert of_last(store, RehearsalModel()) == found, "the same draws"
+    other = asyncio.run(post_removal_of_runs([(run, 1)], store, "another", RehearsalModel))
+    assert other[run.run] == found, "kept by model"
+    assert len(Annotations(store.file).of(run.run, "post_removal")) == 4
+
+
+def test_what_was_scored_stays_if_the_model_fails_later(store: SqlStore, cli: Cli) -> None:
+    first = store.run("@last")
+    assert cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0.5", "--seed", "7").code == 0
+    second = store.run("@last")
+    model = ScriptedModel(fails_at=3)
+    model.id = "rehearsal"
+    with pytest.raises(ModelError):
+        of_runs(store, [first.run, second.run], lambda: model)
+    assert len(Annotations(store.file).of(first.run, "post_removal")) == 2
+    assert not Annotations(store.file).of(second.run, "post_removal")
+
+
+def test_where_another_model_scored_the_full_prompt_is_scored_too(store: SqlStore) -> None:
+    model = ScriptedModel()
+    of_last(store, model)
     assert len(model.asked("generate_scored")) == 4
 
 
-async def test_other_removals_are_looked_at_in_the_same_prompts(store: SqlStore) -> None:
-    run, model = store.run("@last"), ScriptedModel()
-    model.id = "rehearsal"
-    record = store.turn_record(run.run, 1)
-    prompt = store.prompt(str(record.prompt))
-    removals = [(record, prompt, removed_at(run, record, prompt, factor)) for factor in (0.0, 0.5, 1.0)]
-    whole, half, empty = await post_removal_of_turns(run, removals, model)
-    assert (whole.kept, whole.items_left) == (1.0, 1.0)
-    assert len(model.asked("generate_scored")) == 2, "nothing is removed at 0, so nothing is scored"
-    assert (half.items_left or 0) > (empty.items_left or 0)
-    assert set(removals[1][2]) >= set(prune_units(prompt.units, record.scores or {}, 0.5))
-
-
-async def test_a_local_model_shows_where_attention_went(store: SqlStore) -> None:
-    run = store.run("@last")
-    record = store.turn_record(run.run, 1)
-    prompt = store.prompt(str(record.prompt))
-    (found,) = await post_removal_of_turns(
-        run, [(record, prompt, record.removed)], tiny_language_model(context_window=None)
+def test_where_nothing_was_removed_nothing_is_scored(store: SqlStore, cli: Cli) -> None:
+    assert (
+        cli("run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--set", "record_scores=true").code == 0
     )
+    model = ScriptedModel()
+    model.id = "rehearsal"
+    whole = of_last(store, model)
+    assert (whole.kept, whole.items_left) == (1.0, 1.0)
+    assert not model.asked("generate_scored")
+
+
+def test_a_local_model_shows_where_attention_went(store: SqlStore) -> None:
+    found = of_last(store, tiny_language_model(context_window=None))
     assert found.kept is not None
     assert found.kept > 0
 
 
-async def test_a_run_without_prompts(store: SqlStore) -> None:
+def test_a_run_without_prompts(store: SqlStore) -> None:
     run = store.run("@last")
     store.create_run(run.model_copy(update={"run": "mute"}), store.start(run.run))
     with pytest.raises(NotFoundError, match="no turn of run mute has a prompt"):
-        await post_removal_of_run(store, store.run("mute"), RehearsalModel())
+        of_runs(store, ["mute"], RehearsalModel)
 
 
 # --- to the point ---------------------------------------------------------------------------------------------------
