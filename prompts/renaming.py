@@ -15,6 +15,7 @@ from importlib import resources
 import yaml
 
 from tertulia.state.errors import UsageError, nearest_hint
+from tertulia.state.names import Names
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt
 from tertulia.state.variation import NAME_CHOICES, read_names
@@ -76,14 +77,14 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
         UsageError: Two would be called the same, or the list has fewer names than there are people.
     """
     if choice == NAME_CHOICES[0]:
-        return Renaming({}, tuple(people))
+        return Renaming({}, Names.of(people))
     if choice in NAME_CHOICES:
         listed = _lists()[choice]
         if len(people) > len(listed):
             raise UsageError(
                 f"names={choice} has {len(listed)} names and here are {len(people)} people; name them: names=A=B,C=D"
             )
-        return Renaming(dict(zip(people, listed, strict=False)), tuple(people))
+        return Renaming(dict(zip(people, listed, strict=False)), Names.of(people))
     known = _known_as(people)
     names: dict[str, str] = {}
     for old, new in read_names(choice).items():
@@ -95,7 +96,7 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
     called = Counter(names.get(person, person) for person in people)
     if twice := next((name for name, times in called.items() if times > 1), None):
         raise UsageError(f"names={choice}: two people would be called {twice}; everybody has a name of their own")
-    return Renaming(names, tuple(people))
+    return Renaming(names, Names.of(people))
 
 
 def names_in_words(people: Sequence[str], parameters: Parameters) -> Renaming:

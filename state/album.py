@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from tertulia.state.names import Names
 from tertulia.state.records import HasWithheld, Memory, Participant, Record, RunKind
 
 #: The utterances of an exchange in their order, as models are asked for them. Source: Fig. 14, S^V, S^Q and S^A.
@@ -108,7 +109,7 @@ class Population(HasWithheld):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of all villagers, in order."""
-        return tuple(villager.persona.name for villager in self.villagers)
+        return Names(villager.persona.name for villager in self.villagers)
 
     def present(self, sim_time_s: float) -> tuple[str, ...]:
         """Return the names of those who are there after so many seconds: always all."""

@@ -49,7 +49,7 @@ class DrivenStore(SqlStore):
         self._prompts: dict[str, Prompt] = {}
         self._turns: dict[int, Turn] = {}
         self._records: dict[int, TurnRecord] = {}
-        self._candidates: dict[tuple[int, str], dict[int, Candidate]] = {}
+        self._candidates: dict[int, dict[str, dict[int, Candidate]]] = {}
         self._steps: dict[int, dict[tuple[str, str], Record]] = {}
         self._begun: tuple[int, int, int] | None = None
         self._forgotten = 0, 0  # the last turn whose candidates, and the last round whose steps, are no longer kept
@@ -152,11 +152,15 @@ class DrivenStore(SqlStore):
         return [candidate for _, candidate in sorted(self._candidates_of(turn, part).items())]
 
     def _candidates_of(self, turn: int, part: str) -> dict[int, Candidate]:
-        kept = self._candidates.get((turn, part))
+        kept = self._candidates.get(turn, {}).get(part)
         if kept is None:
-            is_new = turn > max(self._last_begun[0], self._forgotten[0])
-            stored = [] if is_new else super().candidates(self._run, turn, part)
-            kept = self._candidates[turn, part] = {candidate.attempt: candidate for candidate in stored}
+            stored: list[Candidate] = []
+            if turn <= max(self._last_begun[0], self._forgotten[0]):
+                self.flush()
+                stored = super().candidates(self._run, turn, part)
+            kept = {candidate.attempt: candidate for candidate in stored}
+            if turn > self._forgotten[0]:
+                self._candidates.setdefault(turn, {})[part] = kept
         return kept
 
     @override
@@ -195,9 +199,10 @@ class DrivenStore(SqlStore):
         for number in [number for number in self._turns if number < turn - _TURNS_KEPT]:
             del self._turns[number]
             self._records.pop(number, None)
-        self._forgotten = max(self._forgotten[0], turn - _ROUNDS_KEPT - 1), self._forgotten[1]
-        for key in [key for key in self._candidates if key[0] <= self._forgotten[0]]:
-            del self._candidates[key]
+        last = max(self._forgotten[0], turn - _ROUNDS_KEPT - 1)
+        for number in range(self._forgotten[0] + 1, last + 1):
+            self._candidates.pop(number, None)
+        self._forgotten = last, self._forgotten[1]
 
     # --- cognition and calls ----------------------------------------------------------------------------------------
 

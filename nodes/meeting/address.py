@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tertulia.nodes.meeting import address_words
+from tertulia.state.names import Names
 from tertulia.state.patterns import lazy_pattern
 from tertulia.state.records import Turn
 
@@ -177,7 +178,7 @@ def mentions_of(names: Sequence[str], text: str) -> dict[str, list[tuple[int, in
 
     Of thousands, those alone are looked for whose names' first letters it has.
     """
-    folded, given = text.casefold(), tuple(names)
+    folded, given = text.casefold(), Names.of(names)
     parts = {folded[at : at + size] for size in range(1, _FIRST_LETTERS + 1) for at in range(len(folded) - size + 1)}
     by_letters = _by_first_letters(given)
     possible = sorted({place for letters in parts & by_letters.keys() for place in by_letters[letters]})
@@ -185,7 +186,7 @@ def mentions_of(names: Sequence[str], text: str) -> dict[str, list[tuple[int, in
 
 
 @lru_cache(maxsize=16)
-def _by_first_letters(names: tuple[str, ...]) -> dict[str, list[int]]:
+def _by_first_letters(names: Names) -> dict[str, list[int]]:
     """Return the places of names, by the first letters of the full name and of the one that a person is called by."""
     found: dict[str, list[int]] = {}
     for place, name in enumerate(names):

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from tertulia.nodes.shared.situation import Situation
+from tertulia.state.names import Names
 from tertulia.state.text import folded_words
 
 #: Words that say nothing of what a sentence is about.
@@ -66,19 +67,19 @@ def said_stems(situation: Situation) -> frozenset[str]:
 
 def name_stems(situation: Situation) -> frozenset[str]:
     """Return the stems of the names of who is there."""
-    return _name_stems(tuple(situation.people))
+    return _name_stems(Names.of(situation.people))
 
 
 @lru_cache(maxsize=16)  # an album chat has thousands of people, in each of its lines
-def _name_stems(people: tuple[str, ...]) -> frozenset[str]:
+def _name_stems(people: Names) -> frozenset[str]:
     return frozenset().union(*map(stems, people))
 
 
 def name_words(situation: Situation) -> frozenset[str]:
     """Return the words of the names of who is there, in lower case."""
-    return _name_words(tuple(situation.people))
+    return _name_words(Names.of(situation.people))
 
 
 @lru_cache(maxsize=16)
-def _name_words(people: tuple[str, ...]) -> frozenset[str]:
+def _name_words(people: Names) -> frozenset[str]:
     return frozenset(folded_words(" ".join(people)))

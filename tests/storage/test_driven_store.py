@@ -131,10 +131,13 @@ def test_what_is_kept_is_what_would_be_read(plain: SqlStore) -> None:
             assert driven.turns("meet", first, last) == plain.turns("meet", first, last)
         assert driven.turn_record("meet", 199) == plain.turn_record("meet", 199)
         assert driven.candidates("meet", 5) == plain.candidates("meet", 5)
+        driven.save_candidate("meet", 5, said(1, "Once more."))
+        assert [found.text for found in driven.candidates("meet", 5)] == ["Line 5.", "Once more."]
         for _ in range(2):
             assert driven.step("meet", 7, "Ada", "assess", Assessment) == thought
             assert driven.step("meet", 7, "Cy", "assess", Assessment) == thought
     assert len(driven._turns) < 170, "what is kept does not grow with the conversation"
+    assert len(driven._candidates) < 5
 
 
 def test_what_was_stored_before_is_read(plain: SqlStore) -> None:
