@@ -155,10 +155,14 @@ class Population(ScenarioObject):
     def write(self, path: Path | str, overwrite: bool = False) -> Path:
         """Write a file of villagers, for `tertulia run villagers --set villagers=FILE`, and return its path.
 
+        Runs of it have that name now.
+
         Raises:
             UsageError: There is such a file, or it can't be written.
         """
-        return write_file(path, self._text(Path(path).expanduser().parent), overwrite)
+        file = write_file(path, self._text(Path(path).expanduser().parent), overwrite)
+        self.file = os.fspath(path)
+        return file
 
     def _text(self, folder: Path) -> str:
         content = self._content

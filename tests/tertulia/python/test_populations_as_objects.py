@@ -18,16 +18,17 @@ def villagers() -> list[tt.Villager]:
 
 def test_a_run_of_a_population_is_the_run_of_its_file(tmp_path: Path) -> None:
     made = tt.Population((each for each in villagers()), title="The harbour", time="2026-05-16 10:00", place="the quay")
-    file = made.write(tmp_path / "harbour.yaml")
-    read = tt.Population.read(file)
     store = tmp_path / "t.db"
     given = {"rounds": 2, "rehearse": True, "progress": False, "store": store}
     run = tt.run(made, **given)
+    file = made.write(tmp_path / "harbour.yaml")
+    read = tt.Population.read(file)
     of_file = tt.run("villagers", settings={"villagers": str(file)}, **given)
     assert read == made
     assert [each.name for each in read.villagers] == ["Ada", "Bo", "Cleo", "Dov"]
     assert [list(run.turns), list(of_file.turns)] == [list(tt.run(read, **given).turns)] * 2
     assert run.record.scenario == "object:The harbour"
+    assert [tt.run(each, **given).record.scenario for each in (made, read)] == [str(file)] * 2, "its runs have its name"
     fork = tt.open_store(store).run(run.id).fork(2, progress=False)
     assert list(fork.turns) == list(run.turns)
 
