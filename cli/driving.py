@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def exit_when_interrupted() -> Iterator[None]:
-    """Exit with 130 if the code inside is interrupted or stopped, or the person in the seat leaves."""
+def exit_when_interrupted(text: str = "") -> Iterator[None]:
+    """Exit with 130, and a text, if the code inside is interrupted or stopped, or the person in the seat leaves."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, LeftError, StoppedError):
+        if text:
+            progress().print(plain(text))
         raise typer.Exit(130) from None
 
 

@@ -14,6 +14,7 @@ import typer
 from tertulia.access.named_files import readable
 from tertulia.cli import options
 from tertulia.cli.commands.sweep import DryRunOption
+from tertulia.cli.driving import exit_when_interrupted
 from tertulia.cli.environment import print_note, store_path, user_trust
 from tertulia.cli.lab.trials import print_estimate, run_trials
 from tertulia.cli.opening import open_embedding_model, open_language_model
@@ -203,8 +204,7 @@ class WantedReport:
         from tertulia.lab.reports.report_making import measurers_of
 
         def opened(name: str) -> "LanguageModel":
-            is_named = name == self.fluency_model
-            return open_language_model(name, Parameters(), self.with_code, is_named)
+            return open_language_model(name, Parameters(), self.with_code, is_named=name == self.fluency_model)
 
         return measurers_of(experiment, self.embedder, self.fluency_model, open_embedding_model, opened)
 
@@ -227,7 +227,8 @@ def write_report(
     results = read_results(store, experiment)
     measurers = wanted.measurers(experiment)
     provenance = provenance_of(experiment, _command(), measurers.embedder_name, measurers.reader_name, spent)
-    with status_line("measuring") as line:
+    left = f"interrupted before the report was written; all conversations are kept; to go on: {_command()}"
+    with exit_when_interrupted(left), status_line("measuring") as line:
         may_read, refused = readable(results.experiment.cases, store.path, user_trust())
         control = control_results(store, report, experiment)
         findings, page = make_report(store, report, results, measurers, provenance, line.show, may_read, control)

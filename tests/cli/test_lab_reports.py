@@ -79,6 +79,20 @@ def test_asked_again_it_runs_what_is_missing_and_finds_the_same(cli: Cli) -> Non
     assert {"dist-3 at index 0", "dist-3 at index 1"} <= {row["metric"] for row in csv.DictReader(lines)}
 
 
+def test_a_report_that_is_interrupted_says_how_to_go_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as measuring:
+        measuring.setattr("tertulia.lab.reports.report_making.make_report", interrupted)
+        result = cli("lab", "fig7", *SMALL)
+    assert result.code == 130
+    assert "all conversations are kept; to go on: tertulia lab fig7 --quick --rehearse" in result.err
+    again = cli("lab", "fig7", *SMALL)
+    assert again.code == 0
+    assert ": 0 of " in again.err
+
+
 def test_a_report_says_which_conversations_were_held_for_another(cli: Cli) -> None:
     Path("duo.yaml").write_text(
         "name: pier\ntime: 2026-05-06 09:30:00\n"
