@@ -38,13 +38,18 @@ def report_plots(findings: Findings) -> list[Figure]:
     if any(":" in metric for metric in metrics):
         plots.append(Figure("people", f"By person, or pole of a trait, {_INTERVALS}", [*_people(findings)], columns=2))
     settings = [setting for setting in findings.rows if setting not in on_curves]
-    whole = [metric for metric in metrics if ":" not in metric]
+    whole = [metric for metric in metrics if ":" not in metric and _is_measured(findings, metric, settings)]
     if settings and whole:
         shown = settings if not on_curves else list(dict.fromkeys((findings.report.baseline, *settings)))
         panels = [_bars(findings, metric, shown) for metric in whole]
         columns = 3 if len(shown) <= 6 else 2
         plots.append(Figure("bars", f"Means over cases by setting, {_INTERVALS}", panels, columns))
     return plots
+
+
+def _is_measured(findings: Findings, metric: str, settings: Sequence[str]) -> bool:
+    """Whether any of these settings has a figure: some are measured along curves alone."""
+    return any(findings.mean(setting, metric).value is not None for setting in settings)
 
 
 def _point(findings: Findings, setting: str, metric: str, x: float | str) -> Point:

@@ -242,6 +242,16 @@ def test_curves_run_along_their_parameter_beside_the_published_points() -> None:
     assert [(point.x, point.y) for point in paper.points] == [(0.0, 0.535), (1.0, 0.8)]
 
 
+def test_bars_stand_for_what_a_setting_beside_the_curves_has() -> None:
+    findings = found_in_no_store("fig5", ["dist1", "dist3"], ("a b c", "a b d e", "f g a h"))
+    for setting, figures in findings.figures.items():
+        if setting not in ("λ=0", "λ=1"):
+            figures["dist3"] = {}  # as of what is measured along the curve alone
+    curves, bars = report_plots(findings)
+    assert [panel.title for panel in curves.panels] == ["dist-1", "dist-3"]
+    assert [panel.title for panel in bars.panels] == ["dist-1"]
+
+
 def test_an_experiment_of_ones_own_is_compared_with_the_setting_that_is_named() -> None:
     experiment = Experiment(name="rules / or not", cases=("x",), settings={"with": {}, "without": {}}, trials=2)
     assert report_of_experiment(experiment).baseline == "with"
