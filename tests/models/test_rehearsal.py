@@ -315,6 +315,9 @@ async def test_a_hundred_turns_take_no_time(model: RehearsalModel) -> None:
         for i in range(50)
     ]
     began = time.process_time()
+    for _ in range(10_000_000):  # a tenth of a second to one, by core and what else it does
+        pass
+    a_loop, began = time.process_time() - began, time.process_time()
     for turn in range(100):
         turns = [Unit(id=f"t{turn}", block="current_dialogue", kind="item", text=f"Ana: line {turn}.")]
         prompt = Prompt(units=(*units, *turns), speaker="Ana", layout="single_message")
@@ -323,7 +326,7 @@ async def test_a_hundred_turns_take_no_time(model: RehearsalModel) -> None:
         for fields, rows in ((SPEECH, 1), (RATING, 3)):
             await model.generate(_request(fields, rows, render(prompt, model.tokenizer)))
         RehearsalEmbedder().embed([unit.text for unit in prompt.units])
-    assert time.process_time() - began < 3, "about half a second on a slow core"
+    assert time.process_time() - began < 50 * a_loop, "about twelve times as long"
 
 
 # --- what it says ---------------------------------------------------------------------------------------------------
