@@ -65,6 +65,8 @@ async def post_removal_of_runs(
     records = {run.run: run for run, _ in runs}
     prompts = {run.run: _prompts(store, run, first) for run, first in runs}
     asked = {(run, turn): prompt for run, of_run in prompts.items() for turn, prompt in of_run.items()}
+    if not asked:
+        return {}
     by_precision = _kept(store, name, asked)
     known = next((found for found in by_precision.values() if found.keys() == asked.keys()), None)
     if known is None:

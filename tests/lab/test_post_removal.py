@@ -65,6 +65,7 @@ def test_figures_are_kept_and_only_missing_ones_are_scored(store: SqlStore) -> N
     def none() -> LanguageModel:
         raise AssertionError("all figures are kept")
 
+    assert of_runs(store, [], none) == {}
     assert of_runs(store, [run.run], none)[run.run] == found
     kept = Annotations(store.file).of(run.run, "post_removal")
     assert [(each.first, each.last, each.prompt_tokens > 0, each.reply_tokens > 0) for each in kept] == [
