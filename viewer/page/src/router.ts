@@ -1,6 +1,6 @@
 /** The place that the page shows, as the part of its address behind `#`: every view can be reopened by its address. */
 
-import { useEffect, useState } from "preact/hooks";
+import { Listeners, useOutside } from "./outside_value";
 
 /** A path such as `runs/k3f9`, decoded, and what follows its question mark. */
 export interface Place {
@@ -36,11 +36,11 @@ function decoded(part: string): string {
 }
 
 let current = placeOf(location.hash);
-const listeners = new Set<() => void>();
+const listeners = new Listeners();
 
 function arrive(place: Place): void {
   current = place;
-  for (const listener of listeners) listener();
+  listeners.tell();
 }
 
 /**
@@ -122,12 +122,5 @@ export const pathNow = (): string => current.path.join("/");
 
 /** Return the place that is shown, and draw anew when it changes. */
 export function usePlace(): Place {
-  const [place, setPlace] = useState(current);
-  useEffect(() => {
-    const listener = () => setPlace(current);
-    listeners.add(listener);
-    listener();
-    return () => void listeners.delete(listener);
-  }, []);
-  return place;
+  return useOutside(listeners.add, () => current);
 }

@@ -1,6 +1,6 @@
 /** Requests to the server of `tertulia view`, and what is wrong with the connection to it. */
 
-import { useEffect, useState } from "preact/hooks";
+import { Listeners, useOutside } from "./outside_value";
 
 /** What the printed address has after `?token=`; null where the server asks for none. */
 const token = new URLSearchParams(globalThis.location?.search).get("token");
@@ -33,32 +33,22 @@ export function reportAddress(experiment: string): string {
 // --- the connection over which changes come -------------------------------------------------------------------------
 
 let problem: string | null = null;
-const listeners = new Set<() => void>();
-const recoveries = new Set<() => void>();
+const listeners = new Listeners();
+const recoveries = new Listeners();
 
 function tell(now: string | null): void {
   const isRecovery = problem !== null && now === null;
   problem = now;
-  for (const listener of listeners) listener();
-  if (isRecovery) for (const recovered of [...recoveries]) recovered();
+  listeners.tell();
+  if (isRecovery) recoveries.tell();
 }
 
 /** Call a function when the server answers again, or the store can be read again; returns what ends that. */
-export function onRecovery(recovered: () => void): () => void {
-  recoveries.add(recovered);
-  return () => void recoveries.delete(recovered);
-}
+export const onRecovery = recoveries.add;
 
 /** Return what is wrong with the connection, or with the store; null where all is well. */
 export function useConnectionProblem(): string | null {
-  const [shown, show] = useState(problem);
-  useEffect(() => {
-    const listener = () => show(problem);
-    listeners.add(listener);
-    listener();
-    return () => void listeners.delete(listener);
-  }, []);
-  return shown;
+  return useOutside(listeners.add, () => problem);
 }
 
 const RETRY_AFTER_MS = 2000;

@@ -1,6 +1,7 @@
 /** Light or dark: as the system has it, until the reader chooses. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { useMatches } from "../outside_value";
 
 type Theme = "light" | "dark";
 
@@ -15,31 +16,27 @@ function chosen(): Theme | null {
   }
 }
 
+const system = matchMedia("(prefers-color-scheme: dark)");
+const themeOf = (own: Theme | null, isDark: boolean): Theme => own ?? (isDark ? "dark" : "light");
+
 function show(theme: Theme): void {
   document.documentElement.dataset.theme = theme;
 }
 
-const system = matchMedia("(prefers-color-scheme: dark)");
-const current = (): Theme => chosen() ?? (system.matches ? "dark" : "light");
-show(current());
-system.addEventListener("change", () => show(current()));
+show(themeOf(chosen(), system.matches)); // before anything is drawn
 
 export function ThemeButton() {
-  const [theme, setTheme] = useState(current());
-  useEffect(() => {
-    const follow = () => setTheme(current());
-    system.addEventListener("change", follow);
-    return () => system.removeEventListener("change", follow);
-  }, []);
+  const [own, setOwn] = useState(chosen);
+  const theme = themeOf(own, useMatches(system));
   const next: Theme = theme === "dark" ? "light" : "dark";
+  useLayoutEffect(() => show(theme), [theme]);
   const choose = () => {
     try {
       localStorage.setItem(KEY, next);
     } catch {
       // shown all the same, for as long as the page is open
     }
-    show(next);
-    setTheme(next);
+    setOwn(next);
   };
   return <button onClick={choose}>{next === "dark" ? "Dark" : "Light"}</button>;
 }

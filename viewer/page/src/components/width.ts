@@ -1,7 +1,8 @@
 /** How wide an element is, for what is drawn to fill it, and whether the window is a narrow one. */
 
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
+import { useMatches } from "../outside_value";
 
 /** Return the width of an element in pixels, at least so many, and draw anew when it changes. */
 export function useWidth(element: RefObject<HTMLElement | null>, least: number): number {
@@ -20,11 +21,5 @@ const narrow = matchMedia("(max-width: 700px)");
 
 /** Return whether the window is a narrow one, such as a telephone's, and draw anew when that changes. */
 export function useIsNarrow(): boolean {
-  const [isNarrow, setNarrow] = useState(narrow.matches);
-  useEffect(() => {
-    const look = () => setNarrow(narrow.matches);
-    narrow.addEventListener("change", look);
-    return () => narrow.removeEventListener("change", look);
-  }, []);
-  return isNarrow;
+  return useMatches(narrow);
 }

@@ -3,7 +3,7 @@
  * browser's history, once the slider rests. So a fork that is started in mid-drag takes what is shown.
  */
 
-import { useEffect, useState } from "preact/hooks";
+import { Listeners, useOutside } from "../../outside_value";
 import { goWith, pathNow, usePlace } from "../../router";
 
 /** The slider rests when it has not moved for so long, and no button is held. */
@@ -13,7 +13,7 @@ const RESTS_AFTER_MS = 350;
 let moved: { readonly factor: number | null; readonly path: string } | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let isHeld = false;
-const listeners = new Set<() => void>();
+const listeners = new Listeners();
 
 if (typeof addEventListener === "function") {
   addEventListener("pointerdown", () => void (isHeld = true), { capture: true });
@@ -25,7 +25,7 @@ if (typeof addEventListener === "function") {
 /** Move λ in [0, 1], or back to the run's own by `null`. */
 export function moveFactor(factor: number | null): void {
   moved = { factor, path: pathNow() };
-  tell();
+  listeners.tell();
   clearTimeout(timer);
   timer = setTimeout(rest, RESTS_AFTER_MS);
 }
@@ -50,23 +50,14 @@ export function resetSlider(): void {
 function forget(): void {
   clearTimeout(timer);
   moved = null;
-  tell();
-}
-
-function tell(): void {
-  for (const listener of [...listeners]) listener();
+  listeners.tell();
 }
 
 /** Return λ in [0, 1] as it is asked for, `null` for the run's own; draw anew as it is moved. */
 export function useFactor(): number | null {
   const asked = factorOf(usePlace().query.lambda);
-  const [, draw] = useState(0);
-  useEffect(() => {
-    const listener = () => draw((times) => times + 1);
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
-  }, []);
-  return moved === null ? asked : moved.factor;
+  const dragged = useOutside(listeners.add, () => moved);
+  return dragged === null ? asked : dragged.factor;
 }
 
 export function factorOf(given: string | undefined): number | null {
