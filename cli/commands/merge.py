@@ -3,7 +3,7 @@
 import shlex
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,15 +11,16 @@ from tertulia.cli.environment import print_note
 from tertulia.cli.options import JsonOption, NoStoreOption
 from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.status_line import StatusLine
-from tertulia.files.merging import MergedSource, merge_stores
 from tertulia.files.shard_files import is_address, shown
 from tertulia.lab.experiments.experiment import agree_to_growth, joined_definitions
-from tertulia.reading.documents import fields_of
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
 from tertulia.state.text import counted
 from tertulia.storage.addresses import store_address
 from tertulia.storage.store import SqlStore
+
+if TYPE_CHECKING:
+    from tertulia.files.merging import MergedSource
 
 
 def merge(
@@ -44,6 +45,8 @@ def merge(
 
     Example: tertulia merge mine.db from_ada.db shards/ --into all.db
     """
+    from tertulia.files.merging import merge_stores
+
     address = store_address(into)
     if isinstance(address, Path) and is_address(into):
         raise UsageError(f"--into {shown(into)} is no store that can be written; name a file, then copy it there")
@@ -58,7 +61,7 @@ def merge(
     with SqlStore.open(address, create=False) as target:
         runs = target.file.rows("SELECT count(*) AS runs FROM runs")[0]["runs"]
     if as_json:
-        documents = [_document(source) for source in merged]
+        documents = [source.document for source in merged]
         print_json({"schema_version": SCHEMA_VERSION, "into": str(address), "sources": documents, "runs": runs})
     else:
         data().print(plain(f"{address} has {counted(runs, 'run')}"))
@@ -74,7 +77,7 @@ _REFUSED = (
 )
 
 
-def _print(source: MergedSource) -> None:
+def _print(source: "MergedSource") -> None:
     if source.error is not None:
         progress().print(plain(f"error: {source.source}: {source.error}"))
         return
@@ -84,8 +87,3 @@ def _print(source: MergedSource) -> None:
     progress().print(plain(f"{source.source}: {', '.join(parts)}"))
     for what, reason in merged.refused.items():
         progress().print(plain(f"  refused: {what}: {reason}"))
-
-
-def _document(source: MergedSource) -> dict[str, object]:
-    merged = fields_of(source.merged, "added", "continued", "unchanged")
-    return {"source": source.source, **merged, "refused": dict(source.merged.refused), "error": source.error}

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tertulia.files.shard_files import fetch_shard, is_address, linked_shards, shards_at, shown
+from tertulia.reading.documents import fields_of
+from tertulia.state.documents import Document
 from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.merging.carrying import SourceError
@@ -33,6 +35,12 @@ class MergedSource:
     def is_whole(self) -> bool:
         """Whether all of it is in the target now."""
         return self.error is None and not self.merged.refused
+
+    @property
+    def document(self) -> Document:
+        """The result as JSON."""
+        merged = fields_of(self.merged, "added", "continued", "unchanged")
+        return {"source": self.source, **merged, "refused": dict(self.merged.refused), "error": self.error}
 
 
 def merge_stores(
