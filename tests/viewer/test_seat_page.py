@@ -20,9 +20,9 @@ COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
 AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 SEATED = ("Alice", "Bob", "Eva")
 
-#: What a line may take from the key to the others' screens, models aside, in seconds: in the median, and as
-#: much longer as the processors are shared with others.
-WITHIN_S = 0.2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+#: What a line may take from the key to the others' screens, models aside, in seconds: in the median, on processors that
+#: nobody else uses.
+WITHIN_S = 0.2
 
 _FOUND = """async () => {
     const { violations } = await axe.run(document, { resultTypes: ["violations"] });
@@ -91,7 +91,8 @@ def test_three_in_one_meeting_see_each_others_lines_at_once(browser: Browser, st
             pages[agent].wait_for_function("window.shownAt !== null")
             took.append((pages[agent].evaluate("shownAt") - pages["Bob"].evaluate("keyAt")) / 1000)
     print(f"from key to screen: {sorted(took)}, median {statistics.median(took):.3f} s")
-    assert statistics.median(took) < WITHIN_S
+    sharing = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # of the minute in which it was measured
+    assert statistics.median(took) < WITHIN_S * sharing
     said = [turn.text for turn in tertulia.open_store(store).run(run).turns if turn.speaker == "Bob"]
     assert len(said) == len({*said}) == len(took) / 2
     for page in pages.values():

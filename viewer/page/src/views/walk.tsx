@@ -1,7 +1,7 @@
 /** A walk through the shipped example, step by step, beside what it speaks about. */
 
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go } from "../router";
 import { source } from "../source";
 import "../styles/walk.css";
@@ -43,7 +43,7 @@ interface CardProps {
 function Card({ step, number, of, show, close }: CardProps) {
   const card = useRef<HTMLElement>(null);
   useEffect(() => marking(step.marked, card.current!), [step]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const leave = (event: KeyboardEvent) => event.key === "Escape" && close();
     addEventListener("keydown", leave);
     return () => removeEventListener("keydown", leave);
