@@ -12,6 +12,7 @@ export class Listeners {
     return () => void this.all.delete(listener);
   };
 
+  /** Call them all. */
   readonly tell = (): void => {
     for (const listener of [...this.all]) listener();
   };
