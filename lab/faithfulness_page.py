@@ -107,7 +107,11 @@ def _phrase(comparison: Comparison) -> str:
     if value is None:
         return f"against {comparison.baseline}, no figure"
     shown = f"{value:+.3f}" + ("" if interval is None else f" [{interval[0]:+.3f}, {interval[1]:+.3f}]")
-    return f"{shown} against {comparison.baseline}, {comparison.outcome}"
+    return f"{shown} against {comparison.baseline}, {_verdict(comparison)}"
+
+
+def _verdict(comparison: Comparison) -> str:
+    return comparison.outcome if comparison.bound is None else f"bounded: at most {comparison.bound:.3f}"
 
 
 def figures_table(found: Faithfulness) -> Table:
@@ -147,7 +151,7 @@ def comparisons_table(found: Faithfulness) -> Table:
             interval_of(each.found),
             each.p,
             each.p_adjusted,
-            each.outcome if each.bound is None else f"bounded: at most {each.bound:.3f}",
+            _verdict(each),
         ]
         for each in found.comparisons
     ]
