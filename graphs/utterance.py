@@ -1,5 +1,6 @@
 """One utterance: retrieve → score → prune by λ → generate → judge → roll back, or select. Source: APP §3, §4.
 
+The line that was selected is scored once more, by itself: for what it leaned on (docs/why.md).
 Between generating and judging, `sense` draws a candidate again that makes none (docs/measuring.md). Where the run says
 so, a prompt is varied before it is scored, and an utterance is rewritten instead of rolled back (docs/experiments.md).
 """
@@ -24,6 +25,7 @@ from tertulia.nodes.utterance.prune import prune
 from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.nodes.utterance.rewrite import choose_revision, rewrite
 from tertulia.nodes.utterance.rollback import roll_back, select_candidate
+from tertulia.nodes.utterance.score_line import score_line
 from tertulia.nodes.utterance.sense import sense
 from tertulia.nodes.utterance.vary import vary_prompt
 from tertulia.state.context import Context
@@ -50,6 +52,7 @@ _STEPS: Mapping[str, NodeFunction] = {
     "judge": judge,
     "roll_back": roll_back,
     "select_candidate": select_candidate,
+    "score_line": score_line,
     "decide_ending": decide_ending,
     "vary_prompt": vary_prompt,
     "choose_revision": choose_revision,
@@ -120,7 +123,8 @@ def add_utterance(
     graph.add_conditional_edges("choose_revision", as_router(should_rewrite), {True: "rewrite", False: "roll_back"})
     graph.add_edge("rewrite", "judge")
 
-    graph.add_edge("select_candidate", LAST_STEP)
+    graph.add_edge("select_candidate", "score_line")
+    graph.add_edge("score_line", LAST_STEP)
 
 
 def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Literal["score", "vary", "neither"]:

@@ -33,10 +33,11 @@ from tertulia.lab.reports.verdicts import Outcome
 from tertulia.metrics.faithfulness import (
     Ablations,
     Floats,
-    HeadWeights,
+    LearnedHeads,
     lds,
     learn_elsewhere,
     learn_heads,
+    rank_of_first,
     surrogate,
     surrogate_lds,
     top_units,
@@ -56,6 +57,8 @@ SCORERS: Mapping[str, str] = {
     "attention": "Eq. 1, over responses drawn to the prompt, as λ has it",
     "attention_per_token": "the same, divided by the tokens of the unit (App. C)",
     "attention_of_line": "Eq. 1, over the line that was spoken",
+    "beyond_neutral": "the line's attention by head, beyond that of a neutral reply",
+    "sentence": "what the sentence about a turn goes by: the model's learned weights of heads, over the line",
     "at2": "the line's attention by head, weighed as learned from other sources (AT2)",
     "embedding_similarity": "likeness to the last lines",
     "length": "tokens of the unit",
@@ -70,6 +73,10 @@ BASELINES = ("length", "random")
 #: Of how many units with the highest scores the drop is measured.
 TOPS = (1, 3, 5)
 
+#: Measures of the unit with the highest score against the measured losses of all (`leave_one_out`): whether it has the
+#: largest, one of the three largest, and which share of the largest.
+RANKED = ("first", "first3", "share")
+
 #: Why AT2 has no figures.
 _ONE_SOURCE = (
     "AT2 is left out: its weights are tested on other sources than they are learned from, and "
@@ -77,12 +84,15 @@ _ONE_SOURCE = (
 )
 
 #: The measures, and the least difference that anybody would care for.
-MEASURES: Mapping[str, float] = {"lds": 0.1, **{f"drop{k}": 0.05 for k in TOPS}}
+MEASURES: Mapping[str, float] = {"lds": 0.1, **dict.fromkeys(RANKED, 0.1), **{f"drop{k}": 0.05 for k in TOPS}}
 
 
 @dataclass(frozen=True)
 class LineFigures:
-    """The figures of a line: by scorer and measure, `None` where there is none."""
+    """The figures of a line: by scorer and measure, `None` where there is none.
+
+    Beside the measures, `highest` is the highest score.
+    """
 
     line: AblatedLine
     source: str
@@ -132,7 +142,7 @@ class Faithfulness:
     scorers: Sequence[str]
     measures: Sequence[str]
     comparisons: Sequence[Comparison]
-    weights: HeadWeights | None
+    weights: LearnedHeads | None
     layers: int
     notes: Sequence[str]
 
@@ -164,7 +174,7 @@ def chosen_lines(store: SqlStore, targets: Sequence[str], setting: str | None, t
 
     Args:
         targets: Names of experiments, and ids of runs.
-        setting: Of experiments; `None`: the one that the others are compared with.
+        setting: Of experiments; `all`; `None`: the one that the others are compared with.
 
     Raises:
         NotFoundError: There is no run or experiment of a name, or no line whose prompt could be ablated.
@@ -217,6 +227,8 @@ def _runs_of(store: SqlStore, target: str, setting: str | None) -> list[tuple[st
         return [(run.scenario if run.trial is None else run.trial.case, run)]
     results = read_results(store, target)
     name = setting or results.experiment.compared_with
+    if name == "all":
+        return [(found.case, found.run) for found in results.runs]
     if name not in results.experiment.settings:
         there = ", ".join(results.experiment.settings)
         raise SettingError("--setting", name, f": {target} has no such setting; it has {there}")
@@ -245,7 +257,7 @@ def measure_faithfulness(
         measured.append(_ablations(figures, line, ablations))
     scores: dict[str, list[list[float]]] = {}
     notes: list[str] = []
-    learned: tuple[HeadWeights | None, int] = None, 0
+    learned: tuple[LearnedHeads | None, int] = None, 0
     for scorer in scorers:
         show(f"scores: {scorer}")
         if scorer == "at2":
@@ -265,7 +277,7 @@ def measure_faithfulness(
         of_lines.append(
             _line_figures(figures, line, each, {scorer: found[at] for scorer, found in scores.items()}, tops)
         )
-    measures = ("lds", *(f"drop{k}" for k in tops))
+    measures = ("lds", *(RANKED if "leave_one_out" in scores else ()), *(f"drop{k}" for k in tops))
     comparisons = _comparisons(of_lines, [*scores], measures)
     return Faithfulness(figures.name, ablations, of_lines, [*scores], measures, comparisons, *learned, notes)
 
@@ -314,7 +326,13 @@ def _line_figures(
     full = figures.values(line, [line.full])[line.full]
     by_scorer: dict[str, dict[str, float | None]] = {}
     for name, of_units in scores.items():
-        found = {"lds": surrogate_lds(ablations) if name == "context_cite" else lds(ablations, of_units)}
+        found: dict[str, float | None] = {}
+        found["lds"] = surrogate_lds(ablations) if name == "context_cite" else lds(ablations, of_units)
+        found["highest"] = max(of_units)
+        if (losses := scores.get("leave_one_out")) is not None:
+            rank, (first,) = rank_of_first(of_units, losses), top_units(of_units, 1)
+            found |= {"first": float(rank == 1), "first3": float(rank <= 3)}
+            found["share"] = max(0.0, losses[first]) / max(losses) if max(losses) > 0 else None
         for k in tops:
             found[f"drop{k}"] = full - values[removed[name, k]] if (name, k) in removed else None
         by_scorer[name] = found

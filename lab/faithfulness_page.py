@@ -22,7 +22,7 @@ from tertulia.lab.pages.page import (
 )
 from tertulia.lab.reports.provenance import hardware, versions_phrase
 from tertulia.lab.reports.report_tables import interval_of
-from tertulia.metrics.faithfulness import HeadWeights
+from tertulia.metrics.faithfulness import LearnedHeads
 from tertulia.state.documents import SCHEMA_VERSION, Document
 
 NAME = "faithfulness"
@@ -30,7 +30,13 @@ NAME = "faithfulness"
 #: How many heads stand on the page.
 _HEADS_SHOWN = 10
 
-_TITLES = {"lds": "LDS", **{f"drop{k}": f"top-{k} drop" for k in TOPS}}
+_TITLES = {
+    "lds": "LDS",
+    "first": "first",
+    "first3": "in first 3",
+    "share": "share of the largest",
+    **{f"drop{k}": f"top-{k} drop" for k in TOPS},
+}
 
 _READING = (
     (
@@ -43,6 +49,11 @@ _READING = (
         "top-k drop",
         "how much the mean log-probability of the line's tokens falls, in nats a token, where the k units with the "
         "highest scores are removed; below 0 the line became likelier.",
+    ),
+    (
+        "first, in first 3, share of the largest",
+        "of the unit with the highest score, by what the line loses without each unit, measured: whether it has the "
+        "largest loss, one of the three largest, and how large it is beside the largest.",
     ),
     (
         "figures",
@@ -197,7 +208,7 @@ def _bars(found: Faithfulness) -> Figure:
 # --- weights of heads -----------------------------------------------------------------------------------------------
 
 
-def _heads(found: Faithfulness, learned: HeadWeights) -> Iterator[Block]:
+def _heads(found: Faithfulness, learned: LearnedHeads) -> Iterator[Block]:
     by_layer = _by_layer(found, learned)
     positive = sum(weight > 0 for weights in by_layer for weight in weights)
     yield Paragraph(
@@ -215,13 +226,13 @@ def _heads(found: Faithfulness, learned: HeadWeights) -> Iterator[Block]:
     yield Table("heads", "The largest weights", columns, rows[:_HEADS_SHOWN])
 
 
-def _by_layer(found: Faithfulness, learned: HeadWeights) -> list[list[float]]:
+def _by_layer(found: Faithfulness, learned: LearnedHeads) -> list[list[float]]:
     heads = len(learned.weights) // found.layers
     weights = learned.weights.tolist()
     return [weights[layer * heads : (layer + 1) * heads] for layer in range(found.layers)]
 
 
-def _weights_text(found: Faithfulness, learned: HeadWeights) -> str:
+def _weights_text(found: Faithfulness, learned: LearnedHeads) -> str:
     content = {
         "schema_version": SCHEMA_VERSION,
         "what": "AT2 (arXiv 2504.13752): a unit's score is the sum of these weights times each head's attention to it",

@@ -167,7 +167,7 @@ async def _scorings(
 
 
 def _recorded(record: TurnRecord, model: LanguageModel, question: ScoredGeneration) -> _Scoring | None:
-    is_of_model = record.scored_by == scorer_name(model, question.options.layers)
+    is_of_model = record.scored_by == scorer_name(model, question.options)
     return _Scoring(record.scores) if is_of_model and record.scores is not None else None
 
 

@@ -6,12 +6,12 @@ after what is left. M ablations of one response are a `Ablations`.
     LDS           Spearman's ρ, over ablations, of the sum of the scores of the kept units with the value
     top-k drop    by how much the value falls where the k units with the highest scores are removed
     surrogate     ridge regression of the values on which units are kept: a weight per unit (ContextCite)
-    head weights  ridge regression of the values on the attention of each head to the kept units: a weight per head, the
-                  same for all responses (AT2)
+    head weights  ridge regression of the values on the attention of each head to the kept units: a weight per head, 0
+                  or more, the same for all responses (AT2); so the score of a unit is an estimate in nats per token
 
 ContextCite fits a lasso, here it is a ridge: it has a closed form, and with a dozen units there is little to leave out.
-AT2 learns by gradient steps towards the correlation; here it is least squares on values scaled to mean 0 and standard
-deviation 1 within each response, which has the same optimum in direction where all responses can be fitted.
+AT2 learns by gradient steps towards the correlation; here it is least squares on values with mean 0 within each
+response, which has the same optimum in direction where all responses can be fitted.
 
 Source: Cohen-Wang et al. 2024, arXiv 2409.00729 (ablations, LDS, top-k drop, surrogate); 2025, arXiv 2504.13752 (AT2).
 
@@ -23,6 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tertulia.state.optional import SCIPY, importing
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +86,29 @@ def top_units(scores: Sequence[float], k: int) -> tuple[int, ...]:
     return tuple(sorted(order[:k].tolist()))
 
 
+def calibrated(estimates: Sequence[float], losses: Sequence[float]) -> tuple[float, float]:
+    """Return gain and floor, both ≥ 0, by which max(0, gain · estimate − floor) comes nearest to measured losses.
+
+    Least squares; a loss below 0 counts as 0. With nothing to go by they are 1 and 0.
+    """
+    given = np.asarray(estimates, dtype=np.float64)
+    measured = np.maximum(0.0, np.asarray(losses, dtype=np.float64))
+    best, found = np.inf, (1.0, 0.0)
+    for begin in (0.0, *sorted(set(given.tolist()))[:-1]):
+        beyond = np.maximum(0.0, given - begin)
+        gain = float(beyond @ measured) / (float(beyond @ beyond) or 1.0)
+        error = float(((gain * beyond - measured) ** 2).sum())
+        if gain > 0 and error < best:
+            best, found = error, (gain, gain * begin)
+    return found
+
+
+def rank_of_first(scores: Sequence[float], losses: Sequence[float]) -> int:
+    """Return the place, from 1, that the unit with the highest score has by its measured loss."""
+    (first,) = top_units(scores, 1)
+    return 1 + sum(loss > losses[first] for loss in losses)
+
+
 # --- a surrogate of one response ------------------------------------------------------------------------------------
 
 
@@ -127,12 +152,22 @@ def _ridge(gram: Floats, products: Floats, penalty: float) -> Floats:
     return np.asarray(np.linalg.solve(gram + _shrinking(gram, penalty), products), dtype=np.float64)
 
 
+def _non_negative_ridge(gram: Floats, products: Floats, penalty: float) -> Floats:
+    """Return what `_ridge` does among weights of 0 or more."""
+    with importing(*SCIPY):
+        from scipy.linalg import cholesky, solve_triangular
+        from scipy.optimize import nnls
+    factor = cholesky(gram + _shrinking(gram, penalty))  # upper: |factor w − b|² is the sum of squares and a constant
+    weights, _ = nnls(factor, solve_triangular(factor, products, trans="T"))
+    return np.asarray(weights, dtype=np.float64)
+
+
 # --- weights of heads, of all responses -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class HeadWeights:
-    """Learned weights of heads, `(F,)`, and what they were learned with.
+class LearnedHeads:
+    """Learned weights of heads, `(F,)`, each 0 or more, and what they were learned with.
 
     Attributes:
         penalty: Of `PENALTIES`, the one that predicted the sources left out best.
@@ -163,7 +198,7 @@ def folds_of(sources: Sequence[str]) -> dict[str, int]:
     return {source: number % min(MOST_FOLDS, len(distinct)) for number, source in enumerate(distinct)}
 
 
-def learn_heads(responses: Sequence[Ablations], attention: Sequence[Floats]) -> HeadWeights | None:
+def learn_heads(responses: Sequence[Ablations], attention: Sequence[Floats]) -> LearnedHeads | None:
     """Return weights of heads that are learned from all responses; `None` where their values tell nothing.
 
     How much is shrunk is chosen by leaving out parts of the sources; of one source it is 1.
@@ -175,7 +210,7 @@ def learn_heads(responses: Sequence[Ablations], attention: Sequence[Floats]) -> 
     return _learned(responses, attention, folds, {*folds.values()})
 
 
-def learn_elsewhere(responses: Sequence[Ablations], attention: Sequence[Floats]) -> dict[str, HeadWeights]:
+def learn_elsewhere(responses: Sequence[Ablations], attention: Sequence[Floats]) -> dict[str, LearnedHeads]:
     """Return by source the weights that were learned without it; nothing where all are from one source."""
     folds = folds_of([response.source for response in responses])
     every = {*folds.values()}
@@ -185,7 +220,7 @@ def learn_elsewhere(responses: Sequence[Ablations], attention: Sequence[Floats])
 
 def _learned(
     responses: Sequence[Ablations], attention: Sequence[Floats], folds: Mapping[str, int], used: set[int]
-) -> HeadWeights | None:
+) -> LearnedHeads | None:
     chosen = [at for at, response in enumerate(responses) if folds[response.source] in used]
     by_fold: dict[int, list[_Sums]] = {}
     for at in chosen:
@@ -197,7 +232,7 @@ def _learned(
     penalty = 1.0 if len(totals) < 2 else _best_penalty(responses, attention, folds, totals)
     gram, products = _added([*totals.values()])
     sources = tuple(sorted({responses[at].source for at in chosen}))
-    return HeadWeights(_ridge(gram, products, penalty), penalty, len(chosen), sources)
+    return LearnedHeads(_non_negative_ridge(gram, products, penalty), penalty, len(chosen), sources)
 
 
 def _best_penalty(
@@ -209,19 +244,18 @@ def _best_penalty(
         gram, products = _added([sums for fold, sums in totals.items() if fold != withheld])
         tested = [at for at, response in enumerate(responses) if folds[response.source] == withheld]
         for penalty, of_penalty in found.items():
-            weights = _ridge(gram, products, penalty)
+            weights = _non_negative_ridge(gram, products, penalty)
             of_penalty += [lds(responses[at], (attention[at] @ weights).tolist()) or 0.0 for at in tested]
     return max(PENALTIES, key=lambda penalty: sum(found[penalty]))
 
 
 def _sums(response: Ablations, attention: Floats) -> _Sums | None:
-    """Return the sums of one response, its values scaled to mean 0 and standard deviation 1."""
+    """Return the sums of one response; `None` where its values are all the same."""
     values = _centred(response.values)
-    spread = float(values.std())
-    if spread == 0:
+    if not values.any():
         return None
     features = _centred(response.kept @ attention)
-    return features.T @ features, features.T @ (values / spread)
+    return features.T @ features, features.T @ values
 
 
 def _added(sums: Sequence[_Sums]) -> _Sums:

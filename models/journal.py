@@ -8,21 +8,21 @@ torch and no graph.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Protocol, cast
 
 from tertulia.prompts.placeholders import form_of, says_only_placeholders
 from tertulia.state.budget import UNMETERED, Meter
 from tertulia.state.cognition import Call, CallKind
-from tertulia.state.errors import ModelError, TertuliaError, failure_text
+from tertulia.state.errors import ModelError
 from tertulia.state.language_model import (
     GenerationRequest,
     LanguageModel,
     RenderedPrompt,
     ReplyField,
     ScoringOptions,
+    model_failures,
 )
 from tertulia.state.questions import (
     Answer,
@@ -223,17 +223,6 @@ def _problem(field: ReplyField, value: object) -> str | None:
     return None
 
 
-@contextmanager
-def model_failures(model: LanguageModel) -> Iterator[None]:
-    """Turn what a model raises inside into a `ModelError`: else it would count as the fault of the step that asks."""
-    try:
-        yield
-    except TertuliaError:
-        raise
-    except Exception as error:
-        raise ModelError(f"{model.id}: {failure_text(error)}") from error
-
-
 class Batches(Protocol):
     """The part of the broker that `JournalledModel` uses."""
 
@@ -296,16 +285,21 @@ class JournalledModel:
         return list(call.replies), scores
 
     async def score(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]] | None = None,
     ) -> list[dict[str, float]]:
         """Return, for each response written elsewhere, the attention score of every unit."""
         parameters = {"responses": [list(response) for response in responses]} | _scoring_parameters(options)
+        parameters |= {} if spans is None else {"spans": [list(span) for span in spans]}
         call = self._open("score", prompt, parameters)
         if not is_completed(call):
             async with self._journal.meter.admitted(1):
                 started = time.perf_counter()
                 with model_failures(self._model):
-                    scores = await self._model.score(prompt, responses, options)
+                    scores = await self._model.score(prompt, responses, options, spans)
                 tokens = len(prompt.input_ids) + sum(map(len, responses))
                 call = _with_values(call, tuple(scores), tokens, time.perf_counter() - started)
                 self._journal.save([call])

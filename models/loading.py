@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+    from tertulia.models.local.causal import CausalLanguageModel
     from tertulia.models.local.sight import PictureProcessor
 
 T = TypeVar("T")
@@ -113,7 +114,7 @@ def open_model(
         return _open_embedded(recorded_as or name, name, precision, cache, report, adapters, engine)
     _require_source(base, _meant(base), "a folder, a hub id such as owner/name, or openai:NAME")
     with quiet_libraries():
-        return _open_causal(name, base, precision, None, report, may_download, with_code, adapters, engine)
+        return _open_causal(name, base, precision, None, report, may_download, with_code, adapters, engine, cache=cache)
 
 
 def _meant(name: str) -> str:
@@ -248,7 +249,7 @@ def _open_embedded(
     if bare is not None:
         return bare
     with quiet_libraries():
-        return _open_causal(name, str(folder), precision, traits, report, adapters=adapters, engine=engine)
+        return _open_causal(name, str(folder), precision, traits, report, adapters=adapters, engine=engine, cache=cache)
 
 
 def _open_bare(
@@ -278,7 +279,8 @@ def _open_bare(
                 windows = require_attention_of(model, probe_by_definition(by_transformers))
             check.keep(windows)
         weights = _weights(name, str(folder), adapters)
-        return CausalLanguageModel(name, model, tokenizer, traits, None, weights, engine, windows)
+        opened = CausalLanguageModel(name, model, tokenizer, traits, None, weights, engine, windows)
+        return _with_head_weights(opened, name, str(folder), adapters, folder.parent)
 
 
 def _open_causal(
@@ -291,6 +293,8 @@ def _open_causal(
     with_code: bool = False,
     adapters: Adapters | None = None,
     engine: str | None = None,
+    *,
+    cache: Path,
 ) -> LanguageModel:
     """Return the model in a folder or of a hub id; its traits follow its configuration if they are not given."""
     from transformers import PreTrainedTokenizerFast
@@ -315,7 +319,19 @@ def _open_causal(
         traits = ModelTraits(context_window=window, layout="single_message", judge="rating", sees_pictures=sees)
     weights = _weights(name, source, adapters)
     with _named_reason(name):
-        return CausalLanguageModel(name, model, tokenizer, traits, processor, weights, engine)
+        opened = CausalLanguageModel(name, model, tokenizer, traits, processor, weights, engine)
+    return _with_head_weights(opened, name, source, adapters, cache)
+
+
+def _with_head_weights(
+    model: "CausalLanguageModel", name: str, source: str, adapters: Adapters | None, cache: Path
+) -> LanguageModel:
+    """Return an open model with the learned weights of its attention heads, where it has some."""
+    from tertulia.models.local.head_weights import find_head_weights, fingerprint_of
+
+    model.fingerprint = fingerprint_of(split_name(name)[0], source, adapters, model.tokenizer)
+    model.traits = replace(model.traits, head_weights=find_head_weights(model.fingerprint, cache))
+    return model
 
 
 def _known_engine(engine: str | None) -> str:

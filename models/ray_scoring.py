@@ -48,11 +48,15 @@ class ScoringActor:
         return self._model.id, self._model.traits, self._model.tokenizer
 
     def score(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]] | None,
     ) -> list[dict[str, float]] | TertuliaError:
         """Return the scores, or why there are none: Ray would make a traceback of an error."""
         try:
-            return asyncio.run(self._model.score(prompt, responses, options))
+            return asyncio.run(self._model.score(prompt, responses, options, spans))
         except TertuliaError as error:
             return error
 
@@ -110,7 +114,11 @@ class RayScorers:
         return f"RayScorers({self.id!r}, {len(self._actors)})"
 
     async def score(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]] | None = None,
     ) -> list[dict[str, float]]:
         """Return the attention score of every unit for each response, by the actor that has least to do.
 
@@ -122,7 +130,7 @@ class RayScorers:
         place = min(range(len(self._actors)), key=self._busy.__getitem__)
         self._busy[place] += 1
         try:
-            found = await self._actors[place].score.remote(prompt, responses, options)
+            found = await self._actors[place].score.remote(prompt, responses, options, spans)
         except ray.exceptions.RayError as error:
             raise ModelError(
                 f"a scorer of {self.id} is gone ({cause_of(error)}); resume to go on with new ones"

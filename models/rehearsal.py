@@ -114,19 +114,24 @@ class RehearsalModel:
         """Like `generate`, and a score of every unit, averaged over the replies."""
         replies = await self.generate(request)
         spans = [r.text_tokens if options.rows == "utterance_only" else (0, len(r.tokens)) for r in replies]
-        responses = [r.tokens[first:past_last] for r, (first, past_last) in zip(replies, spans, strict=True)]
-        scores = await self.score(request.prompt, responses, options)
+        scores = await self.score(request.prompt, [reply.tokens for reply in replies], options, spans)
         return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
 
     async def score(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]] | None = None,
     ) -> list[dict[str, float]]:
         """Return a score of every unit for each response: its length times a heavy-tailed factor keyed by content."""
+        if spans is not None:
+            responses = [response[slice(*span)] for response, span in zip(responses, spans, strict=True)]
         if any(len(response) == 0 for response in responses):
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
-        spans = prompt.token_spans.items()
-        contents = {unit: _bytes(prompt.input_ids[first:past_last]) for unit, (first, past_last) in spans}
-        lengths = {unit: 1 if options.reducer == "mean-mean" else max(1, b - a) for unit, (a, b) in spans}
+        of_units = prompt.token_spans.items()
+        contents = {unit: _bytes(prompt.input_ids[first:past_last]) for unit, (first, past_last) in of_units}
+        lengths = {unit: 1 if options.reducer == "mean-mean" else max(1, b - a) for unit, (a, b) in of_units}
         return [
             {unit: 0.001 * lengths[unit] / math.sqrt(_share(contents[unit], response)) for unit in contents}
             for response in map(_bytes, responses)

@@ -49,6 +49,8 @@ class UtteranceOutcome(TypedDict, total=False):
         rollbacks: How many backups were taken (what was rewritten is not counted).
         ended: Whether the utterance ends the conversation.
         scored_by, judged_by: What scored and judged it; `None` where nothing did.
+        line_scores: By unit id of the prompt that was answered, how much the line leaned on it; `None`: not scored.
+        line_scored_by: What scored the line.
     """
 
     removal_factor: NotRequired[float | None]  # turns that earlier versions began have none
@@ -59,6 +61,8 @@ class UtteranceOutcome(TypedDict, total=False):
     ended: bool
     scored_by: str | None
     judged_by: str | None
+    line_scores: dict[str, float] | None
+    line_scored_by: str | None
 
 
 class UtteranceOutput(UtteranceOutcome, total=False):
@@ -80,7 +84,15 @@ class PromptedInput(UtteranceInput, total=False):
 
 def initial_outcome() -> UtteranceOutcome:
     """Return the outcome with which every utterance begins: its prompt is not scored, pruned or judged yet."""
-    return {"removal_factor": None, "scores": None, "scored_by": None, "removed": [], "judged_by": None}
+    return {
+        "removal_factor": None,
+        "scores": None,
+        "scored_by": None,
+        "removed": [],
+        "judged_by": None,
+        "line_scores": None,
+        "line_scored_by": None,
+    }
 
 
 class UtteranceState(PromptedInput, UtteranceOutput, total=False):

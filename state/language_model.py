@@ -5,11 +5,13 @@ Nothing here knows torch.
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError, failure_text
+from tertulia.state.head_weights import HeadWeights
 from tertulia.state.languages import DEFAULT
 from tertulia.state.parameters import (
     MEDIUM,
@@ -202,11 +204,19 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """The reduction of attention to a score (APP §3.1, Eq. 1), summed over these layers; `None`: over all."""
+    """The reduction of attention to a score (APP §3.1, Eq. 1), summed over these layers; `None`: over all.
+
+    Learned weights are of all layers, whatever these are.
+    """
 
     reducer: Reducer = "sum-mean"
     rows: Literal["reply", "utterance_only"] = "reply"
     layers: tuple[int, ...] | None = None
+
+    @property
+    def tells_heads_apart(self) -> bool:
+        """Whether the attention of each head is needed by itself."""
+        return self.reducer in ("beyond-neutral", "learned")
 
 
 @dataclass(frozen=True)
@@ -235,6 +245,7 @@ class ModelTraits:
         sees_pictures: Whether it is shown the pictures of units; then it is a `SeeingModel`.
         layer_windows: By layer, how many tokens its attention reaches back, the token's own included, or `None` if it
             has no such window; `None` in place of all for a model without layers of its own.
+        head_weights: Learned weights of its attention heads; `None` where none were learned.
     """
 
     context_window: int | None
@@ -259,6 +270,18 @@ class ModelTraits:
     languages: tuple[str, ...] | None = None
     sees_pictures: bool = False
     layer_windows: tuple[int | None, ...] | None = None
+    head_weights: HeadWeights | None = None
+
+    def require_head_weights(self, name: str) -> HeadWeights:
+        """Return the learned weights of heads.
+
+        Raises:
+            SettingError: None were learned for the model of that name.
+        """
+        if self.head_weights is None:
+            problem = f": no weights of heads were learned for {name}; run `tertulia scores fit {name}`, or take "
+            raise SettingError("reducer", "learned", f"{problem}reducer=beyond-neutral")
+        return self.head_weights
 
     def require_scores(self, parameters: Parameters) -> None:
         """Check that prompts of such a model can be scored, where λ or the record needs scores.
@@ -386,11 +409,18 @@ class LanguageModel(Protocol):
         """Return one reply per generator, and the attention score of every unit averaged over them (Eq. 1)."""
 
     async def score(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]] | None = None,
     ) -> list[dict[str, float]]:
         """Return, for each response written elsewhere, the attention score of every unit of the prompt (Eq. 1).
 
         A response is exactly its tokens; rows are those of the last prompt token and of response tokens 1 … n−1.
+
+        Args:
+            spans: The tokens of each response that count, `(first, past_last)`; all of them if `None`.
         """
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
@@ -398,6 +428,17 @@ class LanguageModel(Protocol):
 
     async def probabilities(self, prompt: RenderedPrompt, options: Sequence[str]) -> list[float]:
         """Return the probability that each option comes next, among these options; they sum to 1."""
+
+
+@contextmanager
+def model_failures(model: LanguageModel) -> Iterator[None]:
+    """Turn what a model raises inside into a `ModelError`: else it would count as the fault of the step that asks."""
+    try:
+        yield
+    except TertuliaError:
+        raise
+    except Exception as error:
+        raise ModelError(f"{model.id}: {failure_text(error)}") from error
 
 
 class SeeingModel(LanguageModel, Protocol):

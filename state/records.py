@@ -327,6 +327,11 @@ class TurnRecord(Record):
     removal_factor: float | None = Field(
         default=None, description="λ as it was in force; None: nothing was scored, or an older version stored it"
     )
+    line_scores: dict[str, float] | None = Field(
+        default=None,
+        description="by unit id of the prompt that was answered, how much the line leaned on it; None: not scored",
+    )
+    line_scored_by: str | None = Field(default=None, description="who scored the line (state/line_scores.py)")
 
 
 class ParticipantModel(Record):

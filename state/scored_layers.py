@@ -6,16 +6,18 @@ of models whose layers see everything.
 """
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tertulia.state.errors import AttentionUnavailableError, SettingError
 
 if TYPE_CHECKING:
-    from tertulia.state.language_model import LanguageModel
+    from tertulia.state.language_model import LanguageModel, ScoringOptions
 
 #: What may stand in place of numbers.
 LAYER_CHOICES = ("auto", "all", "full")
+
+#: How a recorded name says that heads are weighed as was learned.
+LEARNED = "learned heads"
 
 _RECORDED = re.compile(r", layers? (?P<numbers>\d+(?:, \d+)*) of \d+(?= \(surrogate of |, carried |$)")
 
@@ -66,9 +68,11 @@ def layers_to_score(setting: str, model: "LanguageModel", tokens: int) -> tuple[
     return None if len(layers) == len(windows) else layers
 
 
-def scorer_name(model: "LanguageModel", layers: Sequence[int] | None) -> str:
-    """Return what is recorded as the scorer: the model, and its layers if it was not all."""
-    windows = model.traits.layer_windows
+def scorer_name(model: "LanguageModel", options: "ScoringOptions") -> str:
+    """Return what is recorded as the scorer: the model, its layers if it was not all, and learned weights of heads."""
+    weights, layers, windows = model.traits.head_weights, options.layers, model.traits.layer_windows
+    if options.reducer == "learned" and weights is not None:
+        return f"{model.id}, {LEARNED} {weights.hash}"
     if layers is None or windows is None:
         return model.id
     return f"{model.id}, {'layer' if len(layers) == 1 else 'layers'} {', '.join(map(str, layers))} of {len(windows)}"

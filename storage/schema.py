@@ -142,6 +142,8 @@ _HOW_IT_CAME = (
     Column("scored_by", nullable=True),
     Column("judged_by", nullable=True),
     Column("removal_factor", "number", nullable=True),  # λ as it was in force
+    Column("line_scores", "json", nullable=True),  # by unit, what the line leaned on
+    Column("line_scored_by", nullable=True),
 )
 
 #: The place of a run in an experiment; NULL for a run that is of none.

@@ -130,6 +130,7 @@ _TURNS = View(
         "turns.ended",
         ("removed_units", "count", _removed_units("turns", "''")),
         *("turns.rollbacks", "candidates.inconsistency", "turns.scored_by", "turns.judged_by", "turns.prompt"),
+        *("turns.line_scores", "turns.line_scored_by"),
         _INHERITED,
     ),
     """FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns
@@ -147,6 +148,7 @@ _PARTS = View(
         *("lineage.run", "parts.turn", "parts.part", "parts.speaker", "contents.text"),
         ("removed_units", "count", _removed_units("parts", "parts.part")),
         *("parts.rollbacks", "candidates.inconsistency", "parts.scored_by", "parts.judged_by", "parts.prompt"),
+        *("parts.line_scores", "parts.line_scored_by"),
         _INHERITED,
     ),
     """FROM lineage JOIN parts ON parts.run = lineage.ancestor AND parts.turn <= lineage.turns

@@ -1,6 +1,8 @@
 """The making of an utterance: the weight of every unit, what was removed, and the candidates with their judgement."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -38,16 +40,11 @@ def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) ->
 
 
 def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None:
-    """Print every unit with its weight as bar and number; a removed unit is marked and struck.
+    """Print every unit with how much the line leaned on it as bar and number, and the score by which λ removes.
 
-    Bars grow with the root of the weight, so that small ones differ, too; the longest is the heaviest that λ may
-    remove. Other units may be heavier (the first tokens of a prompt draw much attention), and fill their bars.
+    A removed unit is marked and struck. Bars grow with the root of the number, so that small ones differ, too.
     """
-    weights = details.record.scores or {}
-    scale = max((weights[unit.id] for unit in details.removable if unit.id in weights), default=0.0)
-    scale = scale or max(weights.values(), default=0.0) or 1.0
-    digits = max(3, 2 - math.floor(math.log10(scale)))
-    column = max((len(number(weight, digits)) for weight in weights.values()), default=1)
+    columns = [_Column.of(details, scores) for scores in (details.record.line_scores, details.record.scores) if scores]
     block = None
     for unit in prompt.units:
         if unit.block != block:
@@ -56,14 +53,37 @@ def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None
         gone = unit.id in details.removed
         mark = "✗" if gone else " " if unit.removable else "·"
         line = Text.assemble((mark, "red"), " ")
-        if details.record.scores is not None:
-            drawn = bar(math.sqrt(weights.get(unit.id, 0.0) / scale), _BAR)
-            figure = number(weights.get(unit.id), digits)
-            line.append(f"{drawn:<{_BAR}} {figure:>{column}}  ", "" if unit.removable else "dim")
+        for place, column in enumerate(columns):
+            line.append(column.cell(unit.id, with_bar=place == 0), "" if unit.removable else "dim")
         line.append(clean(unit.text), "strike dim" if gone else "" if unit.kind == "item" else "italic")
         line.truncate(console.width, overflow="ellipsis")
         console.print(line)
-    console.print(plain("✗ removed, · never removed by λ; bars grow with the root of the weight", "dim"))
+    shown = [
+        *(["leaned on by the line"] if details.record.line_scores else []),
+        *(["score of λ"] if details.record.scores else []),
+    ]
+    console.print(plain("; ".join(filter(None, (" | ".join(shown), "✗ removed, · never removed by λ"))), "dim"))
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Numbers of units, with as many digits as the largest that λ may remove needs."""
+
+    scores: Mapping[str, float]
+    scale: float
+
+    @classmethod
+    def of(cls, details: TurnDetails, scores: Mapping[str, float]) -> "_Column":
+        """Return the column of some scores."""
+        scale = max((scores[unit.id] for unit in details.removable if unit.id in scores), default=0.0)
+        return cls(scores, scale or max(scores.values(), default=0.0) or 1.0)
+
+    def cell(self, unit: str, *, with_bar: bool) -> str:
+        """Return the number of a unit, behind a bar where there is one."""
+        digits = max(3, 2 - math.floor(math.log10(self.scale)))
+        width = max(len(number(score, digits)) for score in self.scores.values())
+        drawn = f"{bar(math.sqrt(self.scores.get(unit, 0.0) / self.scale), _BAR):<{_BAR}} " if with_bar else ""
+        return f"{drawn}{number(self.scores.get(unit), digits):>{width}}  "
 
 
 def _print_attention(console: Console, details: TurnDetails) -> None:

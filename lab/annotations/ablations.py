@@ -6,8 +6,8 @@
    of the line's tokens after what is left, rendered as for the utterance, in nats per token.
 3. Ablations are read in batches of `_BATCH`, always the same ones, so that an interrupted run goes on with the same
    digits. A batch is stored as soon as it is there.
-4. Scorers score the prompt that was answered, as when it would be pruned. `attention_of_line` reads the spoken line
-   instead of drawn responses, as the attention by layer and head does, which AT2 weighs.
+4. Scorers score the prompt that was answered, as when it would be pruned. `attention_of_line`, `beyond_neutral` and
+   `sentence` read the spoken line instead of drawn responses; so is the attention by layer and head that AT2 weighs.
 
 Kept as annotations `faithfulness` of the run: part 0 values by ablation, part 1 attention by unit, part 2 scores by
 unit, whose agent is the scorer.
@@ -15,7 +15,7 @@ unit, whose agent is the scorer.
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from tertulia.lab.annotations.next_line import SpokenLine, spoken_lines
@@ -24,6 +24,7 @@ from tertulia.models.local.platforms import platform_of
 from tertulia.nodes.scorers.attention import options_of_reading
 from tertulia.nodes.scorers.embedding_similarity import LATEST_LINES, similarity_scores
 from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.score_line import scores_of_line
 from tertulia.prompts.remove import remove_units
 from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.errors import ModelError
@@ -38,7 +39,9 @@ from tertulia.storage.store import SqlStore
 LEAST_UNITS = 3
 
 #: Scorers whose scores are measured here, in the order in which they are shown; others follow from the values.
-MEASURED_SCORERS = ("attention", "attention_of_line", "embedding_similarity", "length", "random")
+MEASURED_SCORERS = (
+    *("attention", "attention_of_line", "beyond_neutral", "sentence", "embedding_similarity", "length", "random"),
+)
 
 #: Prompts that are read together.
 _BATCH = 8
@@ -225,15 +228,24 @@ class AblationFigures:
 
     def scores(self, line: AblatedLine, scorer: str) -> list[float]:
         """Return the score of each unit by one of `MEASURED_SCORERS`."""
-        if scorer not in self._known(line).scores:
+        if self._kept_as(scorer, line) not in self._known(line).scores:
             models = self._opened()
-            known = self._known(line).scores
-            if scorer not in known:
+            known, name = self._known(line).scores, self._kept_as(scorer, line)
+            if name not in known:
                 found = _scored(self.store, line, scorer, *models)
-                known[scorer] = {unit: float(f"{found[unit]:.9g}") for unit in line.units}
-                self._save(line, _SCORES, scorer, {unit: repr(score) for unit, score in known[scorer].items()})
+                known[name] = {unit: float(f"{found[unit]:.9g}") for unit in line.units}
+                self._save(line, _SCORES, name, {unit: repr(score) for unit, score in known[name].items()})
         known = self._known(line).scores
-        return [known[scorer][unit] for unit in line.units]
+        return [known[self._kept_as(scorer, line)][unit] for unit in line.units]
+
+    def _kept_as(self, scorer: str, line: AblatedLine) -> str:
+        """Return the name under which scores are kept: those by learned weights have the weights' hash."""
+        if scorer != "sentence":
+            return scorer
+        if self._models is None:
+            return next((name for name in self._known(line).scores if name.startswith(scorer)), scorer)
+        weights = self._models[0].traits.head_weights
+        return f"{scorer} {'unlearned' if weights is None else weights.hash}"
 
     def _opened(self) -> tuple[HeadAttentionModel, Embedder]:
         if self._models is None:
@@ -297,11 +309,14 @@ def _scored(
     prompt, turn = line.prompt(store, line.full), line.line.turn
     if scorer == "attention":
         return asyncio.run(redrawn(model, prompt, line.line.parameters, 1, line.record.seed, turn))[0]
-    if scorer == "attention_of_line":
-        reply = line.line.reply
+    reply = line.line.reply
+    if scorer in ("attention_of_line", "beyond_neutral"):
         options = options_of_reading(model, prompt, [reply], line.line.parameters)
+        options = replace(options, reducer="sum-mean" if scorer == "attention_of_line" else "beyond-neutral")
         rendered, tokens = line.rendered(store, line.full, model), reply.tokens[: reply.text_tokens[1]]
-        return asyncio.run(model.score(rendered, [tokens], options))[0]
+        return asyncio.run(model.score(rendered, [tokens], options, [reply.text_tokens]))[0]
+    if scorer == "sentence":
+        return asyncio.run(scores_of_line(model, prompt, reply, is_writer=True)) or dict.fromkeys(line.units, 0.0)
     if scorer == "embedding_similarity":
         return similarity_scores(embedder, _target(store, line), prompt.units)
     if scorer == "length":

@@ -5,16 +5,13 @@ prompt of P: mean over heads, sum over layers (all, or some: `state/scored_layer
 token and for each of the response tokens 1 … n−1. `unit_scores` reduces it to a score per unit.
 `require_exact_attention` refuses a model for which the two differ. Source: APP §3.1.
 
-Some tokens collect attention whatever the response is (attention sinks, Xiao et al. 2024), and Eq. 1 counts it. Two
-reducers, ours, do not. With ā_t the attention to prompt token t, mean over the rows of a response, a unit's score is
+With ā_t the attention to prompt token t, mean over the rows of a response, a unit's score is
 
     sum-mean        Σ_t ā_t                   Eq. 1
     mean-mean       Σ_t ā_t / |u|             App. C
-    beyond-neutral  Σ_t max(0, ā_t − n̄_t)     n̄: the same of `NEUTRAL_REPLY`, whatever the response is
-    capped          Σ_t min(ā_t, c)           c: the quantile `CAP` of ā over the tokens of all units
+    capped          Σ_t min(ā_t, c)           c: the quantile `CAP` of ā over the tokens of all units (ours)
 
-over the tokens t of u. All are ≥ 0 and at most sum-mean's. Only beyond-neutral reads more: the neutral reply,
-once for a prompt. docs/measuring.md compares them.
+over the tokens t of u. Scores that tell heads apart are in `head_attention`; docs/measuring.md compares all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,9 +35,6 @@ if TYPE_CHECKING:
 
 #: By layer, how many tokens its attention reaches back, the token's own included; `None` for all of them.
 Windows: TypeAlias = tuple[int | None, ...]
-
-#: A reply that could be given to anything. Its length matters: what a short one attends to is chance.
-NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me think about it for a moment."
 
 #: The share of the units' tokens whose attention counts in full.
 CAP = 0.9
@@ -115,7 +109,6 @@ def unit_scores(
     prompt: RenderedPrompt,
     options: ScoringOptions,
     span: tuple[int, int] | None = None,
-    neutral: Tensor | None = None,
 ) -> dict[str, float]:
     """Reduce the attention of one response to the score of every unit, as the reducer does (see above).
 
@@ -123,14 +116,10 @@ def unit_scores(
         attention: `(n, P)`: from each reply token to each prompt token, mean over heads, sum over `options.layers`.
         options: The reducer.
         span: The reply tokens that count, `(first, past_last)`; all of them if `None`.
-        neutral: `(n, P)` of the neutral reply; needed for `beyond-neutral` alone.
     """
     first, past_last = span or (0, len(attention))
     per_token = attention[first:past_last].cpu().double().mean(0)
-    if options.reducer == "beyond-neutral":
-        assert neutral is not None
-        per_token = (per_token - neutral.cpu().double().mean(0)).clamp(min=0)
-    elif options.reducer == "capped":
+    if options.reducer == "capped":
         in_units = torch.cat([per_token[start:end] for start, end in prompt.token_spans.values()])
         per_token = (
             per_token.clamp(max=float(in_units.quantile(CAP, interpolation="lower"))) if len(in_units) else per_token

@@ -19,7 +19,6 @@ from torch import Tensor
 from tertulia.models.distinct_questions import distinct_questions, spread_answers
 from tertulia.models.local.architecture import Model, token_bytes, vocabulary_of
 from tertulia.models.local.attention_scores import (
-    NEUTRAL_REPLY,
     Windows,
     attention_to_prompt,
     require_exact_attention,
@@ -30,7 +29,13 @@ from tertulia.models.local.decoding import capacity_of, decode_replies
 from tertulia.models.local.decoding_state import DecodingState
 from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.grammar import ReplyGrammar
-from tertulia.models.local.head_attention import attention_by_head, unit_head_sums
+from tertulia.models.local.head_attention import (
+    NEUTRAL_REPLY,
+    attention_by_head,
+    learned_scores,
+    scores_beyond_neutral,
+    unit_head_sums,
+)
 from tertulia.models.local.kept_prompts import KeptPrompts
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.token_figures import token_figures
@@ -76,7 +81,8 @@ _READ_AT_ONCE = 256
 class CausalLanguageModel:
     """A local model whose attention is captured exactly; `weights` says what they are made of, where it has adapters.
 
-    `engine` is the number of the forward passes whose digits it gives (`engine`).
+    `engine` is the number of the forward passes whose digits it gives (`engine`), `fingerprint` tells the model from
+    others whose heads have other weights (`head_weights`); `None` for one that was opened elsewhere.
 
     Raises:
         AttentionUnavailableError: On construction, if it can't be captured.
@@ -95,6 +101,7 @@ class CausalLanguageModel:
     ) -> None:
         """Take an open model, and check that its attention is exact unless the `windows` of its layers are given."""
         self.weights, self.engine = weights, engine
+        self.fingerprint: str | None = None
         self._sight = None if processor is None else _sight(tokenizer, processor)
         if windows is None:
             assert not isinstance(model, BareModel), "nothing but a model of transformers has a definition of its own"
@@ -148,28 +155,35 @@ class CausalLanguageModel:
         )
         for kind, answer in kinds:
             of_kind = [number for number in distinct if isinstance(questions[number], kind)]
-            for of_layers in _by_layers(of_kind, questions):
-                for part in self._parts(of_layers, questions):
+            for captured_alike in _by_capture(of_kind, questions):
+                for part in self._parts(captured_alike, questions):
                     found.update(zip(part, answer([questions[number] for number in part]), strict=True))
         return spread_answers(questions, answered_by, found)
 
     async def score(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]] | None = None,
     ) -> list[dict[str, float]]:
         """Return the attention score of every unit for each response written elsewhere (Eq. 1)."""
-        if any(len(response) == 0 for response in responses):
+        counted = spans or [(0, len(response)) for response in responses]
+        if any(first >= past_last for first, past_last in counted):
             raise ModelError("a response has no tokens; there is nothing whose attention could be scored")
         self._require_fit(prompt, max(map(len, responses), default=0))
+        if options.tells_heads_apart:
+            return self._scores_by_head(prompt, responses, options, counted)
         attention = attention_to_prompt(self.model, self.prompts.get(prompt), responses, options.layers)
-        neutral = self._neutral_attention(prompt, options)
-        return [unit_scores(a, prompt, options, neutral=neutral) for a in attention]
+        return [unit_scores(a, prompt, options, span) for a, span in zip(attention, counted, strict=True)]
 
     async def head_attention(
         self, prompt: RenderedPrompt, response: Sequence[int], span: tuple[int, int]
     ) -> dict[str, list[list[float]]]:
         """Return a response's attention to every unit by layer and head (see the contract)."""
         self._require_fit(prompt, len(response))
-        return unit_head_sums(attention_by_head(self.model, self.prompts.get(prompt), response), prompt, span)
+        attention = attention_by_head(self.model, self.prompts.get(prompt), response, span)
+        return {unit: heads.tolist() for unit, heads in unit_head_sums(attention, prompt).items()}
 
     async def log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
         """Return the mean log-probability of the reply's first text after the prompt, in nats per token."""
@@ -210,14 +224,27 @@ class CausalLanguageModel:
         """Drop the prompts kept in memory; results are the same without them."""
         self.prompts.clear()
 
-    def _neutral_attention(self, prompt: RenderedPrompt, options: ScoringOptions) -> Tensor | None:
-        """Return the attention of the neutral reply, where the reducer needs it."""
-        if options.reducer != "beyond-neutral":
-            return None
+    def _scores_by_head(
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]],
+    ) -> list[dict[str, float]]:
+        """Return the scores of every unit for each response, by a reducer that tells heads apart."""
+        prefix = self.prompts.get(prompt)
+
+        def sums(response: Sequence[int], span: tuple[int, int]) -> dict[str, Tensor]:
+            return unit_head_sums(attention_by_head(self.model, prefix, response, span), prompt)
+
+        of_responses = [sums(response, span) for response, span in zip(responses, spans, strict=True)]
+        if options.reducer == "learned":
+            weights = self.traits.require_head_weights(self.id).weights
+            return [learned_scores(of_response, weights) for of_response in of_responses]
         reply = self.tokenizer.encode(NEUTRAL_REPLY)
         self._require_fit(prompt, len(reply))
-        (attention,) = attention_to_prompt(self.model, self.prompts.get(prompt), [reply], options.layers)
-        return attention
+        neutral = sums(reply, (0, len(reply)))
+        return [scores_beyond_neutral(of_response, neutral, options.layers) for of_response in of_responses]
 
     def _generated(self, questions: Sequence[Generation]) -> list[list[Reply]]:
         requests = [question.request for question in questions]
@@ -226,18 +253,22 @@ class CausalLanguageModel:
     def _generated_and_scored(
         self, questions: Sequence[ScoredGeneration]
     ) -> list[tuple[list[Reply], dict[str, float]]]:
-        """Return replies, and scores averaged over those of each question; all over the same layers."""
-        requests, layers = [question.request for question in questions], questions[0].options.layers
+        """Return replies, and scores averaged over those of each question; all captured alike."""
+        requests, options = [question.request for question in questions], questions[0].options
+        captures = not options.tells_heads_apart
         by_question, attention = self._decode(
-            requests, self.prompts.reader(), capture=True, layers=layers, stacks=len(requests) > 1
+            requests, self.prompts.reader(), capture=captures, layers=options.layers, stacks=len(requests) > 1
         )
         captured = iter(attention)
         answers = []
         for question, replies in zip(questions, by_question, strict=True):
             prompt, options = question.request.prompt, question.options
-            spans = [reply.text_tokens if options.rows == "utterance_only" else None for reply in replies]
-            neutral = self._neutral_attention(prompt, options)
-            scores = [unit_scores(next(captured), prompt, options, span, neutral) for span in spans]
+            whole = options.rows == "reply"
+            spans = [(0, len(reply.tokens)) if whole else reply.text_tokens for reply in replies]
+            if captures:
+                scores = [unit_scores(next(captured), prompt, options, span) for span in spans]
+            else:
+                scores = self._scores_by_head(prompt, [reply.tokens for reply in replies], options, spans)
             answers.append((replies, {u: sum(s[u] for s in scores) / len(scores) for u in prompt.token_spans}))
         return answers
 
@@ -398,11 +429,12 @@ def _batch_bytes(device: torch.device) -> int:
     return max(_BATCH_BYTES, int(_BATCH_SHARE * torch.cuda.get_device_properties(device).total_memory))
 
 
-def _by_layers(numbers: Sequence[int], questions: Sequence[Question]) -> list[list[int]]:
-    """Return the numbers of questions by the layers that they ask to be scored, which a batch has in common."""
-    found: dict[tuple[int, ...] | None, list[int]] = {}
+def _by_capture(numbers: Sequence[int], questions: Sequence[Question]) -> list[list[int]]:
+    """Return the numbers of questions by the attention that is captured as they are answered: a batch has one kind."""
+    found: dict[tuple[bool, tuple[int, ...] | None] | None, list[int]] = {}
     for number in numbers:
         question = questions[number]
-        layers = question.options.layers if isinstance(question, ScoredGeneration) else None
-        found.setdefault(layers, []).append(number)
+        scored = question.options if isinstance(question, ScoredGeneration) else None
+        key = None if scored is None else (scored.tells_heads_apart, scored.layers)
+        found.setdefault(key, []).append(number)
     return list(found.values())

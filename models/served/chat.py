@@ -155,7 +155,11 @@ class ChatModel:
         raise self._attention_unavailable()
 
     async def score(
-        self, prompt: RenderedPrompt, responses: Sequence[Sequence[int]], options: ScoringOptions
+        self,
+        prompt: RenderedPrompt,
+        responses: Sequence[Sequence[int]],
+        options: ScoringOptions,
+        spans: Sequence[tuple[int, int]] | None = None,
     ) -> list[dict[str, float]]:
         """Raise: a chat model shows no attention."""
         raise self._attention_unavailable()

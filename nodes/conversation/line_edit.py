@@ -46,5 +46,5 @@ def as_edited(state: SpokenState, context: Context) -> SpokenState:
         remark=f"written by a person in the place of candidate {attempt + 1}",
     )
     context.store.save_candidate(context.run, state["turn"], written)
-    changes: Any = {"chosen": EDITED_ATTEMPT, "ended": False}
+    changes: Any = {"chosen": EDITED_ATTEMPT, "ended": False, "line_scores": None, "line_scored_by": None}
     return {**state, **changes}

@@ -140,6 +140,7 @@ PLACES: Mapping[str, Place] = {
         Place("rewrite", "utterance", ("attempt", "set_aside")),
         Place("roll_back", "utterance", ("attempt",), ("set_aside",)),
         Place("select_candidate", "utterance", ("chosen", "rollbacks")),
+        Place("score_line", "utterance", ("line_scores", "line_scored_by")),
         Place("decide_ending", "utterance", ("ended",)),
     )
 }

@@ -39,13 +39,13 @@ async def score_attention(state: UtteranceState, runtime: Runtime[Context]) -> U
     asked = scoring_request(prompt, generators, model, parameters)
     if not model.traits.text_only:
         _, scores = await model.generate_scored(asked.request, asked.options)
-        scored_by = scorer_name(model, asked.options.layers)
+        scored_by = scorer_name(model, asked.options)
     else:
         surrogate = context.of(speaker, "score").asked_by(speaker, turn, step)
         replies = await model.generate(asked.request)
         options = options_of_reading(surrogate, prompt, replies, parameters)
         scores = await scores_by_reading(surrogate, prompt, replies, options)
-        scored_by = f"{scorer_name(surrogate, options.layers)} (surrogate of {model.id})"
+        scored_by = f"{scorer_name(surrogate, options)} (surrogate of {model.id})"
     carries = parameters.score_decay > 0 and not state.get("part")
     before = scores_before(context, speaker, turn, prompt) if carries else {}
     if not before:
@@ -63,6 +63,8 @@ def scoring_request(
         AttentionUnavailableError: No layer of the model sees the whole prompt.
         SettingError: It has no layer of a number in `scored_layers`.
     """
+    if parameters.reducer == "learned" and not model.traits.rehearsed:
+        model.traits.require_head_weights(model.id)
     tokens = parameters.scoring_tokens or parameters.utterance_tokens
     shorter = parameters.model_copy(update={"max_utterance_tokens": min(tokens, parameters.utterance_tokens)})
     request = utterance_request(prompt, generators, model.tokenizer, shorter)
@@ -123,16 +125,10 @@ async def scores_by_reading(
     reader: LanguageModel, prompt: Prompt, replies: list[Reply], options: ScoringOptions
 ) -> dict[str, float]:
     """Return the attention of a reader to every unit, averaged over replies that another model has written."""
-    totals = dict.fromkeys((unit.id for unit in prompt.units), 0.0)
-    for reply in replies:
-        reply_prefix = reply_prefix_of(prompt)
-        read = retokenized(reader.tokenizer, reply, reply_prefix)
-        if options.rows == "utterance_only":  # the tokens before the utterance count as the end of the prompt
-            first, past_last = read.text_tokens
-            reply_prefix += reader.tokenizer.decode(read.tokens[:first])
-            response = read.tokens[first:past_last]
-        else:
-            response = read.tokens
-        (scores,) = await reader.score(render(prompt, reader.tokenizer, reply_prefix), [response], options)
-        totals = {unit: total + scores[unit] / len(replies) for unit, total in totals.items()}
-    return totals
+    reply_prefix = reply_prefix_of(prompt)
+    read = [retokenized(reader.tokenizer, reply, reply_prefix) for reply in replies]
+    whole = options.rows == "reply"
+    spans = [(0, len(reply.tokens)) if whole else reply.text_tokens for reply in read]
+    rendered = render(prompt, reader.tokenizer, reply_prefix)
+    found = await reader.score(rendered, [reply.tokens for reply in read], options, spans)
+    return {unit.id: sum(scores[unit.id] for scores in found) / len(found) for unit in prompt.units}

@@ -25,8 +25,8 @@ FocalLines = Literal["each", "joined"]
 #: What is asked for in one call: an utterance; several of which one is drawn; or one that a random string decides.
 GenerationWay = Literal["single", "sequential", "verbalized", "string_seed"]
 
-#: How attention becomes the score of a unit; `models/local/attention_scores.py` has the formulas.
-Reducer = Literal["sum-mean", "mean-mean", "beyond-neutral", "capped"]
+#: How attention becomes the score of a unit; `models/local/attention_scores.py` and `head_attention.py` have formulas.
+Reducer = Literal["sum-mean", "mean-mean", "capped", "beyond-neutral", "learned"]
 
 #: What Algorithm 1 does at a unit that would overshoot its target; `nodes/shared/removing.py` has the four.
 Walk = Literal["paper", "first_overshoot", "nearest", "calm"]
@@ -114,8 +114,8 @@ class PruningParameters(ParameterGroup):
     )
     reducer: Reducer = Field(
         "sum-mean",
-        description="R of Eq. 1 (APP §3.1, App. C); with beyond-neutral and capped (ours) tokens count less that "
-        "collect attention whatever is said",
+        description="R of Eq. 1 (APP §3.1, App. C). Ours: with capped and beyond-neutral, tokens count less that "
+        "collect attention whatever is said; learned weighs heads by what ablations showed (docs/why.md)",
     )
     scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
     scoring_tokens: int | None = Field(

@@ -7,11 +7,11 @@ from tertulia.storage.parts.contents import Contents
 _COMPARED = {
     "turns": (
         *("turn", "speaker", "content_id", "sim_time_s", "ended", "prompt", "scored", "chosen", "rollbacks"),
-        *("scored_by", "judged_by"),
+        *("scored_by", "judged_by", "line_scores", "line_scored_by"),
     ),
     "parts": (
         *("turn", "part", "speaker", "content_id", "prompt", "scored", "chosen", "rollbacks", "scored_by"),
-        "judged_by",
+        *("judged_by", "line_scores", "line_scored_by"),
     ),
     "candidates": (
         *("turn", "part", "attempt", "content_id", "reply", "inconsistency", "inconsistency_runs", "comment"),

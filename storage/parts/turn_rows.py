@@ -70,7 +70,7 @@ class TurnRows:
         units: dict[_Key, list[Row]] = {}
         for row in self.rows["unit_scores"]:
             units.setdefault(_utterance(row), []).append(row)
-        names = [name for name in TurnRecord.model_fields if name not in ("turn", "scores", "removed")]
+        names = [name for name in TurnRecord.model_fields if name not in ("turn", "scores", "removed", "line_scores")]
         given = [
             {**{name: row[name] for name in names}, "turn": turn, **unit_fields(row, units.get(_utterance(row), ()))}
             for row, turn in zip(rows, turns, strict=True)

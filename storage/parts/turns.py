@@ -86,8 +86,9 @@ class Turns(Runs, Cognition, TurnStore):
     def _save_utterance(self, table: str, row: dict[str, Any], record: TurnRecord) -> bool:
         """Insert a row of `turns` or `parts` with what belongs to it, unless it is stored; return whether it was."""
         part = row.get("part", "")
-        row |= record.model_dump(exclude={"turn", "scores", "removed"})
+        row |= record.model_dump(exclude={"turn", "scores", "removed", "line_scores"})
         row |= {"content_id": self.text_id(record.turn.text), "scored": record.scores is not None}
+        row |= {"line_scores": None if record.line_scores is None else plain_json(record.line_scores)}
         if not Table(self.file, table).insert_new(row):
             return False
         self._save_unit_scores({"run": row["run"], "turn": row["turn"], "part": part}, record)
@@ -211,10 +212,14 @@ class Turns(Runs, Cognition, TurnStore):
 
 
 def unit_fields(row: Mapping[str, Any], units: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a `TurnRecord` that are stored as rows of units: its scores, and what was removed."""
+    """Return the fields of a `TurnRecord` that are about units: its scores, what was removed, the line's scores."""
     removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
     scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
-    return {"scores": scores if row["scored"] else None, "removed": tuple(unit["unit"] for unit in removed)}
+    return {
+        "scores": scores if row["scored"] else None,
+        "removed": tuple(unit["unit"] for unit in removed),
+        "line_scores": None if row["line_scores"] is None else parsed(row["line_scores"]),
+    }
 
 
 def candidate_row(run: str, turn: int, part: str, candidate: Candidate) -> dict[str, Any]:

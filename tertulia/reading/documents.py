@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from tertulia.reading.agreements import agreements_document
 from tertulia.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
+from tertulia.reading.leaning import reasons
 from tertulia.reading.platforms import platforms_document
 from tertulia.reading.removal import remarks
 from tertulia.reading.rewritten import rewritten_turns
@@ -178,11 +179,12 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
 
 
 def unit_documents(details: TurnDetails) -> list[Document]:
-    """Return the units of the full prompt, in prompt order, with scores and what was removed."""
-    scores, prompt = details.record.scores or {}, details.prompt
+    """Return the units of the full prompt, in prompt order: what the line leaned on, scores, and what was removed."""
+    scores, line_scores, prompt = details.record.scores or {}, details.record.line_scores or {}, details.prompt
     return [
         {
             **unit.model_dump(include={*_UNIT_FIELDS, "removable"}),
+            "line_score": line_scores.get(unit.id),
             "score": scores.get(unit.id),
             "removed": unit.id in details.removed,
         }
@@ -219,6 +221,8 @@ def _making_document(details: TurnDetails) -> Document:
         "distinct_candidates": details.distinct,
         "rollbacks": record.rollbacks,
         "rewritings": details.rewritings,
+        "line_scored_by": record.line_scored_by,
+        "leaned_on": leaned_on(details),
         "scored_by": record.scored_by,
         "scored_layers": recorded_layers(record.scored_by),
         "judged_by": record.judged_by,
@@ -228,6 +232,23 @@ def _making_document(details: TurnDetails) -> Document:
         "pace": details.pace.reason if details.pace else None,
         "steering": asdict(details.pace.steering) if details.pace and details.pace.steering else None,
     }
+
+
+def leaned_on(details: TurnDetails) -> list[Document] | None:
+    """Return what a line leaned on, that which counts most first; `None` where that is not known."""
+    found = reasons(details)
+    if found is None:
+        return None
+    return [
+        {
+            "unit": reason.unit.id,
+            "text": reason.unit.text,
+            "loss": reason.loss,
+            "measured": reason.measured,
+            "times_less_likely": reason.times,
+        }
+        for reason in found
+    ]
 
 
 # --- rounds ---------------------------------------------------------------------------------------------------------

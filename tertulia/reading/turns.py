@@ -34,6 +34,7 @@ class TurnDetails:
         exchange, parts: In an album chat; the parts are plan and answer.
         pace: The reason for the turn's λ, if it differs from turn to turn.
         faults: Why its line makes no sense where it is said, if so.
+        measured: By unit, what the line was measured to lose without it, in nats a token (`show --check`).
     """
 
     run: RunRecord
@@ -49,6 +50,7 @@ class TurnDetails:
     parts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
     pace: FactorReason | None = None
     faults: tuple[Fault, ...] = ()
+    measured: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def removal_factor(self) -> float | None:

@@ -1,16 +1,19 @@
-"""Why a turn is what it is, in one or two sentences: what was attended, what was removed, and what was chosen.
+"""Why a turn is what it is, in one or two sentences: what the line leaned on, what was removed, and what was chosen.
 
-Every figure is stored, or follows from what is stored; what an older version did not store is left out.
+What a line leaned on is read from the line (`tertulia.reading.leaning`), what λ removed from scores of possible
+responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
 """
 
 from collections.abc import Sequence
 
 from tertulia.reading.exchanges import RecordedExchange
+from tertulia.reading.leaning import Reason, reasons
 from tertulia.reading.removal import retained
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.why_round import floor_sentence
-from tertulia.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percentage, quoted, times
+from tertulia.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percentage, quoted, times, times_in_words
 from tertulia.state.line_edit import EDITED_ATTEMPT
+from tertulia.state.line_scores import reader_of
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Unit
 from tertulia.state.text import clean, counted
@@ -22,10 +25,10 @@ _MOST = 3
 def why_turn(details: TurnDetails) -> str:
     """Return in one or two sentences how a stored turn came about.
 
-    It is about what was done, whatever `what_if` asks. Of an utterance it tells what was most attended of all that λ
-    may remove, what λ asked to remove and removed, and which candidate was said and why; of a meeting's round first
-    who wanted to speak, who was first, and what moved them; of an exchange first which picture was shown and why; of
-    both then the most telling of the rest, as more than two sentences are read by nobody.
+    It is about what was done, whatever `what_if` asks. Of an utterance it tells what the line leaned on, what λ had
+    taken away before, and which candidate was said and why; of a meeting's round first who wanted to speak, who was
+    first, and what moved them; of an exchange first which picture was shown and why; of both then the most telling of
+    the rest, as more than two sentences are read by nobody.
     """
     if details.exchange is not None:
         return clean(f"{_exchange_sentence(details.exchange)} {_in_short(details)}")
@@ -45,26 +48,17 @@ def why_said(details: TurnDetails) -> str:
         how = "A person typed it" if seat is not None and seat == speaker else "It was written by hand"
         return clean(f"{how} for {speaker}: no prompt was read, and nobody judged it.")
     said = _candidate_clause(details)
-    if details.record.scores is None:
-        why = "λ was 0, so nothing" if details.removal_factor == 0 else "Nothing"
-        to_see = f"a fork with record_scores=true shows what {speaker} attended to"
-        return clean(f"{why} was scored or removed ({to_see}){f'; {said}' if said else ''}.")
-    attended = _attended(details, _MOST)
-    if (removable := len(details.removable)) and heaviest(details, 1):
-        attended = f"Of {counted(removable, 'item')} that might be removed, {attended}"
-    return clean(f"{attended}. {_removal_clause(details)}{f'; {said}' if said else ''}.")
+    rest = "; ".join(filter(None, (_removal_clause(details), said)))
+    rest = f" {rest if rest.startswith('λ') else rest[0].upper() + rest[1:]}." if rest else ""
+    return clean(f"{_leaning(details, _MOST)}.{rest}")
 
 
 def _in_short(details: TurnDetails) -> str:
-    """Return a sentence on how an utterance came about: the unit that was most attended, what went, and a doubt."""
+    """Return a sentence on how an utterance came about: the unit that it leaned on most, what went, and a doubt."""
     if details.record.turn.speaker is None or details.prompt is None:
         return why_said(details)
     said = _candidate_clause(details) if _is_telling(details) else ""
-    if details.record.scores is None:
-        why = "λ was 0: nothing" if details.removal_factor == 0 else "Nothing"
-        return clean(f"{why} was scored or removed{f'; {said}' if said else ''}.")
-    attended, removal = _attended(details, 1), _removal_clause(details, in_short=True)
-    return clean(f"{'; '.join(filter(None, (attended, removal, said)))}.")
+    return clean(f"{'; '.join(filter(None, (_leaning(details, 1), _removal_clause(details, in_short=True), said)))}.")
 
 
 def _is_telling(details: TurnDetails) -> bool:
@@ -78,73 +72,72 @@ def _parameters(details: TurnDetails) -> Parameters:
     return Parameters.of_record(details.run.parameters if mine is None else mine.parameters)
 
 
-# --- what was attended, and removed ---------------------------------------------------------------------------------
+# --- what the line leaned on ----------------------------------------------------------------------------------------
 
 
-def heaviest(details: TurnDetails, most: int = _MOST) -> list[tuple[Unit, float]]:
-    """Return the removable units with the highest scores, highest first, with their shares in [0, 1] of all of it.
-
-    Units without a score, or with a score of 0, are not among them.
-    """
-    scores = details.record.scores or {}
-    total = sum(scores.get(unit.id, 0.0) for unit in details.removable)
-    scored = [unit for unit in details.removable if scores.get(unit.id, 0.0) > 0]
-    scored.sort(key=lambda unit: -scores[unit.id])
-    return [(unit, scores[unit.id] / total) for unit in scored[:most]]
-
-
-def _attended(details: TurnDetails, most: int) -> str:
-    units, speaker = heaviest(details, most), details.record.turn.speaker
-    removable = len(details.removable)
-    if not removable:
-        return "Nothing in the prompt could be removed"
-    if not units:
-        return f"Of {counted(removable, 'item')} that might be removed, none had a score above 0"
-    scorer = _parameters(details).nodes.get("score")
-    rehearsed = " (at random: a rehearsal)" if details.run.rehearsed else ""
-    most_attended = f"{speaker} attended{rehearsed} most to" if scorer is None else f"{scorer} scored highest"
-    gone = frozenset(details.record.removed)
+def _leaning(details: TurnDetails, most: int) -> str:
+    """Return what the line leaned on, by how much, and who read that; or that it is nothing in particular."""
+    found, speaker = reasons(details), details.record.turn.speaker
+    if not [unit for unit in details.removable if unit.id not in details.record.removed]:
+        return f"Nothing was left in the prompt that {speaker} could lean on"
+    if found is None:
+        return f"What {speaker} leaned on is not known, as {details.run.model} shows no attention"
+    reader = reader_of(details.record.line_scored_by)
+    reader = f", as {reader} reads it" if reader else ""
+    if details.run.rehearsed:
+        reader = " (at random: a rehearsal)"
+    if not found:
+        return f"{speaker} leaned on nothing in particular{reader}"
     longest = QUOTED if most > 1 else QUOTED_IN_SHORT
-    told = [
-        f"{quoted(unit.text, longest)} ({percentage(share)}{f' of the {_measure(details)}' if place == 0 else ''}"
-        f"{', removed' if unit.id in gone else ''})"
-        for place, (unit, share) in enumerate(units)
-    ]
-    return f"{most_attended} {listed(told)}"
+    told = [_reason_told(reason, longest, is_first=place == 0) for place, reason in enumerate(found[:most])]
+    return f"{speaker} leaned on {listed(told)}{reader}"
+
+
+def _reason_told(reason: Reason, longest: int, *, is_first: bool) -> str:
+    """Return a unit with how much less likely the line is without it: about that much, if nobody measured it."""
+    told = quoted(reason.unit.text, longest)
+    if reason.times is None:
+        return told
+    words = times_in_words(reason.times)
+    much = words if reason.measured or words.startswith("over") else f"about {words}"
+    much += " less likely without it" if is_first else ""
+    return f"{told} ({'the line is ' if is_first else ''}{much}{', as measured' if reason.measured else ''})"
+
+
+# --- what was removed -----------------------------------------------------------------------------------------------
+
+
+def _removal_clause(details: TurnDetails, in_short: bool = False) -> str:
+    """Return what λ had taken away before the line was drawn; empty where it takes nothing away."""
+    factor, record = details.removal_factor, details.record
+    removable, removed = details.removable, frozenset(record.removed)
+    gone = [unit for unit in removable if unit.id in removed]
+    if not removable or (not factor and not gone):
+        return ""
+    parameters, scores = _parameters(details), record.scores or {}
+    total = sum(scores.get(unit.id, 0.0) for unit in removable)
+    reached = sum(scores.get(unit.id, 0.0) for unit in gone) / total if total else 0.0
+    what = f"{len(gone)} of {counted(len(removable), 'item')}" if gone else "nothing"
+    if gone and len(gone) == len(removable):
+        what = f"all {len(gone)} items" if len(gone) > 1 else "the only item"
+    kept = retained(details.run)
+    if kept is not None and record.removal_factor is None:
+        return f"only {kept} was to stay: {what} had been taken away"
+    drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
+    share = f", with {percentage(reached)} of the {_measure(details)}" if gone else ""
+    first = "" if in_short or not gone else f", first {quoted(gone_first(details).text, QUOTED_IN_SHORT)}"
+    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}{first}"
+
+
+def gone_first(details: TurnDetails) -> Unit:
+    """Return the removed item that the walk took first."""
+    by_id = {unit.id: unit for unit in details.removable}
+    return next(by_id[unit] for unit in details.record.removed if unit in by_id)
 
 
 def _measure(details: TurnDetails) -> str:
     """Return what a share is of: attention, or the scores of another scorer."""
     return "score" if "score" in _parameters(details).nodes else "attention"
-
-
-def _removal_clause(details: TurnDetails, in_short: bool = False) -> str:
-    """Return what λ asked to remove, and what went; in short, what λ removed."""
-    factor, record = details.removal_factor, details.record
-    removable, removed = details.removable, frozenset(record.removed)
-    gone = sum(unit.id in removed for unit in removable)
-    parameters, scores = _parameters(details), record.scores or {}
-    total = sum(scores.get(unit.id, 0.0) for unit in removable)
-    reached = sum(scores.get(unit.id, 0.0) for unit in removable if unit.id in removed) / total if total else 0.0
-    what = (
-        "nothing was removed"
-        if not gone
-        else (f"{gone} of {len(removable)} {'was' if gone == 1 else 'were'} removed, with {percentage(reached)}")
-    )
-    if gone == len(removable) and gone:
-        what = f"all {gone} were removed, and none was left" if gone > 1 else "it was removed, and nothing was left"
-    kept = retained(details.run)
-    if kept is not None and record.removal_factor is None:
-        return f"Only {kept} was to stay: {what}"
-    if factor is None:
-        return what[0].upper() + what[1:]
-    if parameters.removal_order == "placebo" and gone:
-        what += ", drawn at random"
-    if not factor:
-        return f"λ was 0, so {what}"
-    if in_short:
-        return f"at λ = {round(factor, 3):g} {what}"
-    return f"λ = {round(factor, 3):g} asked for {percentage(factor)} of it to go: {what}"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------

@@ -7,6 +7,9 @@ from tertulia.state.text import clean
 #: The most characters of a text that a sentence quotes, and where it tells of more than an utterance.
 QUOTED, QUOTED_IN_SHORT = 60, 42
 
+#: Above this, a number of times says no more.
+_MOST_TIMES = 1000
+
 #: The most people that a sentence names.
 _NAMED = 6
 
@@ -33,6 +36,13 @@ def percentage(share: float) -> str:
 def times(number: int) -> str:
     """Return `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def times_in_words(factor: float) -> str:
+    """Return `1.4 times`, `9 times`, `120 times`, `over 1,000 times`."""
+    if factor > _MOST_TIMES:
+        return f"over {_MOST_TIMES:,} times"
+    return f"{factor:.1f}".removesuffix(".0") + " times" if factor < 3 else f"{float(f'{factor:.2g}'):,.0f} times"
 
 
 def people(names: Sequence[str]) -> str:

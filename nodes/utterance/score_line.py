@@ -1,0 +1,79 @@
+"""Score what the line that is said leaned on: attention over its words, behind the prompt that it answered.
+
+λ removes units by scores over possible responses, before a line is drawn (`nodes/scorers/`). A reason for the line is
+read from the line itself: other responses lean on other things, and a removed unit is no reason.
+"""
+
+from collections.abc import Mapping
+
+from langgraph.runtime import Runtime
+
+from tertulia.nodes.utterance.generate import candidate_at
+from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.remove import remove_units
+from tertulia.prompts.render import render, retokenized
+from tertulia.state.context import Context
+from tertulia.state.errors import AttentionUnavailableError
+from tertulia.state.graph_state import UtteranceState
+from tertulia.state.language_model import LanguageModel, ScoringOptions, model_failures
+from tertulia.state.line_scores import rounded, scored_line_by
+from tertulia.state.records import Prompt, Reply
+from tertulia.state.scored_layers import layers_to_score
+
+
+async def score_line(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
+    """Score each removable unit of the prompt that was answered by the attention of the line that is said.
+
+    Nothing is scored where no such unit is left, or no attention is shown: by the model, or a surrogate of it. The call
+    is not journalled: it draws nothing, so it gives the same again.
+    """
+    context = runtime.context.of(state["speaker"])
+    writer = reader = context.model
+    if writer.traits.text_only:
+        if context.parameters.surrogate is None:
+            return {"line_scores": None, "line_scored_by": None}
+        reader = context.of(state["speaker"], "score").model
+    prompt = remove_units(context.store.prompt(state["prompt"]), state["removed"])
+    reply = candidate_at(context, state["turn"], state["chosen"], state.get("part", "")).reply
+    with model_failures(reader):
+        scores = await scores_of_line(reader, prompt, reply, is_writer=reader is writer)
+    if scores is None:
+        return {"line_scores": None, "line_scored_by": None}
+    return {
+        "line_scores": dict(scores),
+        "line_scored_by": scored_line_by(reader, None if reader is writer else writer.id),
+    }
+
+
+async def scores_of_line(
+    reader: LanguageModel, prompt: Prompt, reply: Reply, *, is_writer: bool
+) -> Mapping[str, float] | None:
+    """Return the score of each removable unit by the attention of a line's words to it; `None` if there are none.
+
+    With learned weights of heads a score is the likelihood that the line is estimated to lose without the unit, in nats
+    a token (`state/head_weights.py`); else it is the attention beyond that of a reply to anything, mean over heads and
+    layers.
+
+    Args:
+        prompt: The prompt that the line answered.
+        is_writer: Whether the reader wrote the reply, whose tokens are its own then.
+    """
+    units = [unit.id for unit in prompt.units if unit.removable]
+    prefix = reply_prefix_of(prompt)
+    read = reply if is_writer else retokenized(reader.tokenizer, reply, prefix)
+    first, past_last = read.text_tokens
+    if not units or first >= past_last:
+        return None
+    rendered = render(prompt, reader.tokenizer, prefix)
+    weights, layers = reader.traits.head_weights, None
+    if weights is None:
+        try:
+            layers = layers_to_score("auto", reader, len(rendered.input_ids) + past_last)
+        except AttentionUnavailableError:  # it would tell where units stand, and λ may not need scores here
+            return None
+    options = ScoringOptions("beyond-neutral" if weights is None else "learned", layers=layers)
+    (scores,) = await reader.score(rendered, [read.tokens[:past_last]], options, [(first, past_last)])
+    if weights is not None:
+        return {unit: rounded(weights.estimated_loss(scores[unit])) for unit in units}
+    summed = len(layers or reader.traits.layer_windows or (None,))
+    return {unit: rounded(scores[unit] / summed) for unit in units}
