@@ -146,13 +146,13 @@ def _shipped_cases(folder: Path) -> tuple[str, ...]:
         for scene in read_scenes([shipped_scenes() / f"{name}.jsonl" for name in _SCENES])
         if isinstance(scene, DialogueScene) and scene.turn is None
     ]
-    by_place = list({scene.place: scene for scene in scenes}.values())
+    by_place = list({scene.place or "": scene for scene in scenes}.values())
     chosen = [by_place[at * len(by_place) // _CASES] for at in range(_CASES)]
     return tuple(str(_scenario_file(folder, scene)) for scene in chosen)
 
 
 def _scenario_file(folder: Path, scene: DialogueScene) -> Path:
-    name = re.sub(r"[^a-z0-9]+", "_", scene.place.lower()).strip("_")[:40]
+    name = re.sub(r"[^a-z0-9]+", "_", (scene.place or "scene").lower()).strip("_")[:40]
     people = sorted(scene.people, key=lambda person: person.name != scene.lines[0][0])
     document = {
         "name": name.replace("_", " "),
@@ -169,7 +169,7 @@ def _weights_of(found: Faithfulness, plan: FitPlan, model: LanguageModel, finger
     learned = found.weights
     if learned is None or not learned.weights.any():
         raise ModelError(
-            f"nothing that was removed from the prompts of {lines_phrase(found)} moved what {plan.model} says, so nothing "
+            f"nothing that was removed from the prompts of {lines_phrase(found)} moved what {plan.model} says: nothing "
             "can be learned from them; name other cases"
         )
     tested = [line.by_scorer["at2"] for line in found.lines]

@@ -13,9 +13,9 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from tertulia.models.journal import Journal, model_failures, with_answer
+from tertulia.models.journal import Journal, with_answer
 from tertulia.state.cognition import Call
-from tertulia.state.language_model import LanguageModel
+from tertulia.state.language_model import LanguageModel, model_failures
 from tertulia.state.questions import (
     Answer,
     BatchingModel,
