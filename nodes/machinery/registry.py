@@ -33,6 +33,7 @@ from tertulia.nodes.utterance.prune import prune
 from tertulia.nodes.utterance.retrieve import retrieve_memory
 from tertulia.nodes.utterance.rewrite import choose_revision, rewrite
 from tertulia.nodes.utterance.rollback import roll_back, select_candidate
+from tertulia.nodes.utterance.score_line import score_line
 from tertulia.nodes.utterance.sense import sense
 from tertulia.nodes.utterance.vary import vary_prompt
 from tertulia.state.errors import ExtensionError, SettingError, UsageError, nearest_hint
@@ -89,6 +90,7 @@ NODES: Mapping[str, Node] = {
             "removed attempt set_aside inconsistency",
             "selects the candidate that is said",
         ),
+        _shipped("score_line", score_line, "prompt removed chosen", "scores what the line leaned on"),
         _shipped("decide_ending", decide_ending, "chosen", "finds out whether that ends the conversation"),
     )
 }

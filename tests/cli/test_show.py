@@ -47,7 +47,7 @@ def visits(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
 def test_every_node_has_its_state_before_and_after(cli: Cli, meeting: str, dialogue: str) -> None:
     nodes = [visit["node"] for visit in visits(cli, dialogue, "--turn", "2", "--node", "all")]
     assert nodes[:3] == ["take_turn", "begin_utterance", "retrieve_memory"]
-    assert nodes[-3:] == ["select_candidate", "decide_ending", "record_turn"]
+    assert nodes[-4:] == ["select_candidate", "score_line", "decide_ending", "record_turn"]
     for visit in visits(cli, meeting, "--node", "all"):
         for key in set(visit["update"]) - {"minds", "bids"}:
             assert visit["after"][key] == visit["update"][key]

@@ -103,7 +103,7 @@ async def test_an_utterance_takes_this_path(settings: dict[str, Any], ratings: l
     context = a_context(going_on(ratings=ratings), judge_runs=1, **settings)
     events = build_utterance_graph().astream(START, context=context, stream_mode="tasks", version="v2")
     steps = [event["data"]["name"] async for event in events if "input" in event["data"]]
-    assert steps == ["begin_utterance", *path.split(), "select_candidate", "decide_ending"]
+    assert steps == ["begin_utterance", *path.split(), "select_candidate", "score_line", "decide_ending"]
 
 
 async def test_an_utterance_gives_what_a_turn_keeps_and_no_more() -> None:

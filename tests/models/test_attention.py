@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from transformers import BloomConfig, BloomForCausalLM, MambaConfig, MambaForCau
 from tertulia.models.local.attention_interface import IMPLEMENTATION
 from tertulia.models.local.attention_scores import (
     CAP,
-    NEUTRAL_REPLY,
     attention_by_definition,
     attention_to_prompt,
     require_exact_attention,
@@ -24,7 +23,6 @@ from tertulia.models.local.decoding_state import DecodingState, prefill
 from tertulia.models.local.kept_chunks import KeptChunks
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
-from tertulia.state.parameters import Reducer
 
 
 def _tokens(count: int, seed: int) -> list[int]:
@@ -257,7 +255,8 @@ def test_a_model_whose_reported_attention_differs_is_refused(monkeypatch: pytest
         require_exact_attention(tiny_model("gpt2"))
 
 
-REDUCERS = get_args(Reducer)
+#: Those that sum over heads; `test_head_attention` has the others.
+REDUCERS = ("sum-mean", "mean-mean", "capped")
 SPANS = {"a": (2, 9), "b": (9, 10), "c": (28, 30), "empty": (12, 12)}
 
 
@@ -280,9 +279,6 @@ def scores_written_out(
         return a[:, :, rows].double().mean(2).mean(1).sum(0).tolist()
 
     tokens = per_token(response, rows)
-    if reducer == "beyond-neutral":
-        neutral = per_token(model.tokenizer.encode(NEUTRAL_REPLY))
-        tokens = [max(0.0, value - base) for value, base in zip(tokens, neutral, strict=True)]
     if reducer == "capped":
         cap = np.quantile(
             [value for first, past_last in SPANS.values() for value in tokens[first:past_last]], CAP, method="lower"
@@ -341,11 +337,8 @@ def test_a_token_that_takes_the_attention_of_every_response_counts_no_more() -> 
     prompt = RenderedPrompt(tuple(range(20)), {"sink": (0, 2), "meant": (2, 6)}, {"sink": "b", "meant": "m"})
     attention = torch.full((3, 20), 0.01)
     attention[:, 0], attention[:, 3] = 0.5, 0.04
-    neutral = torch.full((7, 20), 0.01)
-    neutral[:, 0], neutral[:, 4] = 0.5, 0.02
-    scores = {reducer: unit_scores(attention, prompt, ScoringOptions(reducer), neutral=neutral) for reducer in REDUCERS}
+    scores = {reducer: unit_scores(attention, prompt, ScoringOptions(reducer)) for reducer in REDUCERS}
     assert scores["sum-mean"]["sink"] > 6 * scores["sum-mean"]["meant"]
-    assert scores["beyond-neutral"] == pytest.approx({"sink": 0, "meant": 0.03}), "less than neutral counts as 0"
     assert scores["capped"]["sink"] < scores["capped"]["meant"]
 
 

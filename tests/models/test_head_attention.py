@@ -1,12 +1,19 @@
 """The attention of a response by layer and head: of every family what transformers reports, and summed, Eq. 1."""
 
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
 from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 
 from tertulia.models.local import attention
-from tertulia.state.errors import ContextWindowError
-from tertulia.state.language_model import RenderedPrompt, ScoringOptions
+from tertulia.models.local.head_attention import NEUTRAL_REPLY
+from tertulia.state.errors import ContextWindowError, SettingError
+from tertulia.state.head_weights import HeadWeights
+from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.questions import HeadAttentionModel
 
 SPANS = {"first": (2, 9), "middle": (12, 20), "last": (28, 30)}
@@ -55,6 +62,49 @@ async def test_a_response_read_in_several_blocks_of_queries_has_the_same(monkeyp
     in_blocks = await model.head_attention(a_prompt(), response, (1, 8))
     for unit, layers in whole.items():
         assert [h for heads in in_blocks[unit] for h in heads] == pytest.approx([h for heads in layers for h in heads])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+async def test_scores_that_tell_heads_apart_equal_their_formulas_written_out(family: str) -> None:
+    model, response = tiny_language_model(family), _tokens(9, 3)
+    by_head = await model.head_attention(a_prompt(), response, (2, 8))
+    shape = np.array(by_head["first"]).shape
+    weights = np.random.default_rng(1).random(shape) * (np.random.default_rng(2).random(shape) < 0.5)
+    learned = HeadWeights(model="tiny", fingerprint="", weights=weights.tolist(), floor=0.0)
+    model.traits = replace(model.traits, head_weights=learned)
+    (scores,) = await model.score(a_prompt(), [response], ScoringOptions("learned"), [(2, 8)])
+    expected = {unit: float((np.array(heads) * weights).sum()) for unit, heads in by_head.items()}
+    assert scores == pytest.approx(expected, rel=1e-6)
+
+    reply = model.tokenizer.encode(NEUTRAL_REPLY)
+    neutral = await model.head_attention(a_prompt(), reply, (0, len(reply)))
+    (scores,) = await model.score(a_prompt(), [response], ScoringOptions("beyond-neutral"), [(2, 8)])
+    beyond = {unit: np.maximum(0, np.array(by_head[unit]) - np.array(neutral[unit])) for unit in SPANS}
+    assert scores == pytest.approx({unit: float(heads.mean(1).sum()) for unit, heads in beyond.items()}, abs=1e-6)
+    layer = ScoringOptions("beyond-neutral", layers=(1,))
+    (of_layer,) = await model.score(a_prompt(), [response], layer, [(2, 8)])
+    assert of_layer == pytest.approx({unit: float(heads[1].mean()) for unit, heads in beyond.items()}, abs=1e-6)
+
+
+@pytest.mark.parametrize("reducer", ["learned", "beyond-neutral"])
+async def test_drawn_replies_are_scored_by_head_as_written_ones_are(reducer: Any) -> None:
+    model = tiny_language_model()
+    ones = HeadWeights(model="tiny", fingerprint="", weights=[[1.0, 0.5, 0.0, 2.0]] * 4, floor=0.0)
+    model.traits = replace(model.traits, head_weights=ones)
+
+    def request() -> GenerationRequest:
+        generators = tuple(random.Random(row) for row in range(2))
+        return GenerationRequest(a_prompt(), (ReplyField("x", "speech", max_tokens=8),), generators, 0.8, 0.9)
+
+    replies, found = await model.generate_scored(request(), ScoringOptions(reducer))
+    written = await model.score(a_prompt(), [reply.tokens for reply in replies], ScoringOptions(reducer))
+    assert found == pytest.approx({unit: sum(scores[unit] for scores in written) / 2 for unit in SPANS}, rel=1e-5)
+    assert await model.generate(request()) == replies, "the draws are the same whatever is scored"
+
+
+async def test_a_model_without_learned_weights_says_how_to_learn_them() -> None:
+    with pytest.raises(SettingError, match="tertulia scores fit tiny"):
+        await tiny_language_model().score(a_prompt(), [_tokens(9, 3)], ScoringOptions("learned"))
 
 
 async def test_a_local_model_shows_its_heads_within_its_window() -> None:

@@ -90,7 +90,7 @@ async def test_a_conflict_goes_this_way(
     context, outcome, steps = await spoken(Choosing(enough, ratings=ratings), backups=backups, **settings)
     main_line = "begin_utterance retrieve_memory score prune generate sense judge"
     path = path.replace("roll_back", "roll_back sense")
-    assert steps == f"{main_line} {path} select_candidate decide_ending".split()
+    assert steps == f"{main_line} {path} select_candidate score_line decide_ending".split()
     assert (outcome["chosen"], outcome["rollbacks"]) == (chosen, rollbacks)
     assert {candidate.inconsistency for candidate in candidates(context).values()} - {None} == set(map(float, ratings))
 
@@ -273,7 +273,15 @@ async def test_there_are_no_more_backups_than_were_written() -> None:
 
 async def test_sequential_generation_without_pruning_judges_nothing() -> None:
     context, outcome, steps = await spoken(Choosing(), generation="sequential", removal_factor=0)
-    assert steps == ["begin_utterance", "retrieve_memory", "generate", "sense", "select_candidate", "decide_ending"]
+    assert steps == [
+        "begin_utterance",
+        "retrieve_memory",
+        "generate",
+        "sense",
+        "select_candidate",
+        "score_line",
+        "decide_ending",
+    ]
     assert (outcome["chosen"], len(candidates(context))) == (0, 10)
 
 

@@ -20,6 +20,7 @@ from tertulia.state.meeting import Start
 from tertulia.state.records import Prompt, Reply, Unit
 from tertulia.storage.parts.search import Passage, search
 from tertulia.storage.store import SqlStore
+from tertulia.storage.values import plain_json
 
 RUN = "k3f9"
 TURNS = 6
@@ -95,7 +96,8 @@ def test_each_turn(held: Held) -> None:
                 "run": RUN,
                 **turn.model_dump(exclude={"ended"}),
                 "ended": int(turn.ended),
-                **record.model_dump(include={"rollbacks", "scored_by", "judged_by", "prompt"}),
+                **record.model_dump(include={"rollbacks", "scored_by", "judged_by", "prompt", "line_scored_by"}),
+                "line_scores": None if record.line_scores is None else plain_json(record.line_scores),
                 "removed_units": len(record.removed),
                 "inconsistency": said[record.chosen].inconsistency if turn.speaker is not None else None,
                 "inherited": 0,

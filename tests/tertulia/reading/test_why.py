@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 import tertulia
-from tertulia.reading.turns import read_turn
+from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.reading.why import why_said, why_turn
 from tertulia.reading.why_words import percentage, quoted
 from tertulia.state.cognition import Assessment, Bid, Floor
+from tertulia.state.line_scores import LEAST_ATTENTION
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, RunRecord, TurnRecord, Unit
@@ -25,12 +26,12 @@ from tertulia.storage.store import SqlStore
 #: So many turns are drawn of all that were rehearsed.
 DRAWN = 200
 
-_QUOTED_UNIT = re.compile(r"“([^”]*)” \(([\d.]+)%(?: of the (?:attention|score))?(, removed)?\)")
-_OF_ITEMS = re.compile(r"Of (\d+) items? that might be removed, ")
-_LAMBDA = re.compile(r"λ = ([\d.]+) (?:asked for ([\d.]+)% of it to go: )?")
-_WENT = re.compile(r"(\d+) of (\d+) (?:was|were) removed, with ([\d.]+)%")
-_ALL_WENT = re.compile(r"all (\d+) were removed, and none was left|it was removed, and nothing was left")
-_CANDIDATE = re.compile(r"candidate (\d+) of (\d+) was said|the (only) candidate was said")
+_LEANED = re.compile(r"leaned on (.*?)(?: \(at random: a rehearsal\))?[.;]")
+_TAKEN = re.compile(
+    r"λ(?: = ([\d.]+))? had taken (?:(\d+) of (\d+) items?|all (\d+) items|the only item|nothing) away"
+    r"( at random)?(?:, with ([\d.]+)% of the (attention|score))?(?:, first “([^”]*)”)?"
+)
+_CANDIDATE = re.compile(r"(?i)candidate (\d+) of (\d+) was said|the (only) candidate was said")
 _ROLLED = re.compile(r"after rolling back (once|twice|\d+ times)")
 _FIRST = re.compile(r"(?:^(?P<wanted>.+?) wanted to speak \((?P<n>\d+) of (?P<of>\d+)\), and (?P<who>.+?) was first)")
 _MARGIN = re.compile(r", (-?[\d.]+) s before ([^:]+?)(?:, as [^:]+)?(?:: |\.)")
@@ -158,53 +159,47 @@ def drawn(store: SqlStore) -> list[Drawn]:
 # --- the sentence against the store ---------------------------------------------------------------------------------
 
 
-def check_attended(drawn: Drawn, sentence: str, most: int) -> None:
-    scores = drawn.record.scores
+def check_leaned(drawn: Drawn, sentence: str, most: int) -> None:
+    record, scores = drawn.record, drawn.record.line_scores
+    left = [unit for unit in drawn.removable if unit.id not in record.removed]
+    if not left:
+        assert f"Nothing was left in the prompt that {record.turn.speaker} could lean on" in sentence
+        return
     assert scores is not None
-    removable = drawn.removable
-    total = sum(scores[unit.id] for unit in removable)
-    heaviest = sorted(removable, key=lambda unit: -scores[unit.id])[:most]
-    found = _OF_ITEMS.search(sentence)
-    assert (found is not None) == (most > 1)
-    assert found is None or int(found[1]) == len(removable)
-    shown = _QUOTED_UNIT.findall(sentence)
-    assert len(shown) == len(heaviest)
-    for (quote, share, removed), unit in zip(shown, heaviest, strict=True):
-        assert is_quote_of(quote, unit.text)
-        assert float(share) == pytest.approx(100 * scores[unit.id] / total, abs=0.0501)
-        assert bool(removed) == (unit.id in drawn.record.removed)
-    is_attention = "score" not in drawn.parameters.nodes
-    assert ("attended" in sentence, "scored highest" in sentence) == (is_attention, not is_attention)
+    assert set(scores) == {unit.id for unit in left}, "what was removed is never a reason"
+    highest = sorted((unit for unit in left if scores[unit.id] >= LEAST_ATTENTION), key=lambda unit: -scores[unit.id])
+    if not highest:
+        assert "leaned on nothing in particular (at random: a rehearsal)" in sentence
+        return
+    leaned = _LEANED.search(sentence)
+    assert leaned is not None
+    quotes = re.findall("“([^”]*)”", sentence[leaned.start() :].partition(" (at random")[0])
+    assert len(quotes) == len(highest[:most])
+    assert all(is_quote_of(quote, unit.text) for quote, unit in zip(quotes, highest, strict=False))
 
 
-def check_removal(drawn: Drawn, sentence: str) -> None:
-    record, removable = drawn.record, drawn.removable
-    scores = record.scores or {}
+def check_removal(drawn: Drawn, sentence: str, most: int) -> None:
+    record, removable, scores = drawn.record, drawn.removable, drawn.record.scores or {}
     gone = [unit for unit in removable if unit.id in record.removed]
-    reached = 100 * sum(scores[unit.id] for unit in gone) / sum(scores[unit.id] for unit in removable)
-    asked = _LAMBDA.search(sentence)
-    if record.removal_factor:
-        assert asked is not None
-        assert float(asked[1]) == pytest.approx(record.removal_factor, abs=0.0005)
-        assert asked[2] is None or float(asked[2]) == pytest.approx(100 * record.removal_factor, abs=0.0501)
-    else:
-        assert asked is None
-        assert ("λ was 0" in sentence) == (record.removal_factor == 0)
-        assert ("was to stay: " in sentence) == (record.removal_factor is None)
-    if not gone:
-        assert "nothing was removed" in sentence
-    elif len(gone) == len(removable):
-        all_went = _ALL_WENT.search(sentence)
-        assert all_went is not None
-        assert all_went[1] in (None, str(len(gone)))
-    else:
-        went = _WENT.search(sentence)
-        assert went is not None
-        assert (int(went[1]), int(went[2])) == (len(gone), len(removable))
-        assert float(went[3]) == pytest.approx(reached, abs=0.0501)
-    assert ("at random (" not in sentence and "drawn at random" in sentence) or (
-        drawn.parameters.removal_order != "placebo" or not gone or "drawn at random" in sentence
-    )
+    taken = _TAKEN.search(sentence)
+    if record.removal_factor is None and record.scores is not None:
+        assert "was to stay: " in sentence
+        return
+    if not record.removal_factor and not gone:
+        assert taken is None
+        return
+    assert taken is not None
+    assert float(taken[1]) == pytest.approx(record.removal_factor, abs=0.0005)
+    assert int(taken[2] or taken[4] or bool(gone)) == len(gone)
+    assert taken[3] is None or int(taken[3]) == len(removable)
+    assert bool(taken[5]) == (drawn.parameters.removal_order == "placebo" and bool(gone))
+    if gone:
+        reached = 100 * sum(scores[unit.id] for unit in gone) / sum(scores[unit.id] for unit in removable)
+        assert float(taken[6]) == pytest.approx(reached, abs=0.0501)
+        assert taken[7] == ("score" if "score" in drawn.parameters.nodes else "attention")
+        first = next(unit for removed in record.removed for unit in gone if unit.id == removed)
+        assert (taken[8] is None) == (most == 1)
+        assert taken[8] is None or is_quote_of(taken[8], first.text)
 
 
 def check_candidate(drawn: Drawn, sentence: str, in_short: bool) -> None:
@@ -244,15 +239,9 @@ def check_said(drawn: Drawn, sentence: str, most: int) -> str:
         assert ("A person typed it" in sentence, "written by hand" in sentence) == (by_seat, not by_seat)
         return "by hand"
     check_candidate(drawn, sentence, most == 1)
-    if record.scores is None:
-        nothing = (
-            "λ was 0: nothing was scored or removed" if most == 1 else "λ was 0, so nothing was scored or removed (a "
-        )
-        assert nothing in sentence
-        return "unscored"
-    check_attended(drawn, sentence, most)
-    check_removal(drawn, sentence)
-    return "scored"
+    check_leaned(drawn, sentence, most)
+    check_removal(drawn, sentence, most)
+    return "unscored" if record.scores is None else "scored"
 
 
 def check_round(drawn: Drawn, sentence: str) -> str:
@@ -369,17 +358,55 @@ def test_rounds_and_exchanges_are_told_in_two_sentences_that_can_be_read(drawn: 
 # --- what it leaves out, and where it stands ------------------------------------------------------------------------
 
 
-def test_what_an_older_version_did_not_store_is_left_out(store: SqlStore) -> None:
+def with_line(store: SqlStore, scores: dict[str, float] | None, scored_by: str | None, **changes: Any) -> TurnDetails:
+    """Return a turn at λ = 0.3 whose line was scored like that, and whose candidate is the only one."""
     (run, *_) = (run for run in store.runs() if run.kind == "dialogue" and run.parameters["removal_factor"] == 0.3)
+    run = run.model_copy(update={"rehearsed": False, "model": "mute"})
     details = read_turn(store, run, store.start(run.run), 2)
-    assert "candidate" in why_turn(details)
-    bare = replace(details, candidates=())
-    assert "candidate" not in why_turn(bare)
-    assert why_turn(bare).startswith(why_turn(details).partition(";")[0])
-    unscored = replace(bare, record=details.record.model_copy(update={"scores": None, "removal_factor": None}))
-    sentence = why_turn(unscored)
-    assert sentence.startswith("Nothing was scored or removed (")
-    assert not re.search(r"\d", sentence)
+    record = details.record.model_copy(update={"line_scores": scores, "line_scored_by": scored_by})
+    (chosen,) = (candidate for candidate in details.candidates if candidate.attempt == record.chosen)
+    reply = chosen.reply.model_copy(update={"text_tokens": (0, 10)})
+    return replace(details, record=record, candidates=(chosen.model_copy(update={"reply": reply}),), **changes)
+
+
+LEARNED = "smollm2, learned heads 1a2b3c4d"
+
+
+def test_the_unit_with_the_largest_estimated_loss_comes_first_with_how_much_less_likely_the_line_is(
+    store: SqlStore,
+) -> None:
+    kept = [unit for unit in with_line(store, {}, LEARNED).removable if unit.id.startswith("memory")]
+    kept = [unit for unit in kept if unit.id not in with_line(store, {}, LEARNED).record.removed]
+    scores = {kept[0].id: 0.09, kept[1].id: 0.22, kept[2].id: 0.8}
+    sentence = why_turn(with_line(store, scores, LEARNED))
+    assert sentence.startswith(
+        f"Leila Haddad leaned on {quoted(kept[2].text)} (the line is over 1,000 times less likely without it) and "
+        f"{quoted(kept[1].text)} (about 9 times)."
+    ), "e^(10 · 0.22) = 9.03; a loss of 0.09 nats a token is none"
+    measured = with_line(store, scores, LEARNED, measured={kept[0].id: 0.15, kept[2].id: 0.01})
+    assert why_turn(measured).startswith(
+        f"Leila Haddad leaned on {quoted(kept[0].text)} (the line is 4 times less likely without it, as measured) and "
+        f"{quoted(kept[1].text)} (about 9 times)."
+    ), "what was measured counts, not what was estimated"
+
+
+@pytest.mark.parametrize(
+    ("scores", "scored_by", "told"),
+    [
+        ({"memory.node_1": 0.09}, LEARNED, "Leila Haddad leaned on nothing in particular."),
+        (None, None, "What Leila Haddad leaned on is not known, as mute shows no attention."),
+        (
+            {"memory.node_1": 0.0},
+            f"{LEARNED} (surrogate of mute)",
+            "Leila Haddad leaned on nothing in particular, as smollm2 reads it.",
+        ),
+        ({"x": 0.009}, "tiny, attention beyond a neutral reply's", "Leila Haddad leaned on nothing in particular."),
+    ],
+)
+def test_where_nothing_stands_out_it_says_so(
+    store: SqlStore, scores: dict[str, float] | None, scored_by: str | None, told: str
+) -> None:
+    assert why_turn(with_line(store, scores, scored_by)).startswith(told)
 
 
 def test_it_tells_what_was_whatever_is_asked(store: SqlStore) -> None:
