@@ -46,14 +46,16 @@ COLUMNS: Mapping[str, Columns] = {
     },
     "turns": {
         **{"run": _TEXT, "turn": _COUNT, "round": _COUNT, "part": _TEXT, "speaker": _TEXT, "spoken_name": _TEXT},
-        **{"text": _TEXT, "sim_time_s": _NUMBER, "ended": _FLAG, "prompt": _TEXT, "scored_by": _TEXT},
+        **{"text": _TEXT, "sim_time_s": _NUMBER, "ended": _FLAG, "prompt": _TEXT, "line_scored_by": _TEXT},
+        **{"scored_by": _TEXT},
         **{"removal_factor": _NUMBER, "removal_factor_reached": _NUMBER, "removed_units": _COUNT},
         **{"removed_items": _COUNT, "rollbacks": _COUNT, "inconsistency": _NUMBER, "judged_by": _TEXT},
         "candidates": {"attempt": _COUNT, "origin": _TEXT, "text": _TEXT, "inconsistency": _NUMBER},
     },
     "units": {
         **{"run": _TEXT, "turn": _COUNT, "part": _TEXT, "position": _COUNT, "unit": _TEXT, "block": _TEXT},
-        **{"kind": _TEXT, "removable": _FLAG, "text": _TEXT, "score": _NUMBER, "removed": _COUNT},
+        **{"kind": _TEXT, "removable": _FLAG, "text": _TEXT, "line_score": _NUMBER, "score": _NUMBER},
+        **{"removed": _COUNT},
     },
     "calls": {
         **{"run": _TEXT, "round": _COUNT, "agent": _TEXT, "node": _TEXT, "attempt": _COUNT, "kind": _TEXT},
@@ -156,7 +158,8 @@ def _turns(run: RecordedRun) -> Iterator[Document]:
             **{"run": run.run.run, "turn": turn["turn"], "round": turn["round"], "part": line.part},
             **{"speaker": turn["speaker"], "spoken_name": line.speaker, "text": turn["text"]},
             **{"sim_time_s": turn["sim_time_s"], "ended": turn["ended"], "prompt": record.prompt},
-            **{"scored_by": record.scored_by, "removal_factor": details.removal_factor},
+            **{"line_scored_by": record.line_scored_by, "scored_by": record.scored_by},
+            **{"removal_factor": details.removal_factor},
             **{"removal_factor_reached": details.removal_factor_reached, "removed_units": len(details.removed)},
             **{"removed_items": details.removed_items, "rollbacks": record.rollbacks},
             **{"inconsistency": line.chosen.inconsistency if line.chosen else None, "judged_by": record.judged_by},
@@ -173,6 +176,7 @@ def _units(run: RecordedRun) -> Iterator[Document]:
             yield {
                 **{"run": run.run.run, "turn": line.turn, "part": line.part, "position": position, "unit": unit.id},
                 **{"block": unit.block, "kind": unit.kind, "removable": unit.removable, "text": unit.text},
+                **{"line_score": (line.details.record.line_scores or {}).get(unit.id)},
                 **{"score": score, "removed": removed},
             }
 

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 
 from tertulia.lab.exports.recorded import Line, RecordedRun, TimedCall, prompt_messages
 from tertulia.metrics.diversity import mean
-from tertulia.reading.documents import parent_document, unit_documents
+from tertulia.reading.documents import leaned_on, parent_document, unit_documents
 from tertulia.state.documents import Document
 
 #: The version of the format, and the name of whatever makes, speaks and measures.
@@ -213,6 +213,8 @@ def _making(line: Line) -> Document:
         "spoken_name": line.speaker,
         "removal_factor": line.details.removal_factor,
         "removal_factor_reached": line.details.removal_factor_reached,
+        "leaned_on": leaned_on(line.details),
+        "line_scored_by": record.line_scored_by,
         "scored_by": record.scored_by,
         "judged_by": record.judged_by,
         "rollbacks": record.rollbacks,

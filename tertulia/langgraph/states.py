@@ -20,6 +20,7 @@ class ScoredUnit(TypedDict):
         block: The part of the prompt that it belongs to, such as `memory`, `goals` or `current_dialogue`.
         text: Its words.
         removable: Whether λ may remove it.
+        line_score: How much the line leaned on it, ≥ 0 (`tertulia.Turn.units`); `None` where that was not scored.
         score: The attention that replies to the full prompt paid to it, ≥ 0 (APP Eq. 1); `None`: nothing was scored.
         removed: Whether it was removed before the words were generated.
     """
@@ -28,6 +29,7 @@ class ScoredUnit(TypedDict):
     block: str
     text: str
     removable: bool
+    line_score: float | None
     score: float | None
     removed: bool
 

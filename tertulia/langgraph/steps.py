@@ -83,13 +83,14 @@ def recorded_utterance(state: State, context: Context) -> tuple[TurnRecord, Utte
 def in_words(record: TurnRecord, context: Context, part: str = "") -> Utterance:
     """Return how an utterance came about, in words."""
     prompt = context.store.prompt(record.prompt) if record.prompt else None
-    scores, gone = record.scores, set(record.removed)
+    scores, line_scores, gone = record.scores, record.line_scores or {}, set(record.removed)
     units: list[ScoredUnit] = [
         {
             "id": unit.id,
             "block": unit.block,
             "text": unit.text,
             "removable": unit.removable,
+            "line_score": line_scores.get(unit.id),
             "score": None if scores is None else scores.get(unit.id),
             "removed": unit.id in gone,
         }

@@ -10,6 +10,7 @@ from pydantic import PrivateAttr
 from tertulia.python.tables import Records
 from tertulia.reading.documents import unit_documents
 from tertulia.reading.exchanges import RecordedExchange
+from tertulia.reading.leaning import Reason, reasons
 from tertulia.reading.rounds import AgentRound
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.why import why_said, why_turn
@@ -25,7 +26,9 @@ class TurnUnit:
 
     Attributes:
         id, block, kind, text, removable: As in `state.records.Unit`.
-        score: The attention that the reply paid to it (APP Eq. 1); `None` where nothing was scored.
+        line_score: How much the line leaned on it: with learned heads the likelihood that it is estimated to lose
+            without the unit, in nats a token; `None` where the line was not scored, and for what was removed.
+        score: What λ removes by: the attention of possible replies (APP Eq. 1); `None` where nothing was scored.
         removed: Whether it was removed from the prompt.
     """
 
@@ -34,6 +37,7 @@ class TurnUnit:
     kind: str
     text: str
     removable: bool
+    line_score: float | None
     score: float | None
     removed: bool
 
@@ -81,12 +85,21 @@ class StoredTurn:
 
     @property
     def why(self) -> str:
-        """How it came about in one or two sentences: what was attended and removed, what was said, and why."""
+        """How it came about in one or two sentences: what the line leaned on, what was removed, what was chosen."""
         return why_said(self.details) if self._is_part else why_turn(self.details)
 
     @property
+    def leaned_on(self) -> Records[Reason] | None:
+        """The units that the line leaned on, those that count most first; none: nothing in particular.
+
+        `None` where the line was not scored.
+        """
+        found = reasons(self.details)
+        return None if found is None else Records(found)
+
+    @property
     def units(self) -> Records[TurnUnit]:
-        """The units of the full prompt, in prompt order, with scores and what was removed."""
+        """The units of the full prompt, in prompt order, with what the line leaned on, scores and what was removed."""
         return Records(TurnUnit(**unit) for unit in unit_documents(self.details))
 
     @property
@@ -152,8 +165,13 @@ class RunTurn(Turn):
         return self._stored.why
 
     @property
+    def leaned_on(self) -> Records[Reason] | None:
+        """The units that the line leaned on, those that count most first."""
+        return self._stored.leaned_on
+
+    @property
     def units(self) -> Records[TurnUnit]:
-        """The units of the full prompt, with scores and what was removed."""
+        """The units of the full prompt, with what the line leaned on, scores and what was removed."""
         return self._stored.units
 
     @property
