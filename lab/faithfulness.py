@@ -255,6 +255,7 @@ def measure_faithfulness(
     for number, line in enumerate(lines, 1):
         show(f"line {number} of {len(lines)}: {ablations} ablations")
         measured.append(_ablations(figures, line, ablations))
+        _score_beside(figures, line, scorers)
     scores: dict[str, list[list[float]]] = {}
     notes: list[str] = []
     learned: tuple[LearnedHeads | None, int] = None, 0
@@ -295,6 +296,15 @@ def _ablations(figures: AblationFigures, line: AblatedLine, count: int) -> Ablat
     values = figures.values(line, [line.full, *drawn])
     kept = np.array([[float(letter) for letter in each] for each in drawn])
     return Ablations(kept, np.array([values[each] for each in drawn]), source_of(line.case))
+
+
+def _score_beside(figures: AblationFigures, line: AblatedLine, scorers: Sequence[str]) -> None:
+    """Measure what scorers say of a line while its prompt is in memory."""
+    if "at2" in scorers:
+        figures.heads(line)
+    for scorer in scorers:
+        if scorer in MEASURED_SCORERS:
+            figures.scores(line, scorer)
 
 
 def _scores(figures: AblationFigures, line: AblatedLine, scorer: str) -> list[float]:

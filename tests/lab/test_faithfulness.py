@@ -308,7 +308,8 @@ def test_the_command_writes_a_page_its_data_and_the_weights(driven: Path, tmp_pa
     rows = [*csv.DictReader((out / "faithfulness" / "faithfulness_lines.csv").open(encoding="utf-8"))]
     assert len(rows) == 5 * len(SCORERS)
     without = cli(*asked, "--report-only", "--no-drops", "--out", str(out), "--json")
-    assert {measure for found in without.json["figures"].values() for measure in found} == {"lds"}
-    assert {each["measure"] for each in without.json["comparisons"]} == {"lds"}
+    ranked = {"lds", "first", "first3", "share"}
+    assert {measure for found in without.json["figures"].values() for measure in found} == ranked
+    assert {each["measure"] for each in without.json["comparisons"]} == ranked
     wrong = cli(*asked, "--scorers", "attention,lenght", "--out", str(out))
     assert "did you mean 'length'" in wrong.err
