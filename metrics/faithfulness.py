@@ -31,6 +31,9 @@ Floats = NDArray[np.float64]
 #: Penalties that are tried, in units of the mean square of a feature over all ablations.
 PENALTIES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 
+#: A difference in LDS for which no fewer heads are taken.
+_NEARLY = 0.01
+
 #: Most parts that sources are dealt to.
 MOST_FOLDS = 8
 
@@ -89,18 +92,18 @@ def top_units(scores: Sequence[float], k: int) -> tuple[int, ...]:
 def calibrated(estimates: Sequence[float], losses: Sequence[float]) -> tuple[float, float]:
     """Return gain and floor, both ≥ 0, by which max(0, gain · estimate − floor) comes nearest to measured losses.
 
-    Least squares; a loss below 0 counts as 0. With nothing to go by they are 1 and 0.
+    Nearest is least squares of the share of a token's likelihood that is lost, 1 − exp(−loss): where a loss begins
+    counts more than how large a large one is. A loss below 0 counts as 0. With nothing to go by they are 1 and 0.
     """
-    given = np.asarray(estimates, dtype=np.float64)
-    measured = np.maximum(0.0, np.asarray(losses, dtype=np.float64))
-    best, found = np.inf, (1.0, 0.0)
-    for begin in (0.0, *sorted(set(given.tolist()))[:-1]):
-        beyond = np.maximum(0.0, given - begin)
-        gain = float(beyond @ measured) / (float(beyond @ beyond) or 1.0)
-        error = float(((gain * beyond - measured) ** 2).sum())
-        if gain > 0 and error < best:
-            best, found = error, (gain, gain * begin)
-    return found
+    given, measured = np.asarray(estimates, dtype=np.float64), np.maximum(0.0, np.asarray(losses, dtype=np.float64))
+    if not measured.any() or not given.any():
+        return 1.0, 0.0
+    begins = np.unique([0.0, *given.tolist()])[:-1, None, None]
+    gains = np.geomspace(0.1, 10.0, 201)[:, None] * measured.mean() / given.mean()
+    predicted = gains * np.maximum(0.0, given - begins)  # (begins, gains, lines)
+    errors = ((np.exp(-predicted) - np.exp(-measured)) ** 2).sum(-1)
+    begin, gain = np.unravel_index(int(errors.argmin()), errors.shape)
+    return float(gains[gain, 0]), float(gains[gain, 0] * begins[begin, 0, 0])
 
 
 def rank_of_first(scores: Sequence[float], losses: Sequence[float]) -> int:
@@ -238,7 +241,10 @@ def _learned(
 def _best_penalty(
     responses: Sequence[Ablations], attention: Sequence[Floats], folds: Mapping[str, int], totals: Mapping[int, _Sums]
 ) -> float:
-    """Return the penalty with the highest mean LDS on parts that are left out, each in turn."""
+    """Return the largest penalty with nearly the highest mean LDS on parts that are left out, each in turn.
+
+    A larger one rests on more heads.
+    """
     found: dict[float, list[float]] = {penalty: [] for penalty in PENALTIES}
     for withheld in totals:
         gram, products = _added([sums for fold, sums in totals.items() if fold != withheld])
@@ -246,7 +252,8 @@ def _best_penalty(
         for penalty, of_penalty in found.items():
             weights = _non_negative_ridge(gram, products, penalty)
             of_penalty += [lds(responses[at], (attention[at] @ weights).tolist()) or 0.0 for at in tested]
-    return max(PENALTIES, key=lambda penalty: sum(found[penalty]))
+    means = {penalty: float(np.mean(each)) for penalty, each in found.items()}
+    return max(penalty for penalty, mean in means.items() if mean >= max(means.values()) - _NEARLY)
 
 
 def _sums(response: Ablations, attention: Floats) -> _Sums | None:
