@@ -1,13 +1,16 @@
 """Rendering: units to messages to tokens, with the exact token span of every unit.
 
 Each unit is tokenised by itself, so that no token straddles two units and nothing in a unit's text is read as chat
-markup, or as a picture. Line breaks between units and the markup around messages belong to no unit. The tokens of a
-unit with a picture are the picture's where the tokenizer has some, and those of its text where not.
+markup, or as a picture. Line breaks between units and the markup around messages belong to no unit; between the pieces
+of an item (`prompts/cut.py`) there are none. The tokens of a unit with a picture are the picture's where the tokenizer
+has some, and those of its text where not.
 """
 
 import json
+from collections.abc import Iterable
 from itertools import chain, groupby
 
+from tertulia.prompts.cut import by_item, joined
 from tertulia.state.language_model import RenderedPrompt, Role, SeeingTokenizer, Tokenizer
 from tertulia.state.records import Prompt, Reply, Unit
 
@@ -28,16 +31,17 @@ def render(prompt: Prompt, tokenizer: Tokenizer, reply_prefix: str = "", shared_
     pictures: list[tuple[int, str]] = []
     for before, (_, units) in zip(markup, messages, strict=False):
         tokens += before
-        for index, unit in enumerate(units):
+        for index, (_, pieces) in enumerate(by_item(units)):
             if index:
                 tokens += line_break
-            start = len(tokens)
-            if unit.picture is not None and isinstance(tokenizer, SeeingTokenizer):
-                pictures.append((start, unit.picture))
-                tokens += tokenizer.encode_picture(unit.picture)
-            else:
-                tokens += tokenizer.encode(unit.text)
-            spans[unit.id] = (start, len(tokens))
+            for unit in pieces:
+                start = len(tokens)
+                if unit.picture is not None and isinstance(tokenizer, SeeingTokenizer):
+                    pictures.append((start, unit.picture))
+                    tokens += tokenizer.encode_picture(unit.picture)
+                else:
+                    tokens += tokenizer.encode(unit.text)
+                spans[unit.id] = (start, len(tokens))
     tokens += markup[-1]
     tokens += tokenizer.encode(reply_prefix)
     blocks = {unit.id: unit.block for unit in prompt.units}
@@ -67,6 +71,11 @@ def retokenized(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> R
         text_tokens=(first_token, first_token + len(parts[1])),
         fields=reply.fields,
     )
+
+
+def text_of(units: Iterable[Unit]) -> str:
+    """Return units as text, as they stand in a message."""
+    return "\n".join(unit.text for unit in joined(units))
 
 
 def as_messages(prompt: Prompt) -> list[tuple[Role, list[Unit]]]:

@@ -15,7 +15,7 @@ from tertulia.lab.experiments.results import TrialRun, first_turn_of
 from tertulia.lab.reports.measures import Measuring
 from tertulia.lab.reports.report import METRICS
 from tertulia.measuring.dialogues import dialogue_of_run, spoken_in
-from tertulia.prompts.render import as_messages
+from tertulia.prompts.render import as_messages, text_of
 from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.state.cognition import Call
 from tertulia.state.documents import Document
@@ -197,4 +197,4 @@ def runs_of_experiment(store: SqlStore, experiment: Experiment | str) -> list[Ru
 
 def prompt_messages(prompt: Prompt) -> list[dict[str, str]]:
     """Return a prompt as chat messages, each with its role and its content."""
-    return [{"role": role, "content": "\n".join(unit.text for unit in units)} for role, units in as_messages(prompt)]
+    return [{"role": role, "content": text_of(units)} for role, units in as_messages(prompt)]

@@ -13,7 +13,7 @@ from tertulia.lab.experiments.experiment import Setting
 from tertulia.lab.reports.papers import Ordering
 
 #: Parameters of how units are scored and taken, which do nothing where λ is 0 or 1.
-_OF_REMOVAL = ("removal_order", "removal_walk", "reducer", "record_scores", "nodes.score")
+_OF_REMOVAL = ("removal_order", "removal_walk", "reducer", "record_scores", "cut_long_units", "nodes.score")
 
 #: The blocks of which λ = 1 leaves nothing, but for human needs, which a prompt has where they are set.
 _ALL_BLOCKS = "bmpe"

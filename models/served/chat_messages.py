@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from tertulia.prompts.render import as_messages
+from tertulia.prompts.render import as_messages, text_of
 from tertulia.prompts.shape import ask_for
 from tertulia.state.language_model import GenerationRequest, PictureLookup
 from tertulia.state.records import Prompt, Unit
@@ -42,13 +42,13 @@ def shows_pictures(messages: Sequence[tuple[str, Content]]) -> bool:
 def _content(units: Sequence[Unit], lookup: PictureLookup | None) -> Content:
     """Return the texts of units by lines, and their pictures between them."""
     if lookup is None or all(unit.picture is None for unit in units):
-        return whole_characters("\n".join(unit.text for unit in units))
+        return whole_characters(text_of(units))
     from tertulia.models.picture_bytes import as_base64  # only here: Pillow is not loaded for texts
 
     blocks: list[dict[str, Any]] = []
     for picture, group in groupby(units, key=lambda unit: unit.picture):
         if picture is None:
-            blocks.append({"type": "text", "text": whole_characters("\n".join(unit.text for unit in group))})
+            blocks.append({"type": "text", "text": whole_characters(text_of(group))})
             continue
         for _ in group:
             media_type, encoded = as_base64(lookup(picture))

@@ -15,10 +15,10 @@ from typing import Any, Literal, Protocol
 
 from tertulia.models.served.server_answers import read_chat_logs, read_echo_logs, read_prompt_tokens
 from tertulia.models.served.servers import Server
-from tertulia.prompts.render import as_messages
+from tertulia.prompts.render import as_messages, text_of
 from tertulia.state.errors import ModelError
 from tertulia.state.language_model import RenderedPrompt
-from tertulia.state.records import Reply, Unit
+from tertulia.state.records import Reply
 from tertulia.state.text import whole_characters
 
 Way = Literal["chat", "echo"]
@@ -65,7 +65,7 @@ class ServerLikelihoods:
         assert prompt.source is not None
         assert way is not None
         before, text = _first_text(reply, prompt.reply_prefix)
-        messages = [(role, _text_of(units)) for role, units in as_messages(prompt.source)]
+        messages = [(role, whole_characters(text_of(units))) for role, units in as_messages(prompt.source)]
         logs = await self._logs_of(server, way, messages, before, text)
         return sum(logs) / len(logs)
 
@@ -104,10 +104,6 @@ def _first_text(reply: Reply, reply_prefix: str) -> tuple[str, str]:
     written = reply.text.removeprefix(reply_prefix)
     text = written if first is None else json.dumps(first, ensure_ascii=False)[1:-1]
     return whole_characters(reply_prefix + written.partition(text)[0]), whole_characters(text)
-
-
-def _text_of(units: Sequence[Unit]) -> str:
-    return whole_characters("\n".join(unit.text for unit in units))
 
 
 def _chat_body(messages: _Messages, reply: str, tells: bool) -> dict[str, Any]:

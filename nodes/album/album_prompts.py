@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tertulia.nodes.shared.full_prompt import save_full_prompt
 from tertulia.prompts.album import CallMaterial, PastExchange, assemble_call
 from tertulia.prompts.examples import album_exchanges
 from tertulia.state.album import Exchange, Sight
@@ -33,7 +34,7 @@ def save_prompt_of(
         language=parameters.language,
         wording=parameters.wording,
     )
-    return context.store.save_prompt(assemble_call(material, context.layout, parameters))
+    return save_full_prompt(assemble_call(material, context.layout, parameters), context)
 
 
 def sight_of(context: Context, picture: str | None) -> Sight:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tertulia.nodes.meeting.address import is_named
+from tertulia.prompts.cut import joined
 from tertulia.state.album import Population
 from tertulia.state.meeting import Attendee, Meeting, Start
 from tertulia.state.recall import may_be_recalled
@@ -116,7 +117,7 @@ def situation_in_exchange(
     elif "plan" in said:
         people, before = (asker, answerer), [(asker, said["plan"])]
     units = () if prompt is None else prompt.units
-    told = tuple(unit.text for unit in units if unit.kind == "item" and unit.block in _TOLD_IN_EXCHANGE)
+    told = tuple(unit.text for unit in joined(units) if unit.kind == "item" and unit.block in _TOLD_IN_EXCHANGE)
     return Situation(speaker, people, before, {speaker: told}, place=population.place, shown=_shown(prompt))
 
 
@@ -165,7 +166,7 @@ def latest_memories(store: Store, start: Start) -> dict[str, list[str]]:
 def recalled_in(prompt: Prompt | None) -> list[str]:
     """Return the memories that a prompt shows; none where there is no prompt."""
     units = () if prompt is None else prompt.units
-    return [unit.text.removeprefix("- ") for unit in units if unit.kind == "item" and unit.block == "memory"]
+    return [unit.text.removeprefix("- ") for unit in joined(units) if unit.kind == "item" and unit.block == "memory"]
 
 
 def _last_prompt(store: Store, run: str, speaker: str, turn: int) -> Prompt | None:

@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.utterance.monitor import Monitor
 from tertulia.prompts.assemble import end_question, reply_object, reply_prefix_of
+from tertulia.prompts.cut import whole_items
 from tertulia.prompts.placeholders import form_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.renaming import renaming_of
@@ -300,7 +301,7 @@ def temperature_of(prompt: Prompt, parameters: Parameters) -> float:
 def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
     """Return what speech does not repeat, as tokens: this dialogue and earlier ones, instructions and the example."""
     dialogues = ("current_dialogue", "previous_dialogues")
-    lines = (unit.text for unit in prompt.units if unit.kind == "text" or unit.block in dialogues)
+    lines = (unit.text for unit in whole_items(prompt).units if unit.kind == "text" or unit.block in dialogues)
     return tuple(tuple(tokenizer.encode(line)) for line in lines)
 
 

@@ -15,6 +15,7 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.shared.asking import text_of
 from tertulia.nodes.utterance.generate import candidate_at, temperature_of, utterance_of
 from tertulia.prompts.assemble import reply_prefix_of
+from tertulia.prompts.cut import joined
 from tertulia.prompts.judge import RATING_KEYS, assemble_judge_prompt
 from tertulia.prompts.names import listed
 from tertulia.prompts.placeholders import form_of, is_placeholder
@@ -114,7 +115,7 @@ async def judge_by_rating(
     listeners = listed([renaming.name_of(name) for name in state["present"] if name != speaker], language)
     chosen = [unit for unit in prompt.units if unit.kind == "item" and (removed is None or unit.id in removed)]
     utterance = utterance_of(candidate.reply, prompt.speaker)
-    question = assemble_judge_prompt(prompt.speaker, listeners, chosen, utterance, language, wording)
+    question = assemble_judge_prompt(prompt.speaker, listeners, joined(chosen), utterance, language, wording)
     generators = tuple(
         keyed_generator(context.seed, round=turn, agent=speaker, node=step, attempt=candidate.attempt, row=row)
         for row in range(context.parameters.judge_runs)

@@ -7,11 +7,13 @@ from typing import NamedTuple
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.meeting.view import character_of
+from tertulia.nodes.shared.full_prompt import save_full_prompt
 from tertulia.nodes.shared.hearing import HeardTurns, turns_heard
 from tertulia.nodes.shared.hearing import latest_turns as latest_turns  # extensions import it from here
 from tertulia.nodes.shared.memory import Point, recall, texts_before, texts_of
 from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from tertulia.prompts.cognition import clock
+from tertulia.prompts.cut import item_of
 from tertulia.prompts.examples import exchanges
 from tertulia.prompts.names import listed
 from tertulia.prompts.templates import template
@@ -40,7 +42,7 @@ async def retrieve_memory(state: UtteranceState, runtime: Runtime[Context]) -> U
     start = context.case_or_meeting
     memories = start.participant(state["speaker"]).memories
     await prepare(context.embedder, [*texts_of(moment.points), *texts_before(memories, start.time)])
-    return {"prompt": context.store.save_prompt(full_prompt(state, context, moment=moment))}
+    return {"prompt": save_full_prompt(full_prompt(state, context, moment=moment), context)}
 
 
 class _Moment(NamedTuple):
@@ -126,7 +128,8 @@ def shown_before(context: Context, speaker: str, turn: int, mark: str = "") -> l
     """
     record = last_record(context, speaker, turn)
     units = () if record is None or record.prompt is None else context.store.prompt(record.prompt).units
-    return [unit.id.removeprefix("memory.").removesuffix(mark) for unit in units if unit.block == "memory"]
+    items = dict.fromkeys(item_of(unit.id) for unit in units if unit.block == "memory")
+    return [item.removeprefix("memory.").removesuffix(mark) for item in items]
 
 
 def last_record(context: Context, speaker: str, turn: int) -> TurnRecord | None:

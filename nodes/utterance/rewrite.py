@@ -6,6 +6,7 @@ from langgraph.runtime import Runtime
 
 from tertulia.nodes.utterance.generate import candidate_at, not_repeated, save_candidate, utterance_of, written_reply
 from tertulia.prompts.assemble import end_question
+from tertulia.prompts.cut import joined
 from tertulia.prompts.names import listed
 from tertulia.prompts.renaming import renaming_of
 from tertulia.prompts.render import render
@@ -87,11 +88,11 @@ def conflict_of(state: UtteranceState, context: Context, prompt: Prompt, candida
         layout=prompt.layout,
         language=context.parameters.language,
         wording=context.parameters.wording,
-        statements=[
+        statements=joined(
             unit
             for unit in prompt.units
             if unit.kind == "item" and (context.parameters.persona_check or unit.id in state["removed"])
-        ],
+        ),
         last_line=lines[-1].text if lines else None,
         reply=utterance_of(candidate.reply, prompt.speaker),
         comment=candidate.comment,

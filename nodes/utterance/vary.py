@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from tertulia.nodes.shared.full_prompt import save_full_prompt
 from tertulia.nodes.utterance.retrieve import full_prompt
+from tertulia.prompts.cut import whole_items
 from tertulia.prompts.renaming import renamed, renaming_of
 from tertulia.prompts.vary import OF_ANOTHER, with_items_of, with_lengths, without_blocks
 from tertulia.state.case_seed import case_seed_of
@@ -21,7 +23,7 @@ async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Utter
     """Store the varied prompt, which then is scored, pruned and answered."""
     context = runtime.context.of(state["speaker"])
     parameters, speaker, turn = context.parameters, state["speaker"], state["turn"]
-    prompt = without_blocks(context.store.prompt(state["prompt"]), parameters.removed_blocks)
+    prompt = without_blocks(whole_items(context.store.prompt(state["prompt"])), parameters.removed_blocks)
     if (other := _other_prompt(state, context)) is not None:
         # In all turns alike, so that who somebody is does not change while they talk.
         generator = keyed_generator(context.prompt_seed, agent=speaker, node=step_of(state, "items_from"))
@@ -32,7 +34,7 @@ async def vary_prompt(state: UtteranceState, runtime: Runtime[Context]) -> Utter
         keyed_generator(context.seed, round=turn, agent=speaker, node=step_of(state, "vary_prompt")),
     )
     prompt = renamed(prompt, renaming_of(context.start.names, parameters.names))
-    return {"prompt": context.store.save_prompt(prompt)}
+    return {"prompt": save_full_prompt(prompt, context)}
 
 
 def _other_prompt(state: UtteranceState, context: Context) -> Prompt | None:

@@ -65,6 +65,7 @@ BEFORE: Mapping[str, Any] = {
     "score_decay": 0.0,
     "scoring_tokens": 0,
     "scored_layers": "all",
+    "cut_long_units": False,
     "choices": "reply",
     "min_p": 0.0,
     "dry": 0.0,

@@ -29,6 +29,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "scoring_tokens": 0,
         "scored_rows": "reply",
         "scored_layers": "all",
+        "cut_long_units": False,  # §2: an item is a unit
         "temperature": 0.8,  # Table 3
         "top_p": 0.9,
         "min_p": 0.0,

@@ -112,6 +112,12 @@ class PruningParameters(ParameterGroup):
     removable_blocks: RemovableBlocks = Field(
         "bhmpe", description="blocks whose items λ may remove, by initials or names (APP §3.1)"
     )
+    cut_long_units: bool = Field(
+        True,
+        description="an item with more than a quarter of the removable words is cut into its sentences, which are "
+        "scored and removed one by one, and an earlier dialogue into its lines (ours); whole, λ below its share of the "
+        "attention passes over it",
+    )
     reducer: Reducer = Field(
         "sum-mean",
         description="R of Eq. 1 (APP §3.1, App. C). Ours: with capped and beyond-neutral, tokens count less that "

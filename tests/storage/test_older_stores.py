@@ -72,7 +72,7 @@ def test_what_was_killed_goes_on_to_what_is_run_now_and_merges_with_itself(
 ) -> None:
     """Its last turn was killed before its trace."""
     run, settings = "a2ds", ["--rounds", "8", "--seed", "9", "--lambda", "0.7"]
-    for then in ("memory_order=time", "redraws=0", "focal_lines=joined"):
+    for then in ("memory_order=time", "redraws=0", "focal_lines=joined", "cut_long_units=false"):
         settings += "--set", then
     assert cli("resume", run, "--json").json["status"] == "finished"
     anew = cli("run", "tidewell", "--model", "rehearsal:1", *settings, "--json").json["run"]  # in its words
