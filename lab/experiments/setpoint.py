@@ -236,13 +236,13 @@ def pilot_dialogue(store: SqlStore, trial: TrialRun) -> PilotDialogue:
 
 def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint | None:
     """Return the calibration that a steered run has; `None` where it has none of that metric, or of another model."""
-    setpoint = Parameters.of_record(run.parameters).setpoint
+    setpoint = Parameters.model_validate(run.parameters).setpoint
     return setpoint if setpoint is not None and setpoint.metric == metric and run.model == model else None
 
 
 def pilot_settings(parent: RunRecord, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a run that is forked with these changes, as a pilot of its scenario has them."""
-    of_parent = _changed(Parameters(), Parameters.of_record(parent.parameters))
+    of_parent = _changed(Parameters(), Parameters.model_validate(parent.parameters))
     kept = {name: value for name, value in of_parent if name not in _OF_THE_RUN}
     return {**kept, "max_turns": parent.parameters["max_turns"], **chosen}
 

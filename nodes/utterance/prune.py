@@ -5,7 +5,6 @@ from langgraph.runtime import Runtime
 from tertulia.nodes.shared.placebo import placebo_generator
 from tertulia.nodes.shared.removal_factor import removal_factor_of
 from tertulia.nodes.shared.removing import all_but_one, chosen_units
-from tertulia.nodes.shared.removing import prune_units as prune_units  # where it was in version 0.4.0
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState

@@ -24,7 +24,7 @@ class TurnUnit:
     """A unit of the prompt of a turn.
 
     Attributes:
-        id, block, kind, text, removable: As in `state.records.Unit`.
+        id, block, kind, text, removable: As in `tertulia.state.records.Unit`.
         score: The attention that the reply paid to it (APP Eq. 1); `None` where nothing was scored.
         removed: Whether it was removed from the prompt.
     """

@@ -64,7 +64,7 @@ class TurnDetails:
     @property
     def spoken_name(self) -> str | None:
         """The speaker's name in the words: the prompt's if `names_put_back` is off; `None` in a silence."""
-        parameters, speaker = Parameters.of_record(self.run.parameters), self.record.turn.speaker
+        parameters, speaker = Parameters.model_validate(self.run.parameters), self.record.turn.speaker
         return speaker if parameters.names_put_back or self.prompt is None else self.prompt.speaker
 
     @property
