@@ -316,9 +316,7 @@ class TurnRecord(Record):
     rollbacks: int = Field(default=0, ge=0)
     scored_by: str | None = None
     judged_by: str | None = None
-    removal_factor: float | None = Field(
-        default=None, description="λ as it was in force; None: nothing was scored, or an older version stored it"
-    )
+    removal_factor: float | None = Field(default=None, description="λ as it was in force; None: nothing was scored")
 
 
 class ParticipantModel(Record):

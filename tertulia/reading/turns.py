@@ -52,7 +52,7 @@ class TurnDetails:
 
     @property
     def removal_factor(self) -> float | None:
-        """The turn's λ; the run's for older turns, and where `retain` replaced it."""
+        """The turn's λ; the run's where nothing was scored, and where `retain` replaced it."""
         recorded = self.record.removal_factor
         return self.run.parameters.get("removal_factor") if recorded is None else recorded  # type: ignore[return-value]
 
