@@ -1,6 +1,6 @@
 """Why a turn is what it is, in one or two sentences: what was attended, what was removed, and what was chosen.
 
-Every figure is stored, or follows from what is stored; what an older version did not store is left out.
+Every figure is stored, or follows from what is stored; what is not stored is left out.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the monitor of sense knows in a town and in an album chat, and that older runs go on without it."""
+"""What the monitor of sense knows in a town and in an album chat."""
 
 from collections.abc import Sequence
 from datetime import timedelta

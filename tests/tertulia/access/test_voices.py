@@ -1,4 +1,4 @@
-"""What a run speaks with is noted, and it goes on with that: adapters by their content, older runs without a voice."""
+"""What a run speaks with is noted, and it goes on with that: adapters by their content."""
 
 from pathlib import Path
 
