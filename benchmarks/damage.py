@@ -77,7 +77,7 @@ UNTOLD = (
     Untold(
         r"traces: deleted",
         "export .* --html|show .* --node",
-        "a run of an earlier version has no trace; with a trace go the counts of its turn",
+        "without calls a turn may have no trace; with a trace go the counts of its turn",
     ),
 )
 

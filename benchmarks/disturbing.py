@@ -6,7 +6,6 @@
 3. All that the two stores hold is compared (see `benchmarks.store_content`), and what lies beside them.
 """
 
-import os
 import random
 import shutil
 import signal
@@ -34,7 +33,6 @@ from benchmarks.leavings import (
     spoken_turn,
     stderr_of,
 )
-from benchmarks.older_store import make_older
 from benchmarks.processes import (
     PATIENCE_S,
     Process,
@@ -232,9 +230,6 @@ class Disturber:
             process.wait()
             with closing(sqlite3.connect(store)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        if subject.is_older:
-            make_older(store, place / "older.db")
-            os.replace(place / "older.db", store)
         for leftover in place.glob("stderr*"):
             leftover.unlink()
         return place

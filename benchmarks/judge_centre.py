@@ -62,7 +62,7 @@ def figures(
 def first_candidates(model: CausalLanguageModel, store: SqlStore) -> Iterator[tuple[str, list[float]]]:
     """Yield the text of the first candidate of each turn of a store in which something was removed, and its figures."""
     for run in store.runs():
-        parameters = Parameters.of_record(run.parameters)
+        parameters = Parameters.model_validate(run.parameters)
         for turn in store.turns(run.run):
             record = store.turn_record(run.run, turn.turn)
             if record.prompt is None or not record.removed:

@@ -114,13 +114,10 @@ def look_at(store: Path) -> Left:
 
 
 def _left(connection: sqlite3.Connection) -> tuple[str, int]:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if "calls" not in tables:
         return "before its store was made", 0
     (calls,) = connection.execute("SELECT count(*) FROM calls").fetchone()
-    if "participant_models" not in {row[1] for row in connection.execute("PRAGMA table_info(runs)")}:
-        return f"before its migration from version {version}", calls
     last = connection.execute("SELECT run, status FROM runs ORDER BY id DESC LIMIT 1").fetchone()
     if last is None:
         return "before its first run", calls

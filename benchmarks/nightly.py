@@ -113,8 +113,7 @@ PARTS = (
             "merge": 120,
             "annotations": 80,
             "runs rm": 40,
-            "migration": 40,
-            "gc": 40,
+            "gc": 80,
         }.items()
     ),
     Part("servers: asked in runs", 10_000, _asked),

@@ -73,7 +73,6 @@ class Subject:
         before: Commands that fill the store first, undisturbed.
         given: Commands that fill another store first, undisturbed.
         left_unfinished: A last command before, which is killed halfway.
-        is_older: Whether the store is an older one when the process begins.
         after: Commands at the end, undisturbed.
         imports: What the process that forks it imports.
         is_in_order: Whether rows are stored in the same order each time; a server and workers answer as they please.
@@ -91,7 +90,6 @@ class Subject:
     before: tuple[Command, ...] = ()
     given: tuple[Command, ...] = ()
     left_unfinished: Command | None = None
-    is_older: bool = False
     after: tuple[Command, ...] = ()
     imports: tuple[str, ...] = REHEARSED
     is_in_order: bool = True
@@ -157,7 +155,7 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
     )
     middle = _forked(album, "--lambda", "0.9")
     words = _forked(dialogue, "--say", "I would rather talk about the ferry.")
-    older = (dialogue, town, _forked(dialogue, "--lambda", "0.2")[0])
+    stored = (dialogue, town, _forked(dialogue, "--lambda", "0.2")[0])
     return {
         "meeting of five": (Subject("meeting of five", five, _RESUME),),
         "meeting of nine": (Subject("meeting of nine", nine, _RESUME),),
@@ -173,12 +171,11 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
             Subject("extension", _dialogue(6 * length, *extended), (*_RESUME, *EXTENSION)),
         ),
         "remote model": (_remote(_meeting("mothers_house", 2 * length, *seeded, by=("--model", "{server}"))),),
-        "migration": (_whole_store(("runs",), older, five, is_older=True),),
-        "gc": (_whole_store(("gc", "--yes"), older, five),),
+        "gc": (_dropped(stored, five),),
         "runs rm": (
-            Subject("runs rm", ("runs", "rm", "{last}", "--yes"), before=older, changes_its_store=True, is_gone=True),
+            Subject("runs rm", ("runs", "rm", "{last}", "--yes"), before=stored, changes_its_store=True, is_gone=True),
         ),
-        "merge": (Subject("merge", ("merge", "{other}", "--into", "{store}"), before=(five,), given=(*older, album)),),
+        "merge": (Subject("merge", ("merge", "{other}", "--into", "{store}"), before=(five,), given=(*stored, album)),),
         "annotations": (Subject("annotations", ("inventory", "{last}", *_REHEARSE), before=(five,)),),
         **_experiments(length, seeded),
         "tune": (_tuned(),),
@@ -192,14 +189,14 @@ def _remote(begins: Command, goes_on: Command | None = _RESUME) -> Subject:
     return Subject(kind, (*begins, "--lambda", "0"), goes_on, imports=imports, is_in_order=False)
 
 
-def _whole_store(command: Command, before: tuple[Command, ...], unfinished: Command, is_older: bool = False) -> Subject:
-    """Return a command that changes a whole store, in which a run is unfinished; it is given again after a kill."""
+def _dropped(before: tuple[Command, ...], unfinished: Command) -> Subject:
+    """Return `gc` of a store in which a run is unfinished; it is given again after a kill."""
+    command = ("gc", "--yes")
     return Subject(
-        "migration" if is_older else "gc",
+        "gc",
         command,
         before=before,
         left_unfinished=unfinished,
-        is_older=is_older,
         after=(("resume", "@last"), command),
         changes_its_store=True,
     )

@@ -90,7 +90,7 @@ def observe(store: Store, run: str) -> Behaviour:
     meeting, bids, turns = store.start(run), store.steps(run, "bid", Bid), store.turns(run)
     assert isinstance(meeting, Meeting)
     seen = Behaviour(rounds=len(turns))
-    parameters = Parameters.of_record(store.run(run).parameters)
+    parameters = Parameters.model_validate(store.run(run).parameters)
     lasting: dict[str, int] = {}
     for (_, agent), bid in sorted(bids.items()):
         lasting[agent] = 0 if bid.willing else lasting.get(agent, 0) + 1

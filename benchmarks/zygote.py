@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 #: What any command imports.
 ANY = (
     "tertulia.cli.main", "tertulia.cli.terminal.status_line", "tertulia.cli.views.live", "rich._emoji_codes",
-    "typer._adapters", "typer._click.decorators", "sqlite_utils", "tertulia.storage.sqlite.migrations",
+    "typer._adapters", "typer._click.decorators", "sqlite_utils", "tertulia.storage.sqlite.making",
 )  # fmt: skip
 #: What a rehearsed conversation imports, beside.
 REHEARSED = (

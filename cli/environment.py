@@ -15,20 +15,10 @@ if TYPE_CHECKING:
     from tertulia.access.trust import Trust
     from tertulia.planning.starting import Additions
 
-#: The default store's name when the project was called Polylogue.
-FORMER_STORE = "polylogue.db"
-
 
 def store_path(option: str | None) -> StoreAddress:
     """Return the store: `--store`, else TERTULIA_STORE, else `DEFAULT_STORE` in the current folder."""
     return store_address(option or os.environ.get("TERTULIA_STORE") or DEFAULT_STORE)
-
-
-def former_store_hint(option: str | None) -> str | None:
-    """Return a hint at the store under its former name, if only that is in the current folder."""
-    if store_path(option) != Path(DEFAULT_STORE) or Path(DEFAULT_STORE).exists() or not Path(FORMER_STORE).is_file():
-        return None
-    return f"{FORMER_STORE}, the default store under its former name, is here; to use it: --store {FORMER_STORE}"
 
 
 def cache_folder() -> Path:

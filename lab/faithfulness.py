@@ -214,7 +214,7 @@ def models_for(run: RunRecord, access: ModelAccess, report_only: bool) -> OpenMo
     def open_models() -> tuple[LanguageModel, Embedder]:
         if report_only:
             raise UsageError("not all of these lines are measured yet: leave out --report-only, and what is missing is")
-        parameters = Parameters.of_record(run.parameters)
+        parameters = Parameters.model_validate(run.parameters)
         return access.language_model(run.model, parameters), access.embedder(run.embedder)
 
     return open_models

@@ -188,7 +188,7 @@ async def _drawn(questions: Sequence[ScoredGeneration], model: LanguageModel) ->
 def _question(run: RunRecord, record: TurnRecord, prompt: Prompt, model: LanguageModel) -> ScoredGeneration:
     speaker, turn = record.turn.speaker or "", record.turn.turn
     override = run.participant_models.get(speaker)
-    parameters = Parameters.of_record(override.parameters if override else run.parameters)
+    parameters = Parameters.model_validate(override.parameters if override else run.parameters)
     generators = tuple(
         keyed_generator(run.seed, round=turn, agent=speaker, node="post_removal", row=row)
         for row in range(parameters.scoring_responses)

@@ -98,7 +98,7 @@ def measure_stability(
         SettingError: They have different models or numbers of responses, or a model shows no attention.
     """
     first, *others = runs
-    parameters = Parameters.of_record(first.parameters)
+    parameters = Parameters.model_validate(first.parameters)
     for run in others:
         for name, of_first, of_run in (
             ("model", first.model, run.model),
@@ -120,7 +120,7 @@ def measure_stability(
         record = store.turn_record(run.run, turn)
         assert record.prompt is not None
         prompt = store.prompt(record.prompt)
-        drawn = asyncio.run(redrawn(model, prompt, Parameters.of_record(run.parameters), draws, run.seed, turn))
+        drawn = asyncio.run(redrawn(model, prompt, Parameters.model_validate(run.parameters), draws, run.seed, turn))
         samples.append((prompt, drawn))
     return stability_of(samples, parameters.scoring_responses)
 

@@ -20,7 +20,6 @@ from tertulia.models.local.adapters import (
     read_adapters,
     split_name,
 )
-from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.hub import asked_for_adapters, load, quiet_libraries, uncollected
 from tertulia.models.served import chat_names
 from tertulia.state.errors import (
@@ -75,14 +74,13 @@ def open_model(
     may_download: bool = True,
     with_code: bool = False,
     recorded_as: str | None = None,
-    engine: str | None = None,
 ) -> LanguageModel:
     """Return the language model of that name.
 
     Args:
         name: `smollm2` (embedded, with its voice), `smollm2:plain` (without), `rehearsal` (a stand-in without
-            weights; `rehearsal:1` says what it said until November 2026), a folder, a hub id `owner/name`, any of these
-            with adapters (`BASE+FOLDER`, `BASE+NAME`), or that of a remote model (see `served.chat.open_chat_model`).
+            weights), a folder, a hub id `owner/name`, any of these with adapters (`BASE+FOLDER`, `BASE+NAME`), or that
+            of a remote model (see `served.chat.open_chat_model`).
         cache: Where converted models, and adapters by name, are kept.
         precision: Of the weights; `auto` is what suits the hardware.
         limits: What a remote model is held to; the defaults where they are not given.
@@ -90,7 +88,6 @@ def open_model(
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
         recorded_as: The name by which runs know a remote model (`served.chat.open_chat_model`), or the embedded one.
-        engine: Whose digits a model of this machine gives (`local.engine`); today's where it is not known.
 
     Raises:
         NotFoundError: No model of that name.
@@ -100,10 +97,10 @@ def open_model(
     if precision not in PRECISIONS:
         raise UsageError(f"unknown precision {precision!r}{nearest_hint(precision, PRECISIONS)}")
     report = report or ignore_activity
-    if name == REHEARSAL or name.startswith(f"{REHEARSAL}:"):
-        from tertulia.models.rehearsal import open_rehearsal
+    if name == REHEARSAL:
+        from tertulia.models.rehearsal import RehearsalModel
 
-        return open_rehearsal(name)
+        return RehearsalModel()
     if chat_names.is_chat_name(name):
         with uncollected():
             from tertulia.models.served.chat import open_chat_model
@@ -111,10 +108,10 @@ def open_model(
             return open_chat_model(name, limits or Parameters(), key, report, recorded_as)
     base, adapters = with_adapters(name, cache)
     if embedded.is_embedded(base):
-        return _open_embedded(recorded_as or name, name, precision, cache, report, adapters, engine)
+        return _open_embedded(recorded_as or name, name, precision, cache, report, adapters)
     _require_source(base, _meant(base), "a folder, a hub id such as owner/name, or openai:NAME")
     with quiet_libraries():
-        return _open_causal(name, base, precision, None, report, may_download, with_code, adapters, engine, cache=cache)
+        return _open_causal(name, base, precision, None, report, may_download, with_code, adapters, cache=cache)
 
 
 def _meant(name: str) -> str:
@@ -157,15 +154,12 @@ def rehearsal_of(name: str) -> LanguageModel:
     return model
 
 
-def open_embedder(
-    name: str, report: Report | None = None, kept: KeptVectors | None = None, apart: bool = False
-) -> Embedder:
+def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | None = None) -> Embedder:
     """Return the embedder of that name.
 
     Args:
         name: `minilm` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
         kept: Known vectors of `minilm`, and where new ones go; with them, it is loaded when one is missing.
-        apart: `minilm` computes each text by itself, with the digits of runs that did so.
 
     Raises:
         ModelError: It can't be loaded.
@@ -176,7 +170,7 @@ def open_embedder(
         return RehearsalEmbedder()
     from tertulia.models.local.embedder import SentenceEmbedder
 
-    return SentenceEmbedder.open(name, report or ignore_activity, kept, apart)
+    return SentenceEmbedder.open(name, report or ignore_activity, kept)
 
 
 def open_picture_finder(
@@ -241,19 +235,18 @@ def _open_embedded(
     cache: Path,
     report: Report,
     adapters: Adapters | None,
-    engine: str | None,
 ) -> LanguageModel:
     """Return the embedded model, without transformers where this processor and what is kept here allow it."""
     folder, traits = embedded.folder(cache, report), embedded.traits_of(opened)
-    bare = _open_bare(name, folder, precision, traits, adapters, engine)
+    bare = _open_bare(name, folder, precision, traits, adapters)
     if bare is not None:
         return bare
     with quiet_libraries():
-        return _open_causal(name, str(folder), precision, traits, report, adapters=adapters, engine=engine, cache=cache)
+        return _open_causal(name, str(folder), precision, traits, report, adapters=adapters, cache=cache)
 
 
 def _open_bare(
-    name: str, folder: Path, precision: Precision, traits: ModelTraits, adapters: Adapters | None, engine: str | None
+    name: str, folder: Path, precision: Precision, traits: ModelTraits, adapters: Adapters | None
 ) -> LanguageModel | None:
     """Return the model in a folder as a bare one; `None` where transformers must open it.
 
@@ -265,21 +258,20 @@ def _open_bare(
         from tertulia.models.local.causal import CausalLanguageModel
         from tertulia.models.local.kept_checks import KeptCheck
 
-        engine = _known_engine(engine)
         device, dtype, half = _weights_here(precision)
-        read = read_bare(folder, dtype, adapters, half=half, engine=engine) if device == "cpu" else None
+        read = read_bare(folder, dtype, adapters, half=half) if device == "cpu" else None
         if read is None:
             return None
         model, tokenizer = read
-        check = KeptCheck(folder, dtype, adapters, half=half, engine=engine)
+        check = KeptCheck(folder, dtype, adapters, half=half)
         windows = check.windows()
         if windows is None:
             with quiet_libraries(), _named_reason(name):
-                by_transformers, *_ = _load_causal(str(folder), precision, True, False, adapters, engine)
+                by_transformers, *_ = _load_causal(str(folder), precision, True, False, adapters)
                 windows = require_attention_of(model, probe_by_definition(by_transformers))
             check.keep(windows)
         weights = _weights(name, str(folder), adapters)
-        opened = CausalLanguageModel(name, model, tokenizer, traits, None, weights, engine, windows)
+        opened = CausalLanguageModel(name, model, tokenizer, traits, None, weights, windows)
         return _with_head_weights(opened, name, str(folder), adapters, folder.parent)
 
 
@@ -292,7 +284,6 @@ def _open_causal(
     may_download: bool = False,
     with_code: bool = False,
     adapters: Adapters | None = None,
-    engine: str | None = None,
     *,
     cache: Path,
 ) -> LanguageModel:
@@ -301,10 +292,9 @@ def _open_causal(
 
     from tertulia.models.local.causal import CausalLanguageModel
 
-    engine = _known_engine(engine)
     model, tokenizer, processor = _load_parts(
         name,
-        lambda local: _load_causal(source, precision, local, with_code, adapters, engine),
+        lambda local: _load_causal(source, precision, local, with_code, adapters),
         remedy="name a folder with the model, or take model='smollm2'",
         report=report,
         may_download=may_download,
@@ -319,7 +309,7 @@ def _open_causal(
         traits = ModelTraits(context_window=window, layout="single_message", judge="rating", sees_pictures=sees)
     weights = _weights(name, source, adapters)
     with _named_reason(name):
-        opened = CausalLanguageModel(name, model, tokenizer, traits, processor, weights, engine)
+        opened = CausalLanguageModel(name, model, tokenizer, traits, processor, weights)
     return _with_head_weights(opened, name, source, adapters, cache)
 
 
@@ -333,9 +323,6 @@ def _with_head_weights(
     model.traits = replace(model.traits, head_weights=find_head_weights(model.fingerprint, cache))
     return model
 
-
-def _known_engine(engine: str | None) -> str:
-    return FORMER_ENGINE if engine == FORMER_ENGINE else ENGINE
 
 
 def _weights(name: str, source: str, adapters: Adapters | None) -> ModelWeights | None:
@@ -400,7 +387,6 @@ def _load_causal(
     local_files_only: bool,
     with_code: bool,
     adapters: Adapters | None,
-    engine: str,
 ) -> tuple["PreTrainedModel", "PreTrainedTokenizerBase", "PictureProcessor | None"]:
     """Return model and tokenizer of a folder or of a hub id, and the processor of its pictures if it sees.
 
@@ -426,7 +412,7 @@ def _load_causal(
     if adapters is not None:
         merge_adapters(model, adapters)
     model.to(torch.device(device))
-    use_lean_passes(model, half=half, engine=engine)
+    use_lean_passes(model, half=half)
     pack_linear_layers(model, ("",) if processor is None else language_paths(model), half=half)
     tokenizer = AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
     return model, tokenizer, processor

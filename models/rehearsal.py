@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tertulia.models.rehearsed_words import CURRENT, WORDS, Texts
-from tertulia.state.errors import ModelError, NotFoundError
+from tertulia.models import rehearsed_words
+from tertulia.models.rehearsed_words import Texts
+from tertulia.state.errors import ModelError
 from tertulia.state.language_model import (
     GenerationRequest,
     ModelTraits,
@@ -23,7 +24,6 @@ from tertulia.state.language_model import (
     ScoringOptions,
 )
 from tertulia.state.parameters import SHORT
-from tertulia.state.parameters.model import ModelWeights
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import BLOCK_INITIALS, Reply
 
@@ -84,9 +84,9 @@ def _piece(token: int) -> bytes:
 class RehearsalModel:
     """Implements `state.language_model.LanguageModel`; every draw comes from the generators of the request."""
 
-    def __init__(self, id: str = "rehearsal", version: str = CURRENT) -> None:
-        """Make the stand-in; `version` is of its words (see `rehearsed_words`)."""
-        self.id, self.weights, self._words = id, ModelWeights(base=version), WORDS[version]
+    def __init__(self, id: str = "rehearsal") -> None:
+        """Make the stand-in."""
+        self.id, self._words = id, rehearsed_words.WORDS
         # Likelihoods are even in [-4, -1], the probability of one of two options in [0, 1]: contrasts pass 3 - √6 as
         # often as ratings their θ, and conversations end equally often, whichever way these are decided.
         self.traits = ModelTraits(
@@ -191,8 +191,8 @@ class RehearsalModel:
                 f"{generator.random():.2f}" if is_number else "".join(generator.choices(_LETTERS, k=field.max_tokens))
             )
         words = self._words
-        if not words.repeats:  # what is drawn after a text hangs on no text, and so not on what λ removes
-            generator = keyed_generator(generator.getrandbits(96), node="rehearsal")
+        # What is drawn after a text hangs on no text, and so not on what λ removes.
+        generator = keyed_generator(generator.getrandbits(96), node="rehearsal")
         topics = {"a": self._topic(prompt, generator), "b": self._topic(prompt, generator)}
         if field.kind == "text":
             return self._shortened(generator.choice(words.comments_about(**topics)).format(**topics), field)
@@ -228,19 +228,6 @@ class RehearsalModel:
             sentences.pop()
         short = tokens if len(tokens) <= field.max_tokens else (*tokens[: field.max_tokens - 1], *_encode("…"))
         return self.tokenizer.decode(short)
-
-
-def open_rehearsal(name: str) -> RehearsalModel:
-    """Return the stand-in, with the words of a version where one is named: `rehearsal`, `rehearsal:1`.
-
-    Raises:
-        NotFoundError: There is no such version.
-    """
-    version = CURRENT if name == "rehearsal" else name
-    if version not in WORDS:
-        known = ", ".join(WORDS)
-        raise NotFoundError(f"the rehearsal has no version {name!r} (known: {known}); `rehearsal` is the newest")
-    return RehearsalModel(version=version)
 
 
 class RehearsalEmbedder:

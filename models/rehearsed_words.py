@@ -1,7 +1,6 @@
 """What the rehearsal says: sentences of a stock about phrases of the prompt, and how those are found.
 
-A rehearsed line says that nobody means it. The stocks have versions, as a stored run goes on in the words in which it
-began (`rehearsal:1`, until November 2026).
+A rehearsed line says that nobody means it.
 """
 
 import random
@@ -11,11 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-#: The words of runs whose record names none, and those of new runs.
-FORMER, CURRENT = "rehearsal:1", "rehearsal:2"
-
-#: Texts whose words are looked through together in `rehearsal:1`, and the last ones that are taken up now.
-_WINDOW, _RECENT = 4, 2
+#: Texts at the end of a prompt whose phrases are taken up more often.
+_RECENT = 2
 #: The most words of a phrase after its article.
 _LONGEST = 3
 
@@ -59,10 +55,6 @@ _MAY_BE_A_VERB = re.compile(r"(?:ed|ing|[^s]s)$")
 #: A long word, where no phrase is found: in a language other than English.
 _LONG_WORD = re.compile(r"[^\W\d_]{6,18}")
 
-#: What is talked of where a prompt has nothing, in `rehearsal:1`.
-_FORMER_ANYTHING = (
-    *("weather", "market", "evening", "neighbours", "harbour", "garden", "music", "supper", "morning", "journey"),
-)
 #: What is talked of where a prompt has less than this to talk of: so lines are about as varied whatever λ removes.
 _ANYTHING = tuple(
     f"the {word}"
@@ -73,18 +65,10 @@ _ANYTHING = tuple(
     )
 )
 
-#: Words to talk about in `rehearsal:1`: long ones, but for the commonest and most verbs.
-_FORMER_TOPIC = re.compile(
-    r"\b(?!(?:against|almost|already|always|another|anyone|around|because|become|before|bottom|closer|during|either|"
-    r"enough|everyone|forget|itself|minutes|nobody|nothing|others|people|perhaps|rather|remembers?|seconds|should|"
-    r"silence|someone|something|things|though|thinks|thought|through|together|towards|whatever|whenever|whether|"
-    r"within|without)\b)[^\W\d_]{6,14}\b(?<!ed)(?<!ing)(?<!ly)"
-)
-
 
 @dataclass(frozen=True)
 class Words:
-    """A version of what the rehearsal says: pieces of sentences, and what they are about.
+    """What the rehearsal says: pieces of sentences, and what they are about.
 
     Attributes:
         openings: Of an utterance, in every other.
@@ -93,7 +77,6 @@ class Words:
         comments: Thoughts, reasons and whatever else is no speech.
         named: How a caption of a picture is named.
         topic: Draws what is talked of from the texts of a prompt.
-        repeats: Whether a sentence about two things may have the same twice.
     """
 
     openings: tuple[str, ...]
@@ -102,18 +85,18 @@ class Words:
     comments: tuple[str, ...]
     named: str
     topic: Callable[["Texts", random.Random], str]
-    repeats: bool = False
 
     def remarks_about(self, a: str, b: str) -> list[str]:
         """Return the remarks that can be made about `a` and `b`."""
-        return self._suited(self.remarks, a, b)
+        return _suited(self.remarks, a, b)
 
     def comments_about(self, a: str, b: str) -> list[str]:
         """Return the comments that can be made about `a` and `b`."""
-        return self._suited(self.comments, a, b)
+        return _suited(self.comments, a, b)
 
-    def _suited(self, sentences: Sequence[str], a: str, b: str) -> list[str]:
-        return [sentence for sentence in sentences if a != b or self.repeats or "{b}" not in sentence]
+
+def _suited(sentences: Sequence[str], a: str, b: str) -> list[str]:
+    return [sentence for sentence in sentences if a != b or "{b}" not in sentence]
 
 
 @dataclass(frozen=True)
@@ -122,15 +105,6 @@ class Texts:
 
     count: int
     read: Callable[[int], str]
-
-
-def _former_topic(texts: Texts, generator: random.Random) -> str:
-    """Draw a word from four consecutive texts; in every other draw, from the last four."""
-    start = max(0, texts.count - _WINDOW)
-    start = start if generator.random() < 0.5 else generator.randint(0, start)
-    text = " ".join(texts.read(place) for place in range(start, min(texts.count, start + _WINDOW)))
-    found: list[str] = _FORMER_TOPIC.findall(text)
-    return generator.choice([word for word in found if word.islower()] or _FORMER_ANYTHING)
 
 
 def _phrase(texts: Texts, generator: random.Random) -> str:
@@ -198,51 +172,16 @@ def _names_something(words: Sequence[str], following: str) -> bool:
 @lru_cache(maxsize=1)
 def _of_the_stock() -> frozenset[str]:
     """Return the phrases of the stock's own sentences."""
-    words = WORDS[CURRENT]
-    sentences = (*words.openings, *words.remarks, *words.endings, *words.comments)
+    sentences = (*WORDS.openings, *WORDS.remarks, *WORDS.endings, *WORDS.comments)
     return frozenset(phrase for sentence in sentences for phrase in _found(sentence.format(a="it", b="it")))
 
 
-_OPENINGS = (
-    "Good point.", "Hm, let me think.", "That is fair.", "You may be right.", "Oh, I see.", "Well, well.", "Yes.",
-    "Not so fast.", "I had wondered.", "Funny you say so.", "True enough.", "Ah, now I follow.", "I am not sure.",
-)  # fmt: skip
-
-_FORMER_WORDS = Words(
-    openings=_OPENINGS,
-    remarks=(
-        "I keep coming back to the {a} whenever I have a quiet hour.",
-        "People talk of the {a} and then they forget all about the {b}.",
-        "My week was mostly about the {a}, if I am honest.",
-        "Somebody told me about the {a}, and I have thought of it since.",
-        "For me the {a} has always been closer than the {b}.",
-        "It began with the {a}, and then the {b} came on top of it.",
-        "I would rather hear your side of the {a} than tell mine.",
-        "There is more to the {a} than most people here would guess.",
-        "The {a} was on my mind all the way over here.",
-        "I never got to the bottom of what happened with the {a}.",
-        "If you ask me, the {a} can wait until we have settled the {b}.",
-        "I made a note about the {a}, so that it would not slip away.",
-        "Nobody warned me that the {a} would take up this much time.",
+#: What the rehearsal says.
+WORDS = Words(
+    openings=(
+        "Good point.", "Hm, let me think.", "That is fair.", "You may be right.", "Oh, I see.", "Well, well.", "Yes.",
+        "Not so fast.", "I had wondered.", "Funny you say so.", "True enough.", "Ah, now I follow.", "I am not sure.",
     ),
-    endings=(
-        "What would you do about the {b}?", "Does the {b} matter to you?", "How did you come to the {b}?",
-        "Have you told anyone about the {b}?", "Would you show me the {b} some time?", "Who else knows about the {b}?",
-        "And the {b}, is that still so?", "Do you see it the same way?", "Shall we talk about the {b} next?",
-        "When did you last look into the {b}?", "Tell me more when you can.",
-        "I would like to hear more about the {b}.",
-    ),
-    comments=(
-        "Nothing said here goes against the {a}.", "The {a} and the {b} do not sit well together.",
-        "It stays close to the {a}.", "The {a} is taken up, the {b} is not.", "Much hangs on the {a} at the moment.",
-    ),
-    named="{}",
-    topic=_former_topic,
-    repeats=True,
-)  # fmt: skip
-
-_CURRENT_WORDS = Words(
-    openings=_OPENINGS,
     remarks=(
         "I only rehearse, so I mention {a} without meaning it.",
         "Here I would say what I think of {a}, if I could think.",
@@ -286,6 +225,3 @@ _CURRENT_WORDS = Words(
     named="the {}",
     topic=_phrase,
 )  # fmt: skip
-
-#: What the rehearsal says, by version.
-WORDS = {FORMER: _FORMER_WORDS, CURRENT: _CURRENT_WORDS}

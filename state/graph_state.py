@@ -53,7 +53,7 @@ class UtteranceOutcome(TypedDict, total=False):
         line_scored_by: What scored the line.
     """
 
-    removal_factor: NotRequired[float | None]  # turns that earlier versions began have none
+    removal_factor: float | None
     scores: dict[str, float] | None
     removed: list[str]
     chosen: int
@@ -144,8 +144,8 @@ class Mind(TypedDict):
     spoke: int
     spoken: int
     unheard: int
-    quiet: NotRequired[int]  # runs that were begun by earlier versions have neither
-    unwilling: NotRequired[int]
+    quiet: int
+    unwilling: int
     off_scale: NotRequired[int]
     same_ratings: NotRequired[int]
     used: dict[str, list[int]]

@@ -1,9 +1,9 @@
 """Frozen, JSON-able records of utterances, memories, prompts, judgements and runs."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 UnitKind = Literal["item", "text"]
 MemoryKind = Literal["event", "thought", "chat"]
@@ -43,14 +43,6 @@ class HasWithheld(Record):
     """A record that lists what was withheld: facts of its source that cannot be known yet at its time."""
 
     withheld: tuple[str, ...] = Field(default=(), description="facts of the source that nobody can know yet")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_former_name(cls, values: Any) -> Any:
-        """Read the field under its name in stores of version 5 and before."""
-        if isinstance(values, dict) and "left_out" in values:
-            return {"withheld" if name == "left_out" else name: value for name, value in values.items()}
-        return values
 
 
 # --- who talks ------------------------------------------------------------------------------------------------------
@@ -324,9 +316,7 @@ class TurnRecord(Record):
     rollbacks: int = Field(default=0, ge=0)
     scored_by: str | None = None
     judged_by: str | None = None
-    removal_factor: float | None = Field(
-        default=None, description="λ as it was in force; None: nothing was scored, or an older version stored it"
-    )
+    removal_factor: float | None = Field(default=None, description="λ as it was in force; None: nothing was scored")
     line_scores: dict[str, float] | None = Field(
         default=None,
         description="by unit id of the prompt that was answered, how much the line leaned on it; None: not scored",
@@ -359,10 +349,6 @@ class Trial(Record):
     cohort: int = Field(ge=1, description="number of the group of runs that are driven side by side")
 
 
-#: How `Platform.embedder` says that each text fills a multiple of so many rows, and is embedded beside others.
-TEXT_ROWS = "rows of a text"
-
-
 class Platform(Record):
     """What the digits of a local model or embedder depend on, besides model, prompts and batches.
 
@@ -376,13 +362,8 @@ class Platform(Record):
     versions: dict[str, str] = Field(description="of the libraries that compute, of Tertulia, and of its engine")
     embedder: str | None = Field(
         default=None,
-        description="what makes the vectors of `minilm`; None: PyTorch did, or there are none",
+        description="what makes the vectors of `minilm`; None: another embedder does, or there are none",
     )
-
-    @property
-    def embeds_apart(self) -> bool:
-        """Whether each text was embedded by itself, as formerly all were."""
-        return self.embedder is not None and TEXT_ROWS not in self.embedder
 
     def phrase(self) -> str:
         """Return it in words, without what does not compute."""
@@ -402,14 +383,10 @@ class Platform(Record):
             found.append(f"{self.threads} thread{'s' * (self.threads != 1)} instead of {before.threads}")
         names = dict.fromkeys([*self.versions, *before.versions])
         changed = [name for name in names if self.versions.get(name) != before.versions.get(name)]
-        if self.embedder is not None and self.embedder != before.embedder:
-            found.append(self.vectors_instead(before.embedder))
+        if self.embedder != before.embedder and None not in (self.embedder, before.embedder):
+            found.append(f"vectors of {self.embedder} instead of {before.embedder}")
         none = "none that was recorded"
         return found + [f"{n} {self.versions.get(n, none)} instead of {before.versions.get(n, none)}" for n in changed]
-
-    def vectors_instead(self, before: str | None = None) -> str:
-        """Return in words what makes vectors now, and what did before; PyTorch where that was not recorded."""
-        return f"vectors of {self.embedder} instead of {before or 'PyTorch'}"
 
 
 class RunRecord(Record):

@@ -71,7 +71,7 @@ class Evidence(Record):
         None,
         ge=1,
         description=f"dialogues at each λ by which a steady rise of {NOTABLE_RISE} is shown with a probability of 0.8, "
-        "by the scatter of this pilot; None: it was not reckoned, as the pilot shows one or is of an earlier version",
+        "by the scatter of this pilot; None: it was not reckoned, as the pilot shows one",
     )
 
     @property
@@ -109,7 +109,7 @@ class Setpoint(Record):
         description="behind each utterance, what part of a deviation of the running measure shows in the metric"
     )
     inconsistency: Inconsistency | None = Field(default=None, description="None: nothing was judged")
-    evidence: Evidence | None = Field(default=None, description="None: not tested, as in calibrations of before")
+    evidence: Evidence
 
     @model_validator(mode="before")
     @classmethod
@@ -150,12 +150,7 @@ class Setpoint(Record):
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """What may be asked for, from the least diversity to the most: what lies beyond the bands of both ends of λ.
-
-        Calibrations of earlier versions, whose bands were too narrow to be held to, promise all of the fit.
-        """
-        if self.evidence is None:
-            return self.diversity[0], self.diversity[-1]
+        """What may be asked for, from the least diversity to the most: what lies beyond the bands of both ends of λ."""
         return (self.high[0], self.low[-1]) if self.sign > 0 else (self.low[0], self.high[-1])
 
     @property
@@ -168,7 +163,7 @@ class Setpoint(Record):
     def can_be_asked(self) -> bool:
         """Whether the pilot shows that λ moves the metric, over a range that is large enough."""
         least, most = self.reachable
-        return (self.evidence is None or self.evidence.is_shown) and most - least >= LEAST_RANGE
+        return self.evidence.is_shown and most - least >= LEAST_RANGE
 
     def check_reachable(self, diversity: float) -> None:
         """Raise `SettingError` for a figure that no λ is known to give, with what is known and what to do."""
@@ -183,8 +178,6 @@ class Setpoint(Record):
     def _nothing_shown(self, measured: str) -> str:
         """Return why nothing can be asked for, and what would help."""
         found = f"{measured} is {self.fitted[0]:.3f} to {self.fitted[1]:.3f}"
-        if self.evidence is None:
-            return f"a higher λ does not give more: {found} whatever λ is"
         p = f"p = {self.evidence.p:.2g}"
         if self.evidence.is_shown:
             shown = (

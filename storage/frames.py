@@ -1,7 +1,7 @@
 """A store as pandas data frames: a row per run, turn, part of one, agent and round, unit of a prompt, call.
 
 1. They are the views of the store file (storage/views.py), column by column; docs/data.md explains each.
-2. Nothing is written, except that a store of an older version is brought to this one first, as by every command.
+2. Nothing is written.
 3. Rows that were altered behind the store's back are refused: a view knows no checksum, so what it reads is checked.
 """
 

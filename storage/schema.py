@@ -1,10 +1,9 @@
 """The tables of a store as they are today: the only place where their columns are declared.
 
-A new store is made from these declarations (storage/sqlite/migrations.py), rows are written and read by them
+A new store is made from these declarations (storage/sqlite/making.py), rows are written and read by them
 (storage/tables.py), an opened store is compared with them (`storage/sqlite/`), and views and data frames take the
 kinds of their columns from them (storage/views.py). Texts stand once, in `contents`, and the other tables point to
-them; so do prompts to their units, most of which stand in every prompt of a conversation. How older stores got here is
-in migrations.py.
+them; so do prompts to their units, most of which stand in every prompt of a conversation.
 """
 
 import sqlite3
@@ -15,12 +14,11 @@ from typing import Literal
 
 from tertulia.state.errors import StorageError
 
-#: The version of these tables, which a store notes as `PRAGMA user_version`.
-SCHEMA_VERSION = 9
+#: The version of these tables, which a store notes as `PRAGMA user_version`; a store of another one is refused.
+SCHEMA_VERSION = 10
 
-#: Tells a store from other programs' SQLite files: `Poly` in ASCII, after the project's first name, under which the
-#: first stores were made.
-APPLICATION_ID = int.from_bytes(b"Poly", "big")
+#: Tells a store from other programs' SQLite files: `Tert` in ASCII.
+APPLICATION_ID = int.from_bytes(b"Tert", "big")
 
 #: What a column holds: `count` and `flag` are integers, the latter 0 or 1; `json`, `moment` (ISO 8601) and `integer`
 #: (which may have more than 64 bits) are text.
@@ -419,7 +417,7 @@ IDENTIFIERS = frozenset({"run", "ancestor", "parent_run", "simulation"})
 
 
 def schema_version(connection: sqlite3.Connection, path: str) -> int:
-    """Return the version of a store, 0 for an empty file; `StorageError` for no store or one from a newer Tertulia."""
+    """Return the version of a store, 0 for an empty file; `StorageError` for no store or one of another version."""
     # One statement sees one moment: another process may be making the tables.
     tables, application, version = connection.execute(
         """SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version
@@ -431,5 +429,10 @@ def schema_version(connection: sqlite3.Connection, path: str) -> int:
         raise StorageError(
             f"{path} was written by a newer Tertulia (schema version {version}, this one knows up to "
             f"{SCHEMA_VERSION}); upgrade Tertulia, or name another file"
+        )
+    if version < SCHEMA_VERSION and (tables or version):
+        raise StorageError(
+            f"{path} was written by an older Tertulia (schema version {version}, this one reads {SCHEMA_VERSION}); "
+            "open it with the version that wrote it, or begin a new store"
         )
     return int(version)

@@ -219,7 +219,7 @@ _CALLS = View(
     texts="parameters",
 )
 
-#: All views. One that changes is made anew by a migration.
+#: All views.
 VIEWS: Mapping[str, View] = {view.name: view for view in (_RUNS, _TURNS, _PARTS, _AGENT_ROUNDS, _UNITS, _CALLS)}
 
 #: The query of each in a store file.

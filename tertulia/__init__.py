@@ -25,8 +25,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tertulia.former_names import FormerNames
-
 if TYPE_CHECKING:
     from tertulia.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
     from tertulia.driving.stopping import Stopped
@@ -141,9 +139,6 @@ __all__ = [
     "stream",
     "sweep",
 ]
-
-
-sys.meta_path.insert(0, FormerNames())
 
 
 def __getattr__(name: str) -> Any:

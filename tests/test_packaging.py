@@ -152,33 +152,6 @@ def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installati
     assert script.stdout == "finished\n", script.stderr
 
 
-def test_modules_are_had_by_their_former_names_with_a_warning(installation: Path, tmp_path: Path) -> None:
-    code = """if True:
-        import tertulia
-        from nodes.machinery.node import Node
-        from tertulia.nodes.machinery.node import Node as node_of_today
-        import nodes.view, tertulia.phrases
-        from tertulia.nodes.meeting import view
-        from tertulia.wording import phrases
-        import tertulia.nodes.steering
-        from nodes.meeting.floor import Contender
-        from tertulia.measuring.measuring import collect_cases, read_prompt
-        from tertulia.nodes.shared import steering
-        print(Node is node_of_today, nodes.view is view, tertulia.phrases is phrases)
-        print(tertulia.nodes.steering is steering)
-    """
-    script = run([installation / "python", "-c", code], tmp_path)
-    assert script.stdout == "True True True\nTrue\n", script.stderr
-    for former, today in (
-        ("nodes", "nodes"),
-        ("nodes.view", "nodes.meeting.view"),
-        ("tertulia.phrases", "wording.phrases"),
-        ("tertulia.nodes.steering", "nodes.shared.steering"),
-        ("nodes.meeting.floor", "nodes.meeting.contenders"),
-    ):
-        assert f"'{former}' is 'tertulia.{today}' now" in script.stderr
-
-
 def test_without_the_packages_of_models_doctor_prints_the_command_for_them(installation: Path, tmp_path: Path) -> None:
     asked = run([installation / "tertulia", "run", "tidewell", "--rounds", "1"], tmp_path)
     assert asked.returncode == 1

@@ -5,7 +5,7 @@ from typing import Annotated, cast, get_args
 
 import typer
 
-from tertulia.cli.environment import former_store_hint, store_path
+from tertulia.cli.environment import store_path
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.commands import Group, add
@@ -54,8 +54,6 @@ def list_all(
     if status is not None and status not in _STATUSES:
         raise UsageError(f"--status {status}: unknown{nearest_hint(status, _STATUSES)}")
     path = store_path(store)
-    if hint := former_store_hint(store):
-        progress().print(plain(hint))
     listed = RunList()
     if not is_missing(path) or not Path(str(path)).parent.is_dir():  # the latter is an error, told by opening it
         with SqlStore.open(path, create=False) as opened:

@@ -128,7 +128,9 @@ def _resume(
             progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
             _print_end(opened, summary(opened, simulation, "finished"), as_json)
             return
-        limits.budget.check_prices(names_of_models(simulation.model, None, Parameters.of_record(simulation.parameters)))
+        limits.budget.check_prices(
+            names_of_models(simulation.model, None, Parameters.model_validate(simulation.parameters))
+        )
         reopened = partial(reopen_simulation, opened, simulation, days=days)
         _drive(opened, simulation.model, reopened, with_code, as_json, limits)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.environment import configuration_folder, former_store_hint, model_access, store_path
+from tertulia.cli.environment import configuration_folder, model_access, store_path
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
@@ -76,8 +76,7 @@ def view(
         place = "" if run is None else place_of(opened, run)
     if is_missing(path):
         named = "" if path == store_path(None) else f" --store {shlex.quote(str(path))}"
-        hint = former_store_hint(store) or f"there is no store {path} yet; begin with: tertulia run tidewell{named}"
-        progress().print(plain(hint))
+        progress().print(plain(f"there is no store {path} yet; begin with: tertulia run tidewell{named}"))
     if isinstance(path, Path) and store_path(None) != Path(DEFAULT_STORE):
         path = path.absolute()  # commands to copy would find another store without its name
     secret = secrets.token_urlsafe(24) if allow_runs or token else None

@@ -134,7 +134,7 @@ def _make(
     wanted: "WantedReport", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
 ) -> "Findings | None":
     """Run what is missing (nothing without `where`), write a report, and return its findings; none in a dry run."""
-    from tertulia.lab.reports.report_making import as_run_before, control_of
+    from tertulia.lab.reports.report_making import control_of
 
     if not dry_run:
         wanted.check_folder(report.name, experiment.name)
@@ -144,7 +144,6 @@ def _make(
             return None
         spent: tuple[int, float, float] | None = None
         if where is None:
-            report, experiment = as_run_before(opened, report, experiment)
             print_missing(opened, experiment)
         else:
             began = time.monotonic(), _cpu_s()

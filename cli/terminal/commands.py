@@ -12,9 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tertulia.cli.environment import former_store_hint
-from tertulia.cli.terminal.output import discard_output, plain, progress
-from tertulia.state.errors import NotFoundError, SettingError, UsageError
+from tertulia.cli.terminal.output import discard_output
+from tertulia.state.errors import SettingError, UsageError
 
 #: The options of parameters with other names.
 OPTIONS = {"removal_factor": "--lambda", "max_turns": "--rounds", "max_minutes": "--minutes"}
@@ -76,10 +75,6 @@ def _errors_explained(ctx: typer.Context) -> Iterator[None]:
     except UsageError as error:
         if ctx.invoked_subcommand is None:
             explain(error, ctx.params)
-        raise
-    except NotFoundError:
-        if ctx.invoked_subcommand is None and (hint := former_store_hint(ctx.params.get("store"))):
-            progress().print(plain(hint))
         raise
 
 

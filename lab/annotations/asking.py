@@ -118,7 +118,7 @@ def inquiry(
         NotFoundError: There is no such turn, or nobody of that name takes part.
         UsageError: They are not there at that moment.
     """
-    start, parameters = store.start(run.run), Parameters.of_record(run.parameters)
+    start, parameters = store.start(run.run), Parameters.model_validate(run.parameters)
     name = find_agent(person, start, run.run)
     turn = _checked_turn(store, run, at)
     _check_is_there(start, name, turn)

@@ -124,7 +124,7 @@ def _spoken_line(store: Store, run: RunRecord, turn: int, speaker: str) -> Spoke
     first, past_last = reply.text_tokens
     if first >= past_last:
         return None
-    parameters = Parameters.of_record(own.parameters if own else run.parameters)
+    parameters = Parameters.model_validate(own.parameters if own else run.parameters)
     return SpokenLine(run.run, turn, speaker, record.prompt, record.removed, parameters, reply)
 
 

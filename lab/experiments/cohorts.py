@@ -14,7 +14,7 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.fork_points import plan_case
 from tertulia.lab.experiments.reached import CohortTask
 from tertulia.planning.starting import Additions, RunPlan, store_run
-from tertulia.reading.platforms import digits_to_keep
+from tertulia.reading.platforms import precision_to_keep
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
@@ -108,9 +108,9 @@ def drive_task(
         opened = _begin(store, task, planned, access, additions)
     else:
         records = [record for record in map(store.run, task.runs) if record.status != "finished"]
-        kept = digits_to_keep(store, task.runs[0])
+        kept = precision_to_keep(store, task.runs[0])
         opened = [
-            (record, reopen_engines(record, access, *kept), additions.reload_registry(record)) for record in records
+            (record, reopen_engines(record, access, kept), additions.reload_registry(record)) for record in records
         ]
     drive_cohort(store, opened, emit, limits, look)
 

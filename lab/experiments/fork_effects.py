@@ -156,7 +156,7 @@ def _seed_lines(store: SqlStore, found: TrialRun, experiment: Experiment) -> See
 
 
 def _lines(store: SqlStore, run: str, first: int, last: int | None = None) -> tuple[Line, ...]:
-    names = names_in_words(store.start(run).names, Parameters.of_record(store.run(run).parameters))
+    names = names_in_words(store.start(run).names, Parameters.model_validate(store.run(run).parameters))
     turns = store.turns(run, first, last)
     return tuple(Line(turn.turn, turn.speaker and names.name_of(turn.speaker), turn.text) for turn in turns)
 

@@ -65,11 +65,11 @@ def departures(planned: str, now: str) -> list[str]:
     """Return what of an experiment is other than was planned before its first trial, a clause each.
 
     Args:
-        planned: The stored plan; empty where there was none, as in experiments of earlier versions.
+        planned: The stored plan; empty where none is stored.
         now: What would be planned today.
     """
     if not planned:
-        return ["it was begun by a version that stored no plan"]
+        return ["no plan of it is stored"]
     before, after = yaml.safe_load(planned), yaml.safe_load(now)
     if not isinstance(before, dict):
         return ["its stored plan can't be read"]

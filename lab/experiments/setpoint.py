@@ -28,7 +28,7 @@ from tertulia.storage.store import SqlStore
 #: Grows when the method of calibration changes, so that stored calibrations are made again, of the same conversations.
 _VERSION = 2
 
-#: What a pilot is called by, so that those of earlier versions and smaller ones go on.
+#: What a pilot is called by whatever its metric and its number of trials, so that a smaller one goes on.
 _PILOT_VERSION, _PILOT_TRIALS = 1, 4
 
 #: The seeds of pilots and landings, far from those that people choose.
@@ -207,8 +207,7 @@ def calibrate(
 def _was_refused(store: SqlStore, task: CalibrationTask, plan: RunPlan) -> bool:
     """Whether a store has this pilot, and it did not show that λ moves the metric."""
     curve = store.experiments.calibration(task.key(plan))
-    evidence = None if curve is None else Setpoint.model_validate(curve).evidence
-    return evidence is not None and not evidence.is_shown
+    return curve is not None and not Setpoint.model_validate(curve).evidence.is_shown
 
 
 def _check_failures(results: Results, least: int) -> None:
@@ -236,13 +235,13 @@ def pilot_dialogue(store: SqlStore, trial: TrialRun) -> PilotDialogue:
 
 def setpoint_of(run: RunRecord, metric: DiversityMetric, model: str) -> Setpoint | None:
     """Return the calibration that a steered run has; `None` where it has none of that metric, or of another model."""
-    setpoint = Parameters.of_record(run.parameters).setpoint
+    setpoint = Parameters.model_validate(run.parameters).setpoint
     return setpoint if setpoint is not None and setpoint.metric == metric and run.model == model else None
 
 
 def pilot_settings(parent: RunRecord, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a run that is forked with these changes, as a pilot of its scenario has them."""
-    of_parent = _changed(Parameters(), Parameters.of_record(parent.parameters))
+    of_parent = _changed(Parameters(), Parameters.model_validate(parent.parameters))
     kept = {name: value for name, value in of_parent if name not in _OF_THE_RUN}
     return {**kept, "max_turns": parent.parameters["max_turns"], **chosen}
 
@@ -296,8 +295,6 @@ def decision_line(setpoint: Setpoint) -> str:
     least, most = setpoint.reachable
     range_words = f"{least:.3f} to {most:.3f} can be asked for" if setpoint.can_be_asked else "nothing can be asked for"
     evidence = setpoint.evidence
-    if evidence is None:
-        return f"not tested whether λ moves {setpoint.metric}, as an earlier version calibrated it; {range_words}"
     by = f"{'all' if evidence.is_exact else 'a draw of'} {evidence.permutations} permutations"
     looked = f", as {counted(evidence.looks, 'smaller pilot')} showed nothing" if evidence.looks else ""
     decided = f"λ {'moves' if evidence.is_shown else 'is not shown to move'} {setpoint.metric}"

@@ -232,7 +232,7 @@ class MeasuredTrial:
 
     @cached_property
     def _renamed(self) -> Renaming:
-        return names_in_words(self.start.names, Parameters.of_record(self.run.parameters))
+        return names_in_words(self.start.names, Parameters.model_validate(self.run.parameters))
 
 
 def _is_against(line: Prompted | None, items: tuple[str, ...]) -> float | None:

@@ -142,21 +142,6 @@ def plan_of_report(report: Report, experiment: Experiment) -> str:
     )
 
 
-def as_run_before(store: SqlStore, report: Report, experiment: Experiment) -> tuple[Report, Experiment]:
-    """Return report and experiment as an earlier version ran them, if that is all that a store has of the report.
-
-    In that version lines were drawn as the model has it, which was part of what was compared.
-    """
-    name = experiment.name.replace(f"{report.name}-{report.decoding}-", f"{report.name}-", 1)
-    before = _stored(store, name)
-    if before is None or _stored(store, experiment.name) is not None:
-        return report, experiment
-    note = "These conversations are an earlier version's: their lines were not drawn alike in all settings."
-    settings = {setting: before.settings[setting] for setting in report.settings if setting in before.settings}
-    changed = {"settings": settings, "decoding": None, "notes": (*report.notes, note)}
-    return report.model_copy(update=changed), before
-
-
 def control_of(experiment: Experiment) -> Experiment | None:
     """Return the same conversations of a stand-in without weights, as an experiment; `None` if it is one."""
     if experiment.model == REHEARSAL:

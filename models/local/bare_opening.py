@@ -37,14 +37,13 @@ _EXPECTED = {
 
 
 def read_bare(
-    folder: Path, dtype: torch.dtype, adapters: Adapters | None, *, half: bool, engine: str
+    folder: Path, dtype: torch.dtype, adapters: Adapters | None, *, half: bool
 ) -> tuple[BareModel, BareTokenizer] | None:
     """Return the model in a folder with its tokenizer; `None` where transformers must open it.
 
     Args:
         dtype: The precision of the weights, in which it computes too.
         half: Whether products keep weights in half precision, with float32 for everything else.
-        engine: Whose digits its passes give (`engine`).
 
     Raises:
         ModelError: The adapters are damaged, or of another model.
@@ -57,7 +56,7 @@ def read_bare(
     except (OSError, ValueError, KeyError, TypeError, SafetensorError):
         return None
     model = BareModel(parts, len(tensors["model.embed_tokens.weight"]))
-    lean_passes[model] = LeanLlama(parts, engine)
+    lean_passes[model] = LeanLlama(parts)
     return model, tokenizer
 
 

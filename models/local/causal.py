@@ -27,7 +27,6 @@ from tertulia.models.local.attention_scores import (
 from tertulia.models.local.bare_model import BareModel
 from tertulia.models.local.decoding import capacity_of, decode_replies
 from tertulia.models.local.decoding_state import DecodingState
-from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.grammar import ReplyGrammar
 from tertulia.models.local.head_attention import (
     NEUTRAL_REPLY,
@@ -81,8 +80,8 @@ _READ_AT_ONCE = 256
 class CausalLanguageModel:
     """A local model whose attention is captured exactly; `weights` says what they are made of, where it has adapters.
 
-    `engine` is the number of the forward passes whose digits it gives (`engine`), `fingerprint` tells the model from
-    others whose heads have other weights (`head_weights`); `None` for one that was opened elsewhere.
+    `fingerprint` tells the model from others whose heads have other weights (`head_weights`); `None` for one that was
+    opened elsewhere.
 
     Raises:
         AttentionUnavailableError: On construction, if it can't be captured.
@@ -96,11 +95,10 @@ class CausalLanguageModel:
         traits: ModelTraits,
         processor: "PictureProcessor | None" = None,
         weights: ModelWeights | None = None,
-        engine: str = ENGINE,
         windows: Windows | None = None,
     ) -> None:
         """Take an open model, and check that its attention is exact unless the `windows` of its layers are given."""
-        self.weights, self.engine = weights, engine
+        self.weights = weights
         self.fingerprint: str | None = None
         self._sight = None if processor is None else _sight(tokenizer, processor)
         if windows is None:
@@ -386,7 +384,7 @@ class CausalLanguageModel:
         ]
         state = DecodingState(self.model, prefixes, 1, max(capacities), capture=capture, layers=layers, stacks=stacks)
         together = list(zip(requests, grammars, strict=True))
-        replies = decode_replies(state, together, self.tokenizer, reads_gains_last=self.engine != FORMER_ENGINE)
+        replies = decode_replies(state, together, self.tokenizer)
         if not capture:
             return replies, []
         rows = enumerate(chain.from_iterable(replies))

@@ -107,8 +107,6 @@ def decode_replies(
     state: DecodingState,
     requests: Sequence[tuple[GenerationRequest, ReplyGrammar]],
     tokenizer: Tokenizer,
-    *,
-    reads_gains_last: bool = True,
 ) -> list[list[Reply]]:
     """Return one reply per generator of each request, drawn by temperature and nucleus from what the grammar allows.
 
@@ -116,8 +114,6 @@ def decode_replies(
         state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in that
             order too, those that read the replies after the prompt without its context, where a request has one.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
-        reads_gains_last: Whether what the context adds to tokens is read when all are drawn, where it decides about
-            none; else after each step, in twice as many rows.
     """
     forms = [form_of(request.prompt.source) for request, _ in requests]
     by_request = [
@@ -131,7 +127,7 @@ def decode_replies(
         to_read.append([row.request.prompt.input_ids[-1], *row.tokens])
     contrasted = [index for index, row in enumerate(rows) if row.request.without_context is not None]
     numbers = {index: len(rows) + at for at, index in enumerate(contrasted)}
-    contrast_of = {index: at for index, at in numbers.items() if rows[index].amplifies or not reads_gains_last}
+    contrast_of = {index: at for index, at in numbers.items() if rows[index].amplifies}
     to_read += [to_read[index] if index in contrast_of else [] for index in contrasted]  # both prompts end alike
     while any(not row.finished for row in rows):
         logits = state.next_logits(to_read)

@@ -34,8 +34,8 @@ class SentenceEmbedder:
     The model is loaded for the first text whose vector is not.
     """
 
-    def __init__(self, id: str, report: Report, kept: KeptVectors | None, apart: bool = False) -> None:
-        self.id, self._report, self._kept, self._apart = id, report, kept, apart
+    def __init__(self, id: str, report: Report, kept: KeptVectors | None) -> None:
+        self.id, self._report, self._kept = id, report, kept
         self._known: dict[str, NDArray[np.float32]] = {}  # those asked for last stand last
         self._wanted: dict[str, None] = {}
 
@@ -47,7 +47,7 @@ class SentenceEmbedder:
     def _rows(self) -> int | None:
         from tertulia.models.local.minilm import rows_to_fill
 
-        return None if self._apart else rows_to_fill()
+        return rows_to_fill()
 
     @cached_property
     def computation(self) -> str | None:
@@ -62,9 +62,7 @@ class SentenceEmbedder:
         return f"{EMBEDDER_PACKAGE} by {computation(self._rows)}"
 
     @classmethod
-    def open(
-        cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None, apart: bool = False
-    ) -> "SentenceEmbedder":
+    def open(cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None) -> "SentenceEmbedder":
         """Return the embedder of that name (see `loading.open_embedder`). No code that comes with it is executed.
 
         Only vectors of `minilm` are kept: the names of others do not say what they hold.
@@ -81,7 +79,7 @@ class SentenceEmbedder:
             _folder()
         elif importlib.util.find_spec("sentence_transformers") is None:
             raise ModuleNotFoundError(name="sentence_transformers")
-        opened = cls(name, report, kept if name == ID else None, apart)
+        opened = cls(name, report, kept if name == ID else None)
         if opened._kept is None:
             _ = opened._model
         return opened

@@ -29,7 +29,7 @@ _NAME, _MOST_KEPT, _MOST = "exact-attention-", 64, 10**5
 class KeptCheck:
     """The check of one model on this machine, which may not have been made yet."""
 
-    def __init__(self, folder: Path, precision: torch.dtype, adapters: Adapters | None, *, half: bool, engine: str):
+    def __init__(self, folder: Path, precision: torch.dtype, adapters: Adapters | None, *, half: bool):
         """Take the folder of the model, and how it is opened.
 
         Raises:
@@ -41,7 +41,6 @@ class KeptCheck:
             "configuration": _hash_of([folder / "config.json"]),
             "adapters": None if adapters is None else adapters.hash,
             "precision": f"{precision}, weights in half precision" if half else str(precision),
-            "engine": engine,
             "source": _hash_of(sorted(Path(__file__).parent.glob("*.py"))),
             "processor": _processor(),
             **{name: version(name) for name in _DISTRIBUTIONS},

@@ -26,12 +26,10 @@ from tertulia.models.local.attention import (
     MAX_WEIGHTS,
     AttentionOptions,
     attend_in_two_parts,
-    attend_prompt,
     attend_rows,
 )
 from tertulia.models.local.bare_model import LayerParts, LlamaParts
 from tertulia.models.local.decoding_state import DecodingState
-from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group
 
@@ -50,10 +48,9 @@ class _Layer:
 
 
 class LeanLlama:
-    """The forward passes of a model that consists of these parts, with the digits of an engine."""
+    """The forward passes of a model that consists of these parts."""
 
-    def __init__(self, parts: LlamaParts, engine: str = ENGINE) -> None:
-        self._attend_prompt = attend_prompt if engine == FORMER_ENGINE else attend_in_two_parts
+    def __init__(self, parts: LlamaParts) -> None:
         self._layers = [_Layer(layer) for layer in parts.layers]
         self._embed, self._rotary, self._norm = parts.embed, parts.rotary, parts.norm
         self._head: Callable[[Tensor], Tensor] = parts.head.forward
@@ -65,7 +62,7 @@ class LeanLlama:
         """Read the next tokens of a prompt, up to `end`; its length stays as it is."""
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions) -> Tensor:
-            return self._attend_prompt(query, *prefix.store(layer, key, value), options, None)
+            return attend_in_two_parts(query, *prefix.store(layer, key, value), options, None)
 
         hidden, turns = self._begin(prefix.tokens[prefix.length : end], range(prefix.length, end))
         for number, layer in enumerate(self._layers[:-1]):

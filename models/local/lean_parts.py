@@ -10,7 +10,6 @@ from transformers import LlamaForCausalLM, MistralConfig, MistralForCausalLM, Pr
 
 from tertulia.models.local.bare_model import LayerParts, LlamaParts, Norm
 from tertulia.models.local.decoding_state import lean_passes
-from tertulia.models.local.engine import ENGINE
 from tertulia.models.local.lean_llama import LeanLlama
 from tertulia.models.local.packed_linear import packing_of
 
@@ -21,7 +20,7 @@ _KINDS = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM)
 _Pack = Callable[[Tensor, Tensor | None], nn.Module]
 
 
-def use_lean_passes(model: PreTrainedModel, *, half: bool = False, engine: str = ENGINE) -> bool:
+def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:
     """Have a model's tokens read by `LeanLlama` from now on, and return whether it is of an architecture that can.
 
     Its products are joined and packed; with `half` they are kept in half precision, if all are within its range.
@@ -33,7 +32,7 @@ def use_lean_passes(model: PreTrainedModel, *, half: bool = False, engine: str =
     pack = packing_of([layer.weight for layer in linear], half=half)
     if pack is None or len(linear) < len(products):
         return False
-    lean_passes[model] = LeanLlama(parts_of(model, pack), engine)
+    lean_passes[model] = LeanLlama(parts_of(model, pack))
     return True
 
 

@@ -23,7 +23,6 @@ from tokenizers import Tokenizer
 
 from tertulia.models.local.joined_rows import TILES, rows_of_texts
 from tertulia.models.local.one_thread import one_thread, products
-from tertulia.state.records import TEXT_ROWS
 
 Array = NDArray[np.float32]
 
@@ -121,7 +120,7 @@ def rows_to_fill() -> int | None:
 
 def computation(rows: int | None) -> str:
     """Return what the last digit of a vector depends on, besides the weights: libraries, processor, rows of a text."""
-    filled = "" if rows is None else f", {TEXT_ROWS} {rows}"
+    filled = "" if rows is None else f", rows of a text {rows}"
     return f"{products()}, tokenizers {tokenizers.__version__}{filled}"
 
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
+from tertulia.models.local.engine import ENGINE
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.state.records import Platform
 
@@ -44,7 +45,7 @@ def _platform_of_models(models: Iterable[LanguageModel]) -> Platform | None:
         precision=precision_of(local.model),
         threads=torch.get_num_threads() if on_processor else None,
         processor=torch.cuda.get_device_name() if device == "cuda" else capability(),
-        versions=versions | {"engine": local.engine},
+        versions=versions | {"engine": ENGINE},
     )
 
 

@@ -63,8 +63,8 @@ SERVER_KEY = "TERTULIA_SERVER_KEY"
 
 
 def is_chat_name(name: str) -> bool:
-    """Return whether a name is that of a chat model: `PROVIDER:NAME`, or `http://ADDRESS#NAME`; not `rehearsal:1`."""
-    return bool(re.match(r"(?!rehearsal:)[a-z_]+:", name)) or name.startswith(ADDRESS)
+    """Return whether a name is that of a chat model: `PROVIDER:NAME`, or `http://ADDRESS#NAME`."""
+    return bool(re.match(r"[a-z_]+:", name)) or name.startswith(ADDRESS)
 
 
 def key_variable(name: str) -> str | None:

@@ -51,7 +51,7 @@ def spoken_turn(state: DialogueState | GroupState, context: Context) -> TurnReco
         rollbacks=state["rollbacks"],
         scored_by=state["scored_by"],
         judged_by=state["judged_by"],
-        removal_factor=state.get("removal_factor"),
+        removal_factor=state["removal_factor"],
         line_scores=state["line_scores"],
         line_scored_by=state["line_scored_by"],
     )

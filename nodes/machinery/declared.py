@@ -59,7 +59,7 @@ def check_parameters(subject: str, parameters: Any) -> None:
         return
     if not (isinstance(parameters, type) and issubclass(parameters, Record)):
         raise ExtensionError(
-            f"{subject}: parameters is a class derived from state.records.Record, not {parameters!r:.60}"
+            f"{subject}: parameters is a class derived from tertulia.state.records.Record, not {parameters!r:.60}"
         )
     try:
         values = parameters().model_dump()

@@ -78,7 +78,7 @@ def _checked(node: Node, update: Any, state: Mapping[str, Any], context: Context
             raise ValueError(f"wrote {key!r:.60}, which it does not declare in writes")
     if missing := [key for key in place.writes if key not in update]:
         raise ValueError(f"did not write {', '.join(missing)}, which {node.place} has to")
-    checked = {key: _typed(place, key, value) for key, value in update.items() if key not in place.formerly_wrote}
+    checked = {key: _typed(place, key, value) for key, value in update.items()}
     if (misfit := place.fits(checked, state, context)) is not None:
         raise ValueError(misfit)
     return checked

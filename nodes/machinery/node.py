@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tertulia.nodes.machinery.declared import check_async, check_limit, check_line, check_name, check_parameters
-from tertulia.nodes.machinery.places import PLACES, place_name
+from tertulia.nodes.machinery.places import PLACES
 from tertulia.state.context import Context
 from tertulia.state.errors import ExtensionError, nearest_hint
 from tertulia.state.records import Record
@@ -26,8 +26,7 @@ class Node:
 
     Attributes:
         name: Its key in scenarios and settings.
-        place: Where it stands, one of `PLACES`: in the place of a shipped node, or after one. A former name of a place
-            is read as the present one.
+        place: Where it stands, one of `PLACES`: in the place of a shipped node, or after one.
         description: What it does, in a line.
         run: From the state and the runtime to the update: `async def run(state, runtime)`. It must not change the
             state, nor block: what computes for long belongs in a thread.
@@ -52,8 +51,6 @@ class Node:
     def __post_init__(self) -> None:
         check_name("node", self.name)
         subject = f"node {self.name!r}"
-        if isinstance(self.place, str):
-            object.__setattr__(self, "place", place_name(self.place))
         if self.place not in PLACES:
             raise ExtensionError(
                 f"{subject}: there is no place {self.place!r:.60}{nearest_hint(str(self.place), PLACES)}"
@@ -65,7 +62,7 @@ class Node:
         place = PLACES[self.place]
         for field, keys, known in (
             ("reads", self.reads, tuple(place.types)),
-            ("writes", self.writes, (*place.writes, *place.may_write, *place.formerly_wrote)),
+            ("writes", self.writes, (*place.writes, *place.may_write)),
         ):
             if not isinstance(keys, tuple):
                 raise ExtensionError(f"{subject}: {field} is a tuple of state keys, not {keys!r:.60}")

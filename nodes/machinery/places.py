@@ -34,14 +34,12 @@ class Place:
         name: The name of the graph's node; `after_…` is empty unless a user's node stands there.
         writes: State keys that a node here always writes.
         may_write: State keys that it may write besides.
-        formerly_wrote: Keys that a node here wrote in earlier versions: it may still, and they are dropped.
     """
 
     name: str
     graph: GraphName
     writes: tuple[str, ...]
     may_write: tuple[str, ...] = ()
-    formerly_wrote: tuple[str, ...] = ()
     fits: Fits = _fits_always
 
     @property
@@ -117,23 +115,11 @@ PLACES: Mapping[str, Place] = {
         Place("after_assess", "cognition", (), ("mind",)),
         Place("decide", "cognition", ("minds", "bids"), fits=_bids_fit),
         Place("race", "group_chat", ("speaker", "sim_time_s", "minds"), fits=_speaker_fits),
-        Place(
-            "retrieve_memory",
-            "utterance",
-            ("prompt",),
-            may_write=("scores", "scored_by", "removed"),
-            formerly_wrote=("scoring_wanted",),
-        ),
+        Place("retrieve_memory", "utterance", ("prompt",)),
         Place("vary_prompt", "utterance", ("prompt",)),
         Place("score", "utterance", ("scores", "scored_by"), fits=_scores_fit),
         Place("prune", "utterance", ("removed",), fits=_removed_fit),
-        Place(
-            "generate",
-            "utterance",
-            (),
-            may_write=("attempt", "set_aside", "inconsistency", "conflict", "judged_by"),
-            formerly_wrote=("judging_wanted",),
-        ),
+        Place("generate", "utterance", (), may_write=("attempt", "set_aside")),
         Place("sense", "utterance", (), may_write=("attempt", "set_aside")),
         Place("judge", "utterance", ("inconsistency", "conflict", "judged_by"), fits=_judgement_fits),
         Place("choose_revision", "utterance", ("rewritable",)),
@@ -144,11 +130,3 @@ PLACES: Mapping[str, Place] = {
         Place("decide_ending", "utterance", ("ended",)),
     )
 }
-
-#: By former name, the name of a place today: extensions, scenarios and stored parameters may have either.
-FORMER_NAMES: Mapping[str, str] = {"settle": "select_candidate"}
-
-
-def place_name(name: str) -> str:
-    """Return the name that a place, or the shipped node that is called after it, has today."""
-    return FORMER_NAMES.get(name, name)

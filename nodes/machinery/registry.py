@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.machinery.node import Node, NodeFunction
 from tertulia.nodes.machinery.objects import extension_of_object
-from tertulia.nodes.machinery.places import PLACES, place_name
+from tertulia.nodes.machinery.places import PLACES
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.nodes.meeting.assess import assess
@@ -161,16 +161,12 @@ class Registry:
         """
         for problem in self._problems(parameters, kind):
             raise problem
-        chosen = {place_name(place): self.nodes[self._node_name(name)] for place, name in parameters.nodes.items()}
+        chosen = {place: self.nodes[name] for place, name in parameters.nodes.items()}
         return {place: guarded(node) if node.name in self.own_nodes else node.run for place, node in chosen.items()}
-
-    def _node_name(self, name: str) -> str:
-        """Return the name that a node has today; a user's node may have the former name of a shipped one."""
-        return name if name in self.nodes else place_name(name)
 
     def _problems(self, parameters: Parameters, kind: RunKind) -> Iterator[UsageError]:
         for key, name in parameters.nodes.items():
-            if problem := self._problem_of_node(place_name(key), name, parameters.order, kind):
+            if problem := self._problem_of_node(key, name, parameters.order, kind):
                 yield SettingError(f"nodes.{key}", name, f": {problem}")
         declared: dict[str, Node | Mechanism] = {**self.nodes, **self.mechanisms}
         for name, settings in parameters.node_settings.items():
@@ -190,7 +186,7 @@ class Registry:
             return f"{_NAMES_OF_KINDS[kind]} has no place {place!r}; it is one of meetings"
         if kind == "album_chat" and place == "retrieve_memory":
             return f"an album chat has no place {place!r}: what its prompts hold is in two queues"
-        if (node := self.nodes.get(self._node_name(name))) is None:
+        if (node := self.nodes.get(name)) is None:
             choices = [node.name for node in self.nodes.values() if node.place == place]
             hint = "; one of your own comes with extensions=['FILE']"
             return f"there is no node {name!r}{nearest_hint(name, choices)}{hint}"

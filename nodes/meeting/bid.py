@@ -27,7 +27,7 @@ async def decide(state: CognitionState, runtime: Runtime[Context]) -> CognitionS
     view = View.of(state, runtime.context)
     parameters = view.context.parameters
     address = address_of_agent(view)
-    need = need_to_speak(view.mind.get("quiet", 0), len(view.present), parameters)
+    need = need_to_speak(view.mind["quiet"], len(view.present), parameters)
     mind = view.mind
     if parameters.willingness == "rated":
         parts, mind = await rate_parts(view, address)

@@ -159,8 +159,8 @@ def give_floor(state: GroupState, context: Context, outcome: Outcome) -> GroupSt
         minds[name] = {
             **mind,
             "unheard": mind["unheard"] + 1 if bid.willing and not bid.won else 0,
-            "quiet": 0 if bid.won else mind.get("quiet", 0) + 1,
-            "unwilling": 0 if bid.willing or bid.won else mind.get("unwilling", 0) + 1,
+            "quiet": 0 if bid.won else mind["quiet"] + 1,
+            "unwilling": 0 if bid.willing or bid.won else mind["unwilling"] + 1,
         }
     waited_s = outcome.floor.waited_s or 0.0
     return {"speaker": outcome.speaker or "", "sim_time_s": state["sim_time_s"] + waited_s, "minds": minds}

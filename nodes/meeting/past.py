@@ -160,7 +160,7 @@ class Past:
     def noticed(self, view: View) -> tuple[Indices, Numbers]:
         """Return the rows of the turns that the agent noticed and that are not among the lines of a prompt.
 
-        What was said before they came is not among them: earlier versions stored a latecomer's first perception of it.
+        What was said before they came is not among them: with `hearing=all` a latecomer perceives the last line of it.
 
         Returns:
             The rows, ascending, and the importance of each.

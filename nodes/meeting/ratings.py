@@ -29,7 +29,7 @@ async def rate_parts(view: View, address: float) -> tuple[Parts, Mind]:
     assessment = context.store.step(context.run, view.round, view.name, "assess", Assessment)
     items = [] if assessment is None else [assessment.situation, assessment.thought]
     items += [fill("willingness.asked", {})] if address == 1 else []
-    quiet = view.mind.get("quiet", 0)
+    quiet = view.mind["quiet"]
     items += [fill("willingness.quiet", {"number": quiet})] if quiet else []
     form: dict[str, object] = {}
     fields = []

@@ -211,4 +211,4 @@ def _time(entry: Entry) -> datetime:
 
 
 def _language(town: TownContext) -> str:
-    return Parameters.of_record(town.simulation.parameters).language
+    return Parameters.model_validate(town.simulation.parameters).language

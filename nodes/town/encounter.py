@@ -59,7 +59,7 @@ def planned(town: TownContext, day: int) -> tuple[Encounter, ...]:
     """Return the encounters of a day in their order; only the last day that was asked for is kept."""
     if day not in town.planned:
         simulation = town.simulation
-        parameters = Parameters.of_record(simulation.parameters)
+        parameters = Parameters.model_validate(simulation.parameters)
         seed = resolve_case_seed(parameters.case_seed, simulation.seed, town.town)
         town.planned.clear()
         drawn = encounters_of(town.town, day, seed, simulation.encounters_per_day, parameters.language)

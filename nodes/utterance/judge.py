@@ -133,7 +133,7 @@ async def judge_by_rating(
             language=language,
         )
     )
-    # Where nobody rewrites by it, it is the first run's, as runs of earlier versions have it.
+    # Where nobody rewrites by it, it is the first run's.
     considered = replies if context.parameters.revision in ("rewrite", "combined") else replies[:1]
     threshold, placeholder = context.parameters.inconsistency_threshold, form_of(question)["comment"]
     return Judgement(

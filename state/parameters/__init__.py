@@ -15,7 +15,7 @@ from tertulia.state.parameters.model import (
     Judge,
     Lengths,
 )
-from tertulia.state.parameters.parameters import ALBUM_CHAT, ALIASES, BEFORE, GROUP_CHAT, LISTED, SETTABLE, Parameters
+from tertulia.state.parameters.parameters import ALBUM_CHAT, ALIASES, GROUP_CHAT, LISTED, SETTABLE, Parameters
 from tertulia.state.parameters.preset import PRESETS
 from tertulia.state.parameters.prompt import (
     MEMORY_ITEMS,
@@ -33,7 +33,6 @@ __all__ = [
     "AGENTS",
     "ALBUM_CHAT",
     "ALIASES",
-    "BEFORE",
     "GROUP_CHAT",
     "LISTED",
     "LONG",

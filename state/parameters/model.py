@@ -178,7 +178,7 @@ class JudgeParameters(ParameterGroup):
     judge_centred: bool = Field(
         True,
         description="of the likelihood judge: take off what is expected of replies to the same prompt, where the model "
-        "shows its vocabulary's probabilities; false: not, as in earlier versions",
+        "shows its vocabulary's probabilities",
     )
     max_rollbacks: int = Field(3, ge=0, le=16, description="backups to fall back on (APP §4.1)")
     backups: Literal["with_utterance", "on_demand"] = Field(

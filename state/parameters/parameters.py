@@ -55,48 +55,6 @@ ALBUM_CHAT: Mapping[str, Any] = {
 }
 
 
-#: What a run has whose record is older than these parameters: it goes on as it began.
-BEFORE: Mapping[str, Any] = {
-    "wording": "own",
-    "verbalized_replies": 5,
-    "verbalized_below": 1.0,
-    "memory_order": "time",
-    "focal_lines": "joined",
-    "score_decay": 0.0,
-    "scoring_tokens": 0,
-    "scored_layers": "all",
-    "cut_long_units": False,
-    "choices": "reply",
-    "min_p": 0.0,
-    "dry": 0.0,
-    "context_strength": 0.0,
-    "drafts": 1,
-    "drafts_by": "context",
-    "opening_drafts": 1,
-    "opening_temperature": None,
-    "redraws": 0,
-    "sense_knows": "scene",
-    "matched_decoding": False,
-    "willingness": "computed",
-    "goal_floor": 0.0,
-    "address_pull": 0.0,
-    "patience_rounds": None,
-    "yield_s": 0.0,
-    "case_seed": "seed",
-    "importance": "model",
-    "agreements": False,
-    "day_plans": "log",
-    "goals": False,
-    "judge_centred": False,
-    "weights": {"smollm2": {"base": "smollm2:plain"}},  # the embedded model had no voice
-}
-
-#: What the stand-in said in runs whose record names no version of it.
-_FORMER_REHEARSAL = {"rehearsal": {"base": "rehearsal:1"}}
-
-#: Languages that got prompts of their own when `redraws` came: in them, older runs have English ones.
-_TRANSLATED_WITH_REDRAWS = frozenset(("de", "es", "fr"))
-
 #: The groups by name, in the order in which they are listed.
 GROUPS: Mapping[str, type[ParameterGroup]] = {
     "preset": PresetParameters,
@@ -135,15 +93,6 @@ class Parameters(
     PresetParameters,
 ):
     """The parameters of a run, stored flat. `removal_factor` is λ, the one that the project exists for."""
-
-    @classmethod
-    def of_record(cls, recorded: Mapping[str, Any]) -> "Parameters":
-        """Return the parameters of a run that goes on; what came after its record is as it was then (`BEFORE`)."""
-        then = {**BEFORE, **recorded}
-        then["weights"] = _FORMER_REHEARSAL | then["weights"]
-        if "redraws" not in recorded and then.get("language") in _TRANSLATED_WITH_REDRAWS:
-            then["language"] = DEFAULT
-        return cls.model_validate(then)
 
     @property
     def written_together(self) -> int:

@@ -2,9 +2,8 @@
 
 A run that was interrupted may have gone on elsewhere. Up to the last turn that both have, all rows must be the same.
 What stands behind it is the turn that was under way: it is computed again from the journal, so of two copies that have
-as many turns the one that has more of the journal is further. A last turn without its trace, in an album chat those of
-the last round without theirs, is the beginning of the same with it: earlier versions stored one after the other, and
-this one computes it anew. How long a call took, and where a round was computed, is no part of the conversation.
+as many turns the one that has more of the journal is further. How long a call took, and where a round was
+computed, is no part of the conversation.
 """
 
 from collections.abc import Mapping
@@ -24,9 +23,6 @@ _MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
 
 #: What `stored` counts are rows that are compared themselves, or say where a round was computed.
 _NOT_COMPARED = {"id", "seconds", "stored"}
-
-#: What is stored anew of a turn without its trace, by this version: what was said and what models answered stays.
-_ANEW = {"unit_scores", "candidates", "steps", "traces"}
 
 #: How far a run has come, where all else is the same.
 RANKS = {"running": 0, "interrupted": 1, "failed": 2, "finished": 3}
@@ -65,15 +61,9 @@ class _Copies:
         self._compare_heads(given, known)
         last_given, last_known = self._last(self._source), self._last(self._target)
         turns, ahead = min(last_given, last_known), _ahead(last_given, last_known)
-        is_traced = "SELECT 1 FROM traces WHERE run = ? AND turn = ?"
-        traced = _ahead(*(bool(file.rows(is_traced, self._run, turns)) for file in (self._source, self._target)))
-        is_begun = traced is not None and ahead in (None, traced)
-        begun = self._first_of_round(turns) if is_begun else NO_LIMIT
         if turns:
             for first, last in slices(turns):
-                self._compare_turns(first, min(last, turns), begun)
-        if is_begun:
-            return Comparison(traced, begun - 1)
+                self._compare_turns(first, min(last, turns))
         return Comparison(ahead or self._further(turns, given, known), turns)
 
     def _compare_heads(self, given: dict[str, Any], known: dict[str, Any]) -> None:
@@ -89,18 +79,12 @@ class _Copies:
     def _last(self, file: Database) -> int:
         return int(file.rows("SELECT coalesce(max(turn), 0) AS last FROM turns WHERE run = ?", self._run)[0]["last"])
 
-    def _first_of_round(self, turn: int) -> int:
-        of_round = "round = (SELECT round FROM turns WHERE run = ? AND turn = ?)"
-        first = f"SELECT min(turn) AS first FROM turns WHERE run = ? AND {of_round}"
-        return int(self._target.rows(first, self._run, self._run, turn)[0]["first"])
-
-    def _compare_turns(self, first: int, last: int, begun: int) -> None:
-        """Compare turns; from the turn `begun` on, one of the copies lacks the traces."""
+    def _compare_turns(self, first: int, last: int) -> None:
         for table, number in NUMBERED.items():
             given, known = self._rows(table, first, last)
             differing = {key for key in {**given, **known} if given.get(key) != known.get(key)}
-            turn = min((key[_key(table).index(number)] for key in differing), default=NO_LIMIT)
-            if turn < (begun if table in _ANEW else NO_LIMIT):
+            if differing:
+                turn = min(key[_key(table).index(number)] for key in differing)
                 raise DifferError(f"both runs of this id went on differently: they differ in turn {turn} ({table})")
 
     def _further(self, turns: int, given: dict[str, Any], known: dict[str, Any]) -> Literal["source", "target"] | None:

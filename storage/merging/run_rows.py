@@ -6,7 +6,6 @@ a file that somebody else has sent, and what is not whole there must not become 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from tertulia.storage.contract import Beside, Database, Readable
 from tertulia.storage.faults import record_faults
@@ -93,16 +92,15 @@ def copy_rows(
     if not runs:
         return
     with reading():
-        lasts = list(_last_turns(source, runs))
-        going_on = {row["run"]: row["round"] for row in lasts if row["status"] != "finished"}
-    for begin, end in slices(max((row["last"] for row in lasts), default=0), first):
+        last = _last_turn(source, runs)
+    for begin, end in slices(last, first):
         with reading():
             rows = {
                 table: rows_of(beside or source, table, runs, begin, end, with_written=points_to_texts(table))
                 for table in NUMBERED
             }
             _check(source, rows)
-            _check_traces(source, rows, going_on)
+            _check_traces(source, rows)
         for table, given in rows.items():
             carried = carrier.carried_tuples(table, given)
             if beside is None or carried is not given:
@@ -112,14 +110,13 @@ def copy_rows(
                     beside.copy(table, (*given.names, CHECKSUM), which, *values)
 
 
-def _last_turns(file: Database, runs: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the last turn of each run that has one, with its round and the status of the run."""
-    for chunk in in_chunks(runs):
-        yield from file.rows(
-            f"""SELECT turns.run AS run, max(turn) AS last, max(round) AS round, max(status) AS status
-            FROM turns JOIN runs ON runs.run = turns.run WHERE turns.run IN ({marks(chunk)}) GROUP BY turns.run""",
-            *chunk,
-        )
+def _last_turn(file: Database, runs: Sequence[str]) -> int:
+    """Return the greatest number of a turn in any of these runs; 0 where none has one."""
+    found = [
+        file.rows(f"SELECT max(turn) AS last FROM turns WHERE run IN ({marks(chunk)})", *chunk)[0]["last"]
+        for chunk in in_chunks(runs)
+    ]
+    return max((last for last in found if last is not None), default=0)
 
 
 def _check(file: Database, rows: Mapping[str, Rows]) -> None:
@@ -138,20 +135,15 @@ def _check(file: Database, rows: Mapping[str, Rows]) -> None:
         raise damaged(file, "what is searched holds what can't be in it")
 
 
-def _check_traces(file: Database, rows: Mapping[str, Rows], going_on: Mapping[str, int]) -> None:
-    """Check that no trace is missing: between others, or of a turn with calls.
-
-    Versions that stored no traces stored no parameters of calls either, and earlier ones that were killed may have left
-    the last round of a run that goes on without its traces.
-    """
+def _check_traces(file: Database, rows: Mapping[str, Rows]) -> None:
+    """Check that no trace is missing: between others, or of a turn with calls."""
     traced: dict[str, list[int]] = {}
     for run, turn in sorted(rows["traces"].columns("run", "turn")):
         traced.setdefault(run, []).append(turn)
     missing = [(run, turn) for run, turns in traced.items() for turn in {*range(turns[0], turns[-1])}.difference(turns)]
-    calls = rows["calls"].columns("run", "round", "parameters_id")
-    executed = {(run, number) for run, number, parameters in calls if parameters is not None}
-    for run, turn, number in rows["turns"].columns("run", "turn", "round"):
-        if (run, turn) in executed and turn not in traced.get(run, ()) and number != going_on.get(run):
+    executed = {*rows["calls"].columns("run", "round")}
+    for run, turn in rows["turns"].columns("run", "turn"):
+        if (run, turn) in executed and turn not in traced.get(run, ()):
             missing.append((run, turn))
     for run, turn in sorted(missing):
         raise damaged(file, f"the trace of turn {turn} of run {run} is missing")

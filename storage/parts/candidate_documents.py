@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter
 from typing_extensions import TypedDict
@@ -11,7 +11,7 @@ from tertulia.state.records import Origin
 
 
 class _Stored(TypedDict):
-    """The JSON of a candidate's row: its `Reply`, and what else `Candidate` has; earlier versions had less of it."""
+    """The JSON of a candidate's row: its `Reply`, and what else `Candidate` has."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
@@ -19,26 +19,25 @@ class _Stored(TypedDict):
     tokens: list[int]
     text_tokens: Annotated[list[int], Field(min_length=2, max_length=2)]
     fields: dict[str, str | bool | int]
-    information: NotRequired[float | None]
-    origin: NotRequired[Origin]
-    rewritable: NotRequired[bool | None]
-    faults: NotRequired[list[str] | None]
-    probability: NotRequired[float | None]
-    string_seed: NotRequired[str | None]
-    remark: NotRequired[str | None]
+    information: float | None
+    origin: Origin
+    rewritable: bool | None
+    faults: list[str] | None
+    probability: float | None
+    string_seed: str | None
+    remark: str | None
 
 
 def candidate_document(row: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return a `Candidate` as JSON has it, from its row and its text.
 
     Raises:
-        ValueError: The row is none of one, or one of an earlier version that has to be read as a record.
+        ValueError: The row is none of one.
     """
     attempt, inconsistency = row["attempt"], row["inconsistency"]
     stored: dict[str, Any] = _reader(_Stored).validate_json(row["reply"])
     if attempt < 0 or type(inconsistency) is int:
         raise ValueError(attempt, inconsistency)
-    of = stored.get
     return {
         "attempt": attempt,
         "text": text,
@@ -47,17 +46,17 @@ def candidate_document(row: Mapping[str, Any], text: str) -> dict[str, Any]:
             "tokens": stored["tokens"],
             "text_tokens": stored["text_tokens"],
             "fields": stored["fields"],
-            "information": of("information"),
+            "information": stored["information"],
         },
-        "origin": of("origin") or ("backup" if attempt else "drawn"),
+        "origin": stored["origin"],
         "inconsistency": inconsistency,
         "inconsistency_runs": [*_figures(row["inconsistency_runs"])],
         "comment": row["comment"],
-        "rewritable": of("rewritable"),
-        "faults": of("faults"),
-        "probability": of("probability"),
-        "string_seed": of("string_seed"),
-        "remark": of("remark"),
+        "rewritable": stored["rewritable"],
+        "faults": stored["faults"],
+        "probability": stored["probability"],
+        "string_seed": stored["string_seed"],
+        "remark": stored["remark"],
     }
 
 

@@ -19,9 +19,6 @@ from tertulia.storage.parts.contents import verified
 from tertulia.storage.tables import Table
 from tertulia.storage.values import json_text, packed, parsed, unpacked
 
-#: The parameters of a call of a version that did not store them, as JSON.
-NO_PARAMETERS = "{}"
-
 #: The fields of a call that columns hold as they are.
 _AS_STORED = [name for name in Call.model_fields if name not in ("parameters", "replies", "values")]
 
@@ -78,8 +75,6 @@ class Journal(Cognition, CallStore):
             return Call.model_validate(call_fields(row, self._parameters(row)))
 
     def _parameters(self, row: dict[str, Any]) -> str:
-        if row["parameters_id"] is None:
-            return NO_PARAMETERS
         if row["text"] is None:
             raise ValueError("its parameters are missing")
         return verified(row["text"], row["hash"], self.path)

@@ -13,7 +13,7 @@ from tertulia.state.cognition import Call
 from tertulia.state.records import LONGEST_S, Candidate, Record, TurnRecord
 from tertulia.storage.faults import damaged, record_faults
 from tertulia.storage.parts.candidate_documents import candidate_document
-from tertulia.storage.parts.journal import NO_PARAMETERS, Journal, call_faults, call_fields
+from tertulia.storage.parts.journal import Journal, call_faults, call_fields
 from tertulia.storage.parts.turns import candidate_fields, unit_fields
 from tertulia.storage.tables import select_tuples
 from tertulia.storage.values import listed, parsed
@@ -108,10 +108,7 @@ class TurnRows:
     def calls(self, rows: Sequence[Row]) -> list[Row]:
         """Return the documents of calls, given by their rows, without what names them and how long they took."""
         with call_faults(self.path):
-            given = [
-                call_fields(row, NO_PARAMETERS if row["parameters_id"] is None else self.texts[row["parameters_id"]])
-                for row in rows
-            ]
+            given = [call_fields(row, self.texts.get(row["parameters_id"], "")) for row in rows]  # "" does not read
             return documents_of(Call, given, {"round", "agent", "node", "attempt", "seconds"})
 
 

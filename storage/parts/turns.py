@@ -34,7 +34,7 @@ class TurnSummary:
     Attributes:
         by_hand: Whether somebody wrote it: it has words and no prompt.
         edited: Whether somebody rewrote what a model was about to say.
-        removal_factor: λ as it was in force; `None` where nothing was scored, or an older version stored it.
+        removal_factor: λ as it was in force; `None` where nothing was scored.
         removable: The removable items of its prompt; `None` where nothing was scored.
         removed: How many of them were removed; `None` where nothing was scored.
     """
@@ -249,8 +249,8 @@ def _part_turn(turn: Turn, row: Mapping[str, Any]) -> Turn:
 
 
 def candidate_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a `Candidate` in its row but its text; older rows tell backups by their number alone."""
-    stored: dict[str, Any] = {"origin": "backup" if row["attempt"] else "drawn"} | parsed(row["reply"])
+    """Return the fields of a `Candidate` in its row but its text."""
+    stored: dict[str, Any] = parsed(row["reply"])
     fields = {name: stored.pop(name) for name in _STORED_WITH_REPLY & set(stored)}
     own = {name: row[name] for name in ("attempt", "inconsistency", "comment")}
     return {**own, "inconsistency_runs": parsed(row["inconsistency_runs"]), "reply": stored, **fields}

@@ -21,7 +21,6 @@ from tertulia.storage.postgres.database import ServerDatabase
 from tertulia.storage.postgres.faults import server_faults
 from tertulia.storage.sqlite.checkpoints import (
     BEHIND,
-    CHECKED,
     PlainSerializer,
     SynchronousSaver,
     damaged_checkpoint,
@@ -52,8 +51,7 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
     1. The base class keeps plain values in a column of JSON, which can't hold every text and every number. So each
        value is packed before, and goes with the others into a table of bytes; plain LangGraph reads them there.
     2. The checksums of a checkpoint's values are in its metadata, by channel; those of what tasks wrote are rows under
-       tasks that no graph has (`storage/sqlite/checksums.py`). Version 0.4 stored each value in a list of one, with its
-       checksum behind it.
+       tasks that no graph has (`storage/sqlite/checksums.py`).
     """
 
     def __init__(self, database: ServerDatabase, connection: Connection[DictRow] | None = None) -> None:
@@ -112,19 +110,13 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
         return super()._load_checkpoint_tuple({**value, "metadata": metadata})
 
     @override
-    def _load_blobs(self, blob_values: list[tuple[bytes, bytes, bytes]]) -> dict[str, Any]:
-        former = {channel.decode() for channel, kind, _ in blob_values or () if kind.decode() == CHECKED}
-        loaded = super()._load_blobs(blob_values)
-        return {channel: held[0] if channel in former else held for channel, held in loaded.items()}
-
-    @override
     def _dump_writes(self, *place: Any) -> list[Any]:
         rows: list[Any] = super()._dump_writes(*place)
         return [*rows, *(_checksum_of(row) for row in rows)]
 
     @override
     def _load_writes(self, writes: list[Any] | None) -> list[tuple[str, str, Any]]:
-        read = [(row[0].decode(), row[1].decode(), row[2].decode(), row[3]) for row in writes or ()]
+        read = [(row[0].decode(), row[1].decode(), row[3]) for row in writes or ()]
         _check_writes(self._address, read)
         return super()._load_writes([row for row in writes or () if row[1].decode() != CHANNEL])
 
@@ -135,19 +127,19 @@ def _checksum_of(row: Sequence[Any]) -> tuple[Any, ...]:
     return (*place, task_of(task), path, index, *packed_checksum(value))
 
 
-def _check_writes(path: StoreAddress, rows: Sequence[tuple[str, str, str, bytes | None]]) -> None:
+def _check_writes(path: StoreAddress, rows: Sequence[tuple[str, str, bytes | None]]) -> None:
     """Raise `StorageError` where what a task wrote is none of what its checksums are of.
 
     Args:
-        rows: Task, channel, format and value of all rows of a checkpoint.
+        rows: Task, channel and value of all rows of a checkpoint.
     """
     sums: dict[str, set[bytes | None]] = {}
-    for task, channel, _, value in rows:
+    for task, channel, value in rows:
         if channel == CHANNEL:
             sums.setdefault(task, set()).add(value)
-    for task, channel, kind, value in rows:
+    for task, channel, value in rows:
         known = sums.get(task_of(task))
-        if channel != CHANNEL and kind != CHECKED and known and packed_checksum(value or b"")[2] not in known:
+        if channel != CHANNEL and known and packed_checksum(value or b"")[2] not in known:
             raise damaged_checkpoint(path, f"what was written to {channel} does not match its checksum")
 
 
@@ -173,7 +165,7 @@ def read_rows(database: ServerDatabase, runs: Sequence[str]) -> list[Row]:
     for row in read:
         by_checkpoint.setdefault(itemgetter(*_WRITES[:3])(row), []).append(row)
     for of_checkpoint in by_checkpoint.values():
-        of_tasks = itemgetter("task_id", "channel", "type", "trace")
+        of_tasks = itemgetter("task_id", "channel", "trace")
         _check_writes(database.path, [of_tasks(row) for row in of_checkpoint])
     for row in read:
         if row["channel"] != CHANNEL:

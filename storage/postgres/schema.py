@@ -5,7 +5,6 @@ Nothing points to anything by a foreign key: a run's rows may come before what t
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import StorageError
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 #: The table that tells a store from what other programs have in a schema, and its version.
 _VERSION_TABLE = "tertulia_store"
-
-#: Versions that have today's tables, and lack indexes.
-_BEFORE_INDEXES = (8,)
 
 _TYPES = {"count": "bigint", "flag": "smallint", "number": "double precision", "bytes": "bytea"}
 
@@ -117,9 +113,7 @@ def is_made(connection: "Connection[Any]", schema: str, address: ServerAddress) 
             "end of the address"
         )
     (version,) = connection.execute(f"SELECT max(version) FROM {schema}.{_VERSION_TABLE}").fetchone() or (None,)
-    if version in _BEFORE_INDEXES:
-        _add_indexes(connection, schema)
-    elif version != SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         raise StorageError(_version_complaint(version, address))
     for table in TABLES.values():
         if table.name not in found or not _is_as_made(table, *found[table.name][1:]):
@@ -130,18 +124,6 @@ def is_made(connection: "Connection[Any]", schema: str, address: ServerAddress) 
     return True
 
 
-def _add_indexes(connection: "Connection[Any]", schema: str) -> None:
-    """Make the indexes that an older store lacks; who may only read does without."""
-    from psycopg import errors
-
-    with suppress(errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction), connection.transaction():
-        for table in TABLES.values():
-            for name, columns in (table.indexes or {}).items():
-                made = f"CREATE INDEX IF NOT EXISTS {name} ON {schema}.{table.name} ({', '.join(columns)})"
-                connection.execute(made)
-        connection.execute(f"UPDATE {schema}.{_VERSION_TABLE} SET version = {SCHEMA_VERSION}")
-
-
 def _version_complaint(version: object, address: ServerAddress) -> str:
     if isinstance(version, int) and version > SCHEMA_VERSION:
         return (
@@ -149,9 +131,8 @@ def _version_complaint(version: object, address: ServerAddress) -> str:
             f"{SCHEMA_VERSION}); upgrade Tertulia, or take another schema, with ?schema=NAME at the end of the address"
         )
     return (
-        f"{address} was made by an older Tertulia (schema version {version}, this one has {SCHEMA_VERSION}), and only "
-        "files are brought to a newer version; with that Tertulia: tertulia merge ADDRESS --into FILE, then with this "
-        "one: tertulia merge FILE --into ADDRESS?schema=NAME"
+        f"{address} was made by an older Tertulia (schema version {version}, this one reads {SCHEMA_VERSION}); open it "
+        "with the version that made it, or take another schema, with ?schema=NAME at the end of the address"
     )
 
 

@@ -1,1 +1,1 @@
-"""A store in one SQLite file: its connection, locks, migrations, and what SQLite itself must be asked."""
+"""A store in one SQLite file: its connection, locks, and what SQLite itself must be asked."""

@@ -273,10 +273,6 @@ _OPTIONS = (
     | ormsgpack.OPT_REPLACE_SURROGATES
 )
 
-#: MessagePack with a CRC-32 behind it, as version 0.4 wrote it.
-CHECKED = "msgpack+crc32"
-_CRC_BYTES = 4
-
 #: The msgpack extensions in which LangGraph writes a type with its positional arguments, and with named ones.
 _POSITIONAL, _NAMED = 1, 2
 _SEND, _INTERRUPT = ("langgraph.types", "Send"), ("langgraph.types", "Interrupt")
@@ -319,19 +315,11 @@ class PlainSerializer(SerializerProtocol):
         if kind == "null":
             return None
         try:
-            if kind == CHECKED:
-                packed, stored = packed[:-_CRC_BYTES], packed[-_CRC_BYTES:]
-                if _crc(packed) != stored:
-                    raise ValueError("it does not match its checksum")
-            elif kind != "msgpack":
+            if kind != "msgpack":
                 raise ValueError(f"unknown format {kind!r}")
             return ormsgpack.unpackb(packed, ext_hook=_unpack, option=ormsgpack.OPT_NON_STR_KEYS)
         except (ValueError, TypeError, RecursionError) as error:
             raise damaged_checkpoint(self._path, first_line(error)[:200]) from error
-
-
-def _crc(packed: bytes) -> bytes:
-    return zlib.crc32(packed).to_bytes(_CRC_BYTES, "big")
 
 
 def _pack(value: Any) -> Any:

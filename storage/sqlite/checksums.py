@@ -2,7 +2,7 @@
 
 The CRC-32 of a checkpoint is a key of its metadata. What a task wrote has no metadata: its checksum is a further row in
 the table of writes, under a task that no graph has, which LangGraph passes over. Values without a checksum were written
-by LangGraph itself or by the first versions, and those of version 0.4 have theirs behind the value (`PlainSerializer`).
+by LangGraph itself.
 """
 
 import zlib

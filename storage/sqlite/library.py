@@ -10,9 +10,9 @@ _absent = "pandas" not in sys.modules
 if _absent:
     sys.modules["pandas"] = None  # type: ignore[assignment]  # `import pandas` fails meanwhile, as where it is missing
 try:
-    from sqlite_utils import Database, Migrations
+    from sqlite_utils import Database
 finally:
     if _absent:
         del sys.modules["pandas"]
 
-__all__ = ["Database", "Migrations"]
+__all__ = ["Database"]

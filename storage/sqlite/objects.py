@@ -1,15 +1,15 @@
 """The schema of a store file: it may hold what Tertulia and LangGraph make, and nothing else.
 
 A trigger, a view, a generated column or an index on an expression is SQL that SQLite executes on its own account; in a
-store that somebody sent, it is theirs. So every object is compared with what this version, or an older one, makes:
+store that somebody sent, it is theirs. So every object is compared with what this version makes:
 
 1. A schema that is the same as a new store's, to the letter, is known by its hash; this is the common case.
-2. Otherwise each object is compared token by token, as migrated stores and other versions of SQLite spell it otherwise.
+2. Otherwise each object is compared token by token, as other versions of SQLite and sqlite-utils spell it otherwise.
    Triggers, views and full-text tables must be the expected ones. The SQL of a table may hold nothing but the names of
    columns and tables, types and the simplest constraints, so that no expression can be in it.
 
 What tables and indexes are made of is compared in `structure`. This module executes nothing but one query for
-`sqlite_master`, and is asked before anything is migrated or written.
+`sqlite_master`, and is asked before anything is read or written.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from tertulia.state.errors import StorageError
 from tertulia.state.text import path_argument
 from tertulia.storage.faults import words_of_damage
-from tertulia.storage.schema import SCHEMA_VERSION, TABLES
+from tertulia.storage.schema import TABLES
 
 #: An object: its type, its name, the name of its table, its SQL.
 Row = tuple[object, object, object, object]
@@ -42,7 +42,7 @@ CHECKPOINT_TABLES = (
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx))""",
 )
 
-#: The full-text index, its tables, and the triggers that keep it: since version 6, then of versions 3 to 5.
+#: The full-text index, its tables, and the triggers that keep it.
 FULL_TEXT_OBJECTS = (
     'CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content="passages")',
     "CREATE TABLE 'passages_fts_data'(id INTEGER PRIMARY KEY, block BLOB)",
@@ -57,28 +57,16 @@ FULL_TEXT_OBJECTS = (
     INSERT INTO passages_fts (passages_fts, rowid, text) VALUES('delete', old.rowid, old.text);
     INSERT INTO passages_fts (rowid, text) VALUES (new.rowid, new.text); END""",
 )
-_FORMER_FULL_TEXT_OBJECTS = (
-    "CREATE VIRTUAL TABLE passages_fts USING fts5 (text, content = 'passages', content_rowid = 'id')",
-    *FULL_TEXT_OBJECTS[1:5],
-    """CREATE TRIGGER passages_inserted AFTER INSERT ON passages BEGIN
-    INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
-    """CREATE TRIGGER passages_deleted AFTER DELETE ON passages BEGIN
-    INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text); END""",
-    """CREATE TRIGGER passages_updated AFTER UPDATE ON passages BEGIN
-    INSERT INTO passages_fts (passages_fts, rowid, text) VALUES ('delete', old.id, old.text);
-    INSERT INTO passages_fts (rowid, text) VALUES (new.id, new.text); END""",
-)
-
 #: What `ANALYZE` makes, which some tools do by themselves.
 _STATISTICS = (
     "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
     "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
 )
 
-#: All that the SQL of a table consists of, beside names and the defaults of older versions.
+#: All that the SQL of a table consists of, beside names.
 _TABLE_WORDS = frozenset(
     (
-        *("create", "table", "(", ")", ",", "integer", "text", "real", "blob", "not", "null", "default", "'0'"),
+        *("create", "table", "(", ")", ",", "integer", "text", "real", "blob", "not", "null"),
         *("primary", "key", "unique", "references", "without", "rowid"),
     )
 )
@@ -105,11 +93,10 @@ def fingerprint(rows: Iterable[Row]) -> str:
     return hashlib.blake2b(repr(sorted(map(repr, rows))).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def check_objects(rows: Iterable[Row], version: int, path: str, views: Mapping[str, str]) -> None:
+def check_objects(rows: Iterable[Row], path: str, views: Mapping[str, str]) -> None:
     """Refuse a store with objects that neither Tertulia nor LangGraph made.
 
     Args:
-        version: The version of its tables, as it says itself.
         views: The query of each view of this version.
 
     Raises:
@@ -119,24 +106,23 @@ def check_objects(rows: Iterable[Row], version: int, path: str, views: Mapping[s
         if sql is None and kind == "index" and str(name).startswith("sqlite_autoindex_"):
             continue  # of a key; SQLite reads it from the table's SQL
         tokens = _tokens(sql) if isinstance(sql, str) else ()
-        if not _is_ours(tokens, version, views):
-            raise StorageError(_complaint(str(kind), str(name), tokens, version, path))
+        if not _is_ours(tokens, views):
+            raise StorageError(_complaint(str(kind), str(name), tokens, path))
 
 
-def _is_ours(tokens: Tokens, version: int, views: Mapping[str, str]) -> bool:
+def _is_ours(tokens: Tokens, views: Mapping[str, str]) -> bool:
     # What SQLite makes of a row follows from its SQL alone, so its other columns are not asked.
-    if tokens in _expected(version):
+    if tokens in _expected():
         return True
     match tokens:
         case ("create", "table", name, "(", *rest):
-            return name in _tables(version) and _table_words(version).issuperset(rest)
+            return name in TABLES and _table_words().issuperset(rest)
         case ("create", "index", _, "on", table, "(", *columns, ")"):
             return _is_index(table, False, columns)
         case ("create", "unique", "index", _, "on", table, "(", *columns, ")"):
             return _is_index(table, True, columns)
         case ("create", "view", name, "as", *query):
-            # The views of older versions are dropped unread when the store is migrated.
-            return name in views and (version < SCHEMA_VERSION or tuple(query) == _tokens(views[name]))
+            return name in views and tuple(query) == _tokens(views[name])
     return False
 
 
@@ -161,46 +147,21 @@ def _tokens(sql: str) -> Tokens:
 
 
 @cache
-def _expected(version: int) -> frozenset[Tokens]:
-    full_text = FULL_TEXT_OBJECTS if version > 5 else _FORMER_FULL_TEXT_OBJECTS if version > 2 else ()
-    return frozenset(map(_tokens, (*full_text, *CHECKPOINT_TABLES, *_STATISTICS)))
+def _expected() -> frozenset[Tokens]:
+    return frozenset(map(_tokens, (*FULL_TEXT_OBJECTS, *CHECKPOINT_TABLES, *_STATISTICS)))
 
 
 @cache
-def _tables(version: int) -> frozenset[str]:
-    if version == SCHEMA_VERSION:
-        return frozenset(TABLES)
-    tables = set()
-    for tokens in _released(version):
-        match tokens:
-            case ("create", "table", name, *_):
-                tables.add(name)
-            case ("alter", "table", former, "rename", "to", name):
-                tables.symmetric_difference_update((former, name))
-    return frozenset(tables)
-
-
-@cache
-def _table_words(version: int) -> frozenset[str]:
+def _table_words() -> frozenset[str]:
     columns = {column.name for table in TABLES.values() for column in table.columns}
-    before = {token for tokens in _released(min(version, SCHEMA_VERSION - 1)) for token in tokens}
-    return _TABLE_WORDS | columns | frozenset(TABLES) | before
+    return _TABLE_WORDS | columns | frozenset(TABLES)
 
 
-@cache
-def _released(version: int) -> tuple[Tokens, ...]:
-    """Return the statements that made or extended the tables of the versions up to one before today's."""
-    from tertulia.storage.sqlite.released import VERSIONS
-
-    statements = [_tokens(sql) for statements in VERSIONS[: max(0, version)] for sql in statements]
-    return tuple(tokens for tokens in statements if tokens[:2] in (("create", "table"), ("alter", "table")))
-
-
-def _complaint(kind: str, name: str, tokens: Tokens, version: int, path: str) -> str:
+def _complaint(kind: str, name: str, tokens: Tokens, path: str) -> str:
     """Return what to say of an object; a name that a shell or a terminal would obey is not repeated."""
     if not (_PLAIN_NAME.fullmatch(name) and name.lower() in tokens[:5] and kind in _KINDS):
         return words_of_damage(path, "its schema holds what Tertulia did not make")
-    if name in _tables(version) or name.startswith("passages_") or name in ("checkpoints", "writes"):
+    if name in TABLES or name.startswith("passages_") or name in ("checkpoints", "writes"):
         return words_of_damage(path, f"{name} is not as it was made")
     return (
         f"{path} holds a {kind} {name}, which Tertulia did not make, so nothing in it was read; if it is yours, make "

@@ -10,7 +10,7 @@ from typing import Literal
 
 from tertulia.state.errors import StorageError
 from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
-from tertulia.storage.schema import SCHEMA_VERSION, schema_version
+from tertulia.storage.schema import schema_version
 from tertulia.storage.sqlite.objects import check_objects, is_known, objects
 from tertulia.storage.sqlite.structure import check_tables
 from tertulia.storage.values import LARGEST_BYTES
@@ -39,7 +39,7 @@ def open_connection(
     isolation_level: Literal["IMMEDIATE"] | None = None,
     one_thread: bool = True,
 ) -> sqlite3.Connection:
-    """Open a store file, new or old, with the tables of this version; on a disk that can't be written, for reading.
+    """Open a store file, with the tables of this version; on a disk that can't be written, for reading.
 
     Args:
         path: The file, or `:memory:`.
@@ -47,8 +47,8 @@ def open_connection(
         one_thread: Whether only the thread that opens it may use it; else those who do keep each other out.
 
     Raises:
-        StorageError: The file can't be opened, is damaged, not a store, or from a newer version; or, where it can't be
-            written, from an older one, or left behind in the middle of writing.
+        StorageError: The file can't be opened, is damaged, not a store, or from another version; or, where it can't be
+            written, left behind in the middle of writing.
     """
     with storage_faults(path):
         if path == MEMORY:
@@ -146,13 +146,12 @@ def _prepared(
     )
     try:
         _restrict(connection)
-        if (version := schema_version(connection, str(path))) != SCHEMA_VERSION:
-            check_objects(objects(connection), version, str(path), QUERIES)
+        if schema_version(connection, str(path)) == 0:
             # Imported only where there is something to make: with it comes sqlite-utils, and with that, where it is
             # installed, pandas: a third of a second, which commands that only read a store don't have to wait.
-            from tertulia.storage.sqlite.migrations import migrate
+            from tertulia.storage.sqlite.making import make_tables
 
-            migrate(connection, str(path))
+            make_tables(connection, str(path))
         check_schema(connection, str(path))
         # All of it is ours, to the last token, and SQLite needs to trust it: up to 3.40 at least, a trigger may not
         # write to a full-text index otherwise.
@@ -169,7 +168,7 @@ def _prepared(
 
 
 def open_to_look(path: Path) -> sqlite3.Connection:
-    """Open a store of this version for plain SQL that reads; nothing is made, migrated or written.
+    """Open a store of this version for plain SQL that reads; nothing is made or written.
 
     Raises:
         StorageError: Its schema is not as Tertulia makes it.
@@ -178,8 +177,8 @@ def open_to_look(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
         _restrict(connection)
-        if schema_version(connection, str(path)) != SCHEMA_VERSION:
-            raise StorageError(f"{path} is not of this version")
+        if schema_version(connection, str(path)) == 0:
+            raise StorageError(f"{path} is empty")
         check_schema(connection, str(path))
     except BaseException:
         connection.close()
@@ -209,7 +208,7 @@ def check_schema(connection: sqlite3.Connection, path: str) -> None:
     """Raise `StorageError` if the schema of a store of this version was altered."""
     rows = objects(connection)
     if not is_known(rows):
-        check_objects(rows, SCHEMA_VERSION, path, QUERIES)
+        check_objects(rows, path, QUERIES)
         check_tables(connection, path, {str(row[1]) for row in rows}, QUERIES)
 
 

@@ -1,4 +1,4 @@
-"""A private copy of a store file, which can be migrated and read without the file being touched."""
+"""A private copy of a store file, which can be read without the file being touched."""
 
 import errno
 import fcntl

@@ -13,7 +13,7 @@ _FULL_TEXT = ("passages_fts", "passages_ai", "passages_ad", "passages_au")
 def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str], views: Collection[str]) -> None:
     """Compare a store with the declarations, by what SQLite knows of its tables and indexes.
 
-    By that, as a migrated store spells them otherwise than a new one. Views and triggers are compared by their text
+    By that, as other versions of sqlite-utils spell them otherwise. Views and triggers are compared by their text
     (storage/sqlite/objects.py); whether the full-text index holds what it should is checked by whoever searches it.
 
     Raises:

@@ -103,8 +103,8 @@ class ModelAccess:
             named.add(place)
         self.trust.remember(Trusted(places=tuple(sorted([*named, *filter(is_hub_id, self.named)]))))
 
-    def language_model(self, name: str, parameters: Parameters, engine: str | None = None) -> LanguageModel:
-        """Open a language model in the precision of the parameters, with the digits of an engine (`open_model`).
+    def language_model(self, name: str, parameters: Parameters) -> LanguageModel:
+        """Open a language model in the precision of the parameters (`open_model`).
 
         Raises:
             TrustError: It is remote, and only a file names it.
@@ -113,8 +113,8 @@ class ModelAccess:
         self.require([name])
         of_server = parameters.model_dump(include={*ServerParameters.model_fields})
         noted = parameters.weights.get(name)
-        key = (name, noted, parameters.precision, engine, *of_server.values())
-        return self._kept(key, lambda: self._open_model(name, parameters, noted, engine))
+        key = (name, noted, parameters.precision, *of_server.values())
+        return self._kept(key, lambda: self._open_model(name, parameters, noted))
 
     def _asked_as(self, name: str) -> str:
         """Return a served model's name with the servers that the user names now."""
@@ -125,14 +125,14 @@ class ModelAccess:
         elsewhere = [named for named in self.named if is_same_served(named, name)]
         return elsewhere[0] if len(elsewhere) == 1 else name
 
-    def scorer(self, name: str, parameters: Parameters, engine: str | None = None) -> LanguageModel:
+    def scorer(self, name: str, parameters: Parameters) -> LanguageModel:
         """Open the model that scores for others, in Ray actors if `scorers` asks for them.
 
         Raises:
             TertuliaError: It can't be opened, or Ray is missing.
         """
         if not self.scorers:
-            return self.language_model(name, parameters, engine)
+            return self.language_model(name, parameters)
         from tertulia.models.loading import open_model
         from tertulia.models.local.threads import threads_in_force
         from tertulia.models.ray_scoring import open_scorers
@@ -142,18 +142,15 @@ class ModelAccess:
             name,
             cache=self.cache,
             precision=parameters.precision,
-            engine=engine,
             **self._permissions(name),
         )
         # As many threads as here: digits depend on their number.
         return self._kept(
-            ("scorers", name, parameters.precision, engine),
+            ("scorers", name, parameters.precision),
             lambda: open_scorers(opener, self.scorers, threads_in_force()[0]),
         )
 
-    def _open_model(
-        self, recorded: str, parameters: Parameters, noted: ModelWeights | None, engine: str | None
-    ) -> LanguageModel:
+    def _open_model(self, recorded: str, parameters: Parameters, noted: ModelWeights | None) -> LanguageModel:
         """Open a model under its recorded name.
 
         Args:
@@ -176,7 +173,6 @@ class ModelAccess:
                 key=None if variable is None else self.keys.get(variable),
                 report=self.report,
                 recorded_as=recorded,
-                engine=engine,
                 **self._permissions(name),
             )
         made = _weights_of(model)
@@ -188,8 +184,8 @@ class ModelAccess:
             )
         return model
 
-    def embedder(self, name: str, apart: bool = False) -> Embedder:
-        """Open an embedder, with the digits of texts that are embedded together or apart (`open_embedder`).
+    def embedder(self, name: str) -> Embedder:
+        """Open an embedder (`open_embedder`).
 
         Raises:
             TrustError: Only a file names it, and it does not come with the installation.
@@ -201,8 +197,8 @@ class ModelAccess:
             raise TrustError(f"the embedder {name!r} is named by a store, and is none of {EMBEDDER} and {REHEARSAL}")
         with _errors_explained(f"the embedder {name!r}"):
             return self._kept(
-                ("embedder", name, apart),
-                lambda: open_embedder(name, self.report, VectorFile(self.cache / "vectors.db"), apart),
+                ("embedder", name),
+                lambda: open_embedder(name, self.report, VectorFile(self.cache / "vectors.db")),
             )
 
     def _kept(self, key: object, open: Callable[[], Opened]) -> Opened:
@@ -357,18 +353,13 @@ def reopen_engines(
     run: RunRecord,
     access: ModelAccess,
     precision: str | None = None,
-    engine: str | None = None,
-    apart: bool = False,
 ) -> Engines:
-    """Open the models of a stored run (see `open_engines`) with the digits of an engine, if it is one of those known.
-
-    They have this precision if the run leaves it to the machine; its texts are embedded together or apart.
-    """
+    """Open the models of a stored run (see `open_engines`), in this precision if the run leaves it to the machine."""
     wanted = {name: participant.model for name, participant in run.participant_models.items()}
-    parameters = Parameters.of_record(run.parameters)
+    parameters = Parameters.model_validate(run.parameters)
     if precision is not None and parameters.precision == "auto":
         parameters = parameters.with_settings({"precision": precision})
-    return _open(run.model, wanted, run.embedder, parameters, access, engine, apart)
+    return _open(run.model, wanted, run.embedder, parameters, access)
 
 
 def _open(
@@ -377,17 +368,15 @@ def _open(
     embedder: str,
     parameters: Parameters,
     access: ModelAccess,
-    engine: str | None = None,
-    apart: bool = False,
 ) -> Engines:
     roles = {} if name == REHEARSAL else models_of_roles(parameters)
     access.require([name, *participants.values(), *roles.values()])
-    opened = {name: access.language_model(name, parameters, engine)}
+    opened = {name: access.language_model(name, parameters)}
 
     def each(names: Mapping[Taker, str]) -> dict[Taker, LanguageModel]:
         for wanted in names.values():
             if wanted not in opened:
-                opened[wanted] = access.language_model(wanted, parameters, engine)
+                opened[wanted] = access.language_model(wanted, parameters)
         return {taker: opened[wanted] for taker, wanted in names.items()}
 
     beside: dict[ModelRole, str] = {role: roles.pop(role) for role in ("score",) if access.scorers and role in roles}
@@ -396,7 +385,7 @@ def _open(
     return Engines(
         model=opened[name],
         participant_models=each(participants),
-        embedder=access.embedder(embedder, apart),
-        roles=each(roles) | {role: access.scorer(wanted, parameters, engine) for role, wanted in beside.items()},
+        embedder=access.embedder(embedder),
+        roles=each(roles) | {role: access.scorer(wanted, parameters) for role, wanted in beside.items()},
         picture_finder=None if finder is None else access.picture_finder(finder),
     )

@@ -29,7 +29,7 @@ def names_of_models(name: str, start: Start | None, parameters: Parameters) -> l
 def models_of_run(run: RunRecord) -> list[str]:
     """Return the names of all language models that a stored run needs to go on."""
     participants = (participant.model for participant in run.participant_models.values())
-    return [*names_of_models(run.model, None, Parameters.of_record(run.parameters)), *participants]
+    return [*names_of_models(run.model, None, Parameters.model_validate(run.parameters)), *participants]
 
 
 def participant_models_of(name: str, start: Start | None) -> dict[str, str]:

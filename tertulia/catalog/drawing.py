@@ -43,7 +43,6 @@ def draw_graph(
         UsageError: There is no such graph, or a setting is not acceptable.
         NotFoundError: There is no such scenario.
     """
-    from tertulia.nodes.machinery.places import place_name
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     if name not in GRAPHS:
@@ -53,14 +52,12 @@ def draw_graph(
     base = settings_of(scenario, known) if scenario is not None else {}
     parameters = Parameters().with_settings({**base, **(settings or {})})
     kind = resolve(scenario, known).kind if scenario is not None else "group_chat"
-    named = {
-        place_name(place): node if node in registry.nodes else place_name(node)
-        for place, node in parameters.nodes.items()
-    }
+    chosen = parameters.nodes
     nodes = [
-        {"place": place, "name": node, "source": registry.origins.get(node, "shipped")} for place, node in named.items()
+        {"place": place, "name": node, "source": registry.origins.get(node, "shipped")}
+        for place, node in chosen.items()
     ]
-    return Drawing(name, _mermaid(name, parameters.order, registry.functions(parameters, kind), named, xray), nodes)
+    return Drawing(name, _mermaid(name, parameters.order, registry.functions(parameters, kind), chosen, xray), nodes)
 
 
 def _mermaid(name: str, order: Order, chosen: Any, named: Mapping[str, str], xray: bool) -> str:

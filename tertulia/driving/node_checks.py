@@ -136,7 +136,7 @@ def _ending(name: str, run: Callable[..., Any], rehearsal: _Rehearsal, where: st
 
 
 def _sameness(name: str, first: _Rehearsal, second: _Rehearsal, where: str) -> Check:
-    mend = "draw from state.randomness.keyed_generator, and look at no clock but the simulated one"
+    mend = "draw from tertulia.state.randomness.keyed_generator, and look at no clock but the simulated one"
     problem: str | None = None
     if len(first.visits) != len(second.visits):
         problem = f"with the same seed it was executed {len(first.visits)} and {len(second.visits)} times; {mend}"

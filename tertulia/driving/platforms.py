@@ -4,8 +4,7 @@ from tertulia.driving.events import Emit, Noted
 from tertulia.models.local.platforms import platform_of
 from tertulia.reading.platforms import STEP
 from tertulia.state.context import Context
-from tertulia.state.records import Platform, RunRecord
-from tertulia.state.store import Store
+from tertulia.state.records import Platform
 
 
 def note_platform(context: Context, emit: Emit) -> None:
@@ -23,13 +22,5 @@ def note_platform(context: Context, emit: Emit) -> None:
     round = store.turns(run, record.turns, record.turns)[0].round + 1 if record.turns else 0
     store.save_step(run, round, "", STEP, platform)
     changed = [text for former in before for text in platform.differences(former)]
-    if not before and record.turns and platform.embedder and _had_vectors(store, record):
-        changed = [platform.vectors_instead()]
     if changed:
         emit(Noted(run, f"goes on with {', '.join(changed)}: the same conversation is not certain"))
-
-
-def _had_vectors(store: Store, record: RunRecord) -> bool:
-    """Return whether a run, or the one that it was forked from, had vectors of the same embedder."""
-    former = record if record.parent is None else store.run(record.parent[0])
-    return former.embedder == record.embedder

@@ -72,7 +72,7 @@ def _personas(run: RunRecord, start: Start, dialogue: "Dialogue") -> dict[str, D
     """Return the personas of everybody who speaks, by their names in the dialogue."""
     from tertulia.prompts.renaming import names_in_words
 
-    renaming = names_in_words(start.names, Parameters.of_record(run.parameters))
+    renaming = names_in_words(start.names, Parameters.model_validate(run.parameters))
     speakers = {name for name, _ in dialogue}
     return {
         called: start.participant(name).persona.model_dump(mode="json", exclude_none=True)

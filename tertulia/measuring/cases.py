@@ -185,7 +185,7 @@ def _value(run: "RunRecord | ExportedRun", by: str) -> str:
     if name in _RUN_FIELDS:
         return str(getattr(run, name))
     place, _, setting = name.partition(".")
-    parameters = Parameters().model_dump() | run.parameters  # an older version did not know every parameter
+    parameters = Parameters().model_dump() | run.parameters  # a file may not have every one
     if setting:
         values: Any = parameters["nodes"] if place == "nodes" else _entry(parameters["node_settings"], place)
         return _shown(_entry(values, setting))

@@ -257,7 +257,7 @@ def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
             parts = entry.get("parts")
             answer = parts.get("answer") if isinstance(parts, dict) else None  # an album chat's turn has one
             for utterance in [entry, answer] if isinstance(answer, dict) else [entry]:
-                # What the speaker is called in the words; exports of earlier versions do not have it.
+                # What the speaker is called in the words, where the file says so.
                 name = "spoken_name" if utterance.get("spoken_name") is not None else "speaker"
                 runs[-1][2].append((_field(utterance, name, where), _field(utterance, "text", where)))
                 faults[-1] += _faults(utterance)
@@ -268,7 +268,7 @@ def _exported(entries: Iterable[Entry], path: Path) -> Iterator[FileDialogue]:
 
 
 def _faults(utterance: Mapping[str, Any]) -> list[tuple[Fault, ...]]:
-    """Return what an utterance's record says is wrong with it; empty of earlier versions, which do not say."""
+    """Return what an utterance's record says is wrong with it; empty where it does not say."""
     found = utterance.get("line_faults")
     return [tuple(fault for fault in FAULTS if fault in found)] if isinstance(found, list) else []
 

@@ -35,7 +35,7 @@ def spoken_in(store: Store, run: RunRecord, first: int = 1) -> "Dialogue":
     from tertulia.prompts.renaming import names_in_words
 
     start = store.start(run.run)
-    names = names_in_words(start.names, Parameters.of_record(run.parameters))
+    names = names_in_words(start.names, Parameters.model_validate(run.parameters))
     return dialogue_of(spoken_turns(store, run.run, start, first), names.name_of)
 
 

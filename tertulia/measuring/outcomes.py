@@ -37,7 +37,6 @@ def read_outcomes(store: Store, run: RunRecord, start: Start, embedder: Embedder
 
 def reads(run: RunRecord) -> bool:
     """Return whether the rules can read a run: they know the words of English."""
-    # As recorded: a run of before its language had prompts goes on with English ones, and is not English for that.
     return run.parameters.get("language", DEFAULT) == DEFAULT
 
 

@@ -179,7 +179,7 @@ def _persona(person: Participant, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _names(start: Start, run: RunRecord) -> tuple[str, ...]:
     """Return the names that people have, and those that they have in the words of a run."""
-    in_words = names_in_words(start.names, Parameters.of_record(run.parameters))
+    in_words = names_in_words(start.names, Parameters.model_validate(run.parameters))
     return tuple(dict.fromkeys((*start.names, *map(in_words.name_of, start.names))))
 
 

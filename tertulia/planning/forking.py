@@ -203,7 +203,7 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
 
 def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str | None) -> Parameters:
     """Return the parameters of a fork; what depended on the parent's model or judge is open again."""
-    before, defaults = Parameters.of_record(parent.parameters), Parameters()
+    before, defaults = Parameters.model_validate(parent.parameters), Parameters()
     reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
     if before.ending == "off":
         reopened -= {"ending"}

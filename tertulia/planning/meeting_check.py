@@ -72,7 +72,7 @@ def notes_of_round(context: Context, state: GroupState) -> Iterator[str]:
     if not isinstance(context.start, Meeting):
         return
     for name in state["present"]:
-        if state["minds"][name].get("unwilling") == UNWILLING_ROUNDS and context.parameters.order == "self_driven":
+        if state["minds"][name]["unwilling"] == UNWILLING_ROUNDS and context.parameters.order == "self_driven":
             bids = context.store.steps(context.run, "bid", Bid, state["round"] - UNWILLING_ROUNDS + 1, state["round"])
             highest = max(bid.willingness or 0.0 for (_, agent), bid in bids.items() if agent == name)
             yield (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tertulia.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.access.model_names import check_models
 from tertulia.planning.starting import DEFAULT_MODEL, DEFAULT_SEED, with_case_seed
-from tertulia.reading.platforms import digits_to_keep
+from tertulia.reading.platforms import precision_to_keep
 from tertulia.state.case_seed import resolve_case_seed
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.languages import language_of
@@ -139,8 +139,8 @@ def reopen_simulation(
     """
     check_days(simulation, days)
     last = store.simulations.encounters(simulation.simulation)[-1:]
-    kept = digits_to_keep(store, last[0].run) if last else ()
-    engines = reopen_engines(run_of(simulation, "", 0), access, *kept)
+    kept = precision_to_keep(store, last[0].run) if last else None
+    engines = reopen_engines(run_of(simulation, "", 0), access, kept)
     if days is not None:
         changes = {} if days == simulation.days else {"status": "interrupted"}
         store.simulations.update(simulation.simulation, days=days, **changes)

@@ -15,7 +15,7 @@ from tertulia.access.trust import KnownTrust, Trust, Trusted
 from tertulia.planning.other_items import check_named_by_file, with_other_items
 from tertulia.planning.prompt_language import texts_of
 from tertulia.planning.seats import check_seat, with_seat
-from tertulia.reading.platforms import digits_to_keep
+from tertulia.reading.platforms import precision_to_keep
 from tertulia.state.album import Population
 from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import SettingError, UsageError
@@ -382,7 +382,7 @@ def reopen(
         )
     registry = additions.reload_registry(run)
     store.set_extensions(run.run, registry.extensions)
-    return context_of(store, run, reopen_engines(run, access, *digits_to_keep(store, run.run)), registry)
+    return context_of(store, run, reopen_engines(run, access, precision_to_keep(store, run.run)), registry)
 
 
 def _on_other_servers(run: RunRecord, model: str, access: ModelAccess) -> ModelAccess:
@@ -415,7 +415,7 @@ def context_of(
     from tertulia.state.context import Context
     from tertulia.storage.driven import DrivenStore
 
-    parameters = Parameters.of_record(run.parameters)
+    parameters = Parameters.model_validate(run.parameters)
     if parameters.seat is None:
         store = DrivenStore(store, run.run)
     for model in engines.seeing:
@@ -431,7 +431,7 @@ def context_of(
         store=store,
         broker=BatchingBroker(run.run, store, ancestors, cohort),
         participant_models={
-            name: (model, Parameters.of_record(run.participant_models[name].parameters))
+            name: (model, Parameters.model_validate(run.participant_models[name].parameters))
             for name, model in engines.participant_models.items()
         },
         roles={role: (model, engines.suited(model, parameters)) for role, model in engines.roles.items()},

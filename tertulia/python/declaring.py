@@ -48,7 +48,7 @@ def scorer(
             return [len(unit.text) for unit in units]
 
     Args:
-        function: From the units of a prompt (`state.records.Unit`), and the runtime context where it needs two
+        function: From the units of a prompt (`tertulia.state.records.Unit`), and the runtime context where it needs two
             arguments, to a score of 0 or more for each: in their order, or by unit id. It may be `async`.
         name: The node's name; the function's if it is not given.
         description: What it does, in a line; else the first line of the function's docstring.

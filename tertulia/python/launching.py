@@ -119,13 +119,12 @@ class RunLauncher:
         """
         from tertulia.nodes.machinery.extensions import check_objects
         from tertulia.nodes.machinery.objects import PREFIX
-        from tertulia.nodes.machinery.places import place_name
 
-        chosen = {place_name(place): name for place, name in Parameters.model_validate(run.parameters).nodes.items()}
+        chosen = Parameters.model_validate(run.parameters).nodes
         way_on = "; resume goes on with what it has, fork it to change that"
         for place, node in self._nodes.items():
-            name, has = node if isinstance(node, str) else node.name, chosen.get(place_name(place), "its default")
-            if place_name(name) != place_name(has):
+            name, has = node if isinstance(node, str) else node.name, chosen.get(place, "its default")
+            if name != has:
                 raise SettingError(f"nodes.{place}", name, f": run {run.run} has {has} there{way_on}")
         recorded = {extension.source for extension in run.extensions}
         for mechanism in self.additions.mechanisms:

@@ -137,7 +137,7 @@ class Questioned:
         found: list[Annotation] = []
 
         def opened() -> LanguageModel:
-            return access.language_model(model, Parameters.of_record(asked.run.parameters))
+            return access.language_model(model, Parameters.model_validate(asked.run.parameters))
 
         def drive(emit: Emit) -> None:
             with self.store.opened() as store:

@@ -75,7 +75,7 @@ class Run(DrivenRun, Questioned, Exported):
     @property
     def parameters(self) -> Parameters:
         """Its parameters; `removal_factor` is λ."""
-        return Parameters.of_record(self.record.parameters)
+        return Parameters.model_validate(self.record.parameters)
 
     @property
     def turns(self) -> Records[RunTurn]:

@@ -25,7 +25,7 @@ class TurnUnit:
     """A unit of the prompt of a turn.
 
     Attributes:
-        id, block, kind, text, removable: As in `state.records.Unit`.
+        id, block, kind, text, removable: As in `tertulia.state.records.Unit`.
         line_score: How much the line leaned on it: with learned heads the likelihood that it is estimated to lose
             without the unit, in nats a token; `None` where the line was not scored, and for what was removed.
         score: What λ removes by: the attention of possible replies (APP Eq. 1); `None` where nothing was scored.

@@ -104,7 +104,7 @@ def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict
     from tertulia.prompts.renaming import names_in_words
 
     dialogues = [
-        dialogue_of(turns, names_in_words(start.names, Parameters.of_record(run.parameters)).name_of)
+        dialogue_of(turns, names_in_words(start.names, Parameters.model_validate(run.parameters)).name_of)
         for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
     ]
     figures: dict[str, Any] = {

@@ -227,7 +227,7 @@ def settings_documents(a: RunRecord, start_a: Start, b: RunRecord, start_b: Star
 def _record_document(run: RunRecord) -> dict[str, Any]:
     """Return the record of a run; later parameters have the values with which it would be resumed."""
     document = run.model_dump(mode="json", exclude=_NOT_COMPARED)
-    parameters = Parameters.of_record(document["parameters"]).model_dump(mode="json")
+    parameters = Parameters.model_validate(document["parameters"]).model_dump(mode="json")
     named = {run.model, *(participant.model for participant in run.participant_models.values())}
     weights = {name: made for name, made in parameters["weights"].items() if name in named}
     return document | {"parameters": parameters | {"weights": weights}}

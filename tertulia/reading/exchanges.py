@@ -269,7 +269,7 @@ def read_journey(store: Store, run: RunRecord, start: Start, given: str) -> Jour
         raise UsageError(f"--picture is for album chats, and run {run.run} is none; see tertulia show {run.run}")
     picture = find_picture(given, start, run.run)
     exchanges = read_exchanges(store, run.run, start)
-    return journeys(start, exchanges, Parameters.of_record(run.parameters))[picture.id]
+    return journeys(start, exchanges, Parameters.model_validate(run.parameters))[picture.id]
 
 
 def read_album(store: Store, run: RunRecord, population: Population) -> tuple[list[AgentTotals], list[Journey]]:
@@ -280,7 +280,7 @@ def read_album(store: Store, run: RunRecord, population: Population) -> tuple[li
         for agent in (exchange.exchange.asker, exchange.exchange.answerer):
             by_agent[agent].append(exchange)
     totals = [totals_of(agent, of_agent) for agent, of_agent in by_agent.items()]
-    return totals, [*journeys(population, exchanges, Parameters.of_record(run.parameters)).values()]
+    return totals, [*journeys(population, exchanges, Parameters.model_validate(run.parameters)).values()]
 
 
 def find_picture(given: str, population: Population, run: str) -> Picture:

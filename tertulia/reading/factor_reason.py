@@ -24,7 +24,7 @@ def read_factor_reason(store: Store, run: RunRecord, turn: int) -> FactorReason 
     from tertulia.nodes.shared.removal_factor import observations, past_utterances
     from tertulia.nodes.shared.steering import steer
 
-    parameters = Parameters.of_record(run.parameters)
+    parameters = Parameters.model_validate(run.parameters)
     if parameters.diversity is not None and parameters.setpoint is not None:
         utterances = past_utterances(store, run.run, 1, turn - 1, is_steered=True)
         steering = steer(parameters.setpoint, parameters.diversity, observations(parameters.setpoint, utterances))

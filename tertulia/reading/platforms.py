@@ -23,24 +23,6 @@ def precision_to_keep(store: Store, run: str) -> str | None:
     )
 
 
-def engine_to_keep(store: Store, run: str) -> str | None:
-    """Return the number of the forward passes in which a run was computed last, `None` where it was not recorded.
-
-    It goes on with them where they are still known (`models.local.engine`), and so with their digits.
-    """
-    last = [*store.steps(run, STEP, Platform).values()][-1:]
-    return next((platform.versions.get("engine") for platform in last), None)
-
-
-def digits_to_keep(store: Store, run: str) -> tuple[str | None, str | None, bool]:
-    """Return the precision and the engine with which a run goes on (see the two), and whether texts are kept apart.
-
-    Where each text was embedded by itself it goes on so: its vectors keep their digits.
-    """
-    last = [*store.steps(run, STEP, Platform).values()][-1:]
-    return precision_to_keep(store, run), engine_to_keep(store, run), any(found.embeds_apart for found in last)
-
-
 def platforms_document(store: Store, run: str) -> list[Document]:
     """Return the platforms of a run, each with its first round."""
     found = store.steps(run, STEP, Platform)

@@ -161,7 +161,7 @@ def faults_by_call(
 
 def _called(run: RunRecord, start: Start) -> Callable[[str], str]:
     """Return what puts everybody's own names into a line, where others stand in it."""
-    return names_in_words(start.names, Parameters.of_record(run.parameters)).put_back
+    return names_in_words(start.names, Parameters.model_validate(run.parameters)).put_back
 
 
 def _prompt(store: Store, record: TurnRecord) -> Prompt | None:

@@ -25,15 +25,12 @@ def read_visits(
     visits: list[tuple[int, Visit]] = []
     for number in turns:
         trace = store.trace(run.run, number)
-        if trace is not None:
-            visits += [(number, visit) for visit in trace.visits]
-        elif turn is None and number == run.turns and run.status != "finished":
-            continue  # killed before it was stored; the turn will start over
-        elif visits or number == turns[-1]:  # the first turns lack it where an older version began the run
+        if trace is None:
             raise NotFoundError(
-                f"what was executed in turn {number} of run {run.run} is not in the store: an older Tertulia wrote it, "
-                "or it was removed since; --turn N shows another"
+                f"what was executed in turn {number} of run {run.run} is not in the store: it was removed; --turn N "
+                "shows another"
             )
+        visits += [(number, visit) for visit in trace.visits]
     known = dict.fromkeys(visit.node for _, visit in visits)
     if node is not None and node not in known:
         where = f"turn {turn} of run {run.run}" if turn is not None else f"run {run.run}"

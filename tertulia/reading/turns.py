@@ -54,7 +54,7 @@ class TurnDetails:
 
     @property
     def removal_factor(self) -> float | None:
-        """The turn's λ; the run's for older turns, and where `retain` replaced it."""
+        """The turn's λ; the run's where nothing was scored, and where `retain` replaced it."""
         recorded = self.record.removal_factor
         return self.run.parameters.get("removal_factor") if recorded is None else recorded  # type: ignore[return-value]
 
@@ -66,7 +66,7 @@ class TurnDetails:
     @property
     def spoken_name(self) -> str | None:
         """The speaker's name in the words: the prompt's if `names_put_back` is off; `None` in a silence."""
-        parameters, speaker = Parameters.of_record(self.run.parameters), self.record.turn.speaker
+        parameters, speaker = Parameters.model_validate(self.run.parameters), self.record.turn.speaker
         return speaker if parameters.names_put_back or self.prompt is None else self.prompt.speaker
 
     @property

@@ -39,7 +39,7 @@ def placebo_of(run: RunRecord, record: TurnRecord, part: str = "") -> Random:
     """Return the generator of a turn's placebo, or of that of a part of it, as the turn had it."""
     from tertulia.nodes.shared.placebo import placebo_generator
 
-    parameters = Parameters.of_record(run.parameters)
+    parameters = Parameters.model_validate(run.parameters)
     case_seed = parameters.case_seed if parameters.prompt_draws == "case" else run.seed
     # A run that is stored has its case's seed as a number.
     seed = case_seed if isinstance(case_seed, int) else run.seed

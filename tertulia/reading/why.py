@@ -69,7 +69,7 @@ def _is_telling(details: TurnDetails) -> bool:
 def _parameters(details: TurnDetails) -> Parameters:
     """Return the parameters of whoever spoke."""
     mine = details.run.participant_models.get(details.record.turn.speaker or "")
-    return Parameters.of_record(details.run.parameters if mine is None else mine.parameters)
+    return Parameters.model_validate(details.run.parameters if mine is None else mine.parameters)
 
 
 # --- what the line leaned on ----------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pytest
 from support.commands import Cli
 
 from tertulia.state.case_seed import case_seed_of
-from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import resolve
 
@@ -89,10 +88,6 @@ def test_other_needs_of_the_same_case_can_be_drawn_and_forks_keep_what_there_was
 @pytest.mark.parametrize("wrong", ["no", "1.5"])
 def test_a_wrong_case_seed_is_refused(cli: Cli, wrong: str) -> None:
     cli("run", "tidewell", "--rehearse", "--set", f"case_seed={wrong}").complains(2, "case_seed", wrong)
-
-
-def test_a_run_of_an_earlier_version_goes_on_with_the_needs_of_its_seed() -> None:
-    assert Parameters.of_record({"removal_factor": 0.5}).case_seed == "seed"
 
 
 def test_the_days_of_a_town_are_the_same_in_all_trials(cli: Cli, tmp_path: Path) -> None:

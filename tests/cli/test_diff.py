@@ -240,8 +240,8 @@ def test_one_setting(
     assert "the conversations are identical" in shown
 
 
-def test_parameters_that_came_after_a_run_are_as_when_it_goes_on(cli: Cli, store: SqlStore) -> None:
-    later = Parameters.of_record({"removal_factor": 0.5}).model_dump(mode="json")
+def test_parameters_that_a_run_does_not_name_have_their_defaults(cli: Cli, store: SqlStore) -> None:
+    later = Parameters.model_validate({"removal_factor": 0.5}).model_dump(mode="json")
     store.create_run(a_run(A), a_case())
     store.create_run(a_run(B, parameters=later | {"temperature": 1.0}), a_case())
     (difference,) = compared(cli)["settings"]

@@ -138,23 +138,6 @@ async def _fail(*_: object) -> None:
     raise ModelError("gone")
 
 
-# --- the store's former name ----------------------------------------------------------------------------------------
-
-
-def test_a_store_under_its_former_name_is_pointed_to(cli: Cli) -> None:
-    hint = "polylogue.db, the default store under its former name, is here; to use it: --store polylogue.db"
-    run = cli(*DIALOGUE, "--store", "polylogue.db", "--json").json["run"]
-    listed = cli("runs", "--json")
-    assert (listed.json["runs"], listed.err.splitlines()) == ([], [hint])
-    for arguments in (("show", run), ("resume", "@last"), ("runs", "rm", run, "--yes"), ("days", "@last")):
-        result = cli(*arguments)
-        result.complains(3, "tertulia.db")
-        assert result.err.splitlines()[0] == hint
-    assert cli("runs", "--store", "polylogue.db").err == ""
-    cli(*DIALOGUE)
-    assert "former name" not in cli("runs").err + cli("show", "zzzz").err
-
-
 # --- help -----------------------------------------------------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ RUN = "k3f9"
 #: The cell that each kind is tried in here, by its last subject; `make nightly` tries all cells of all.
 _TRIED = {
     (_KILLED := Cell(Disturbance.KILL, Way.RESUME)): ("album chat", "town"),
-    Cell(Disturbance.KILL, Way.AGAIN): ("annotations", "calibration", "gc", "migration"),
+    Cell(Disturbance.KILL, Way.AGAIN): ("annotations", "calibration", "gc"),
     Cell(Disturbance.INTERRUPT, Way.ELSEWHERE): ("experiment", "fork"),
     Cell(Disturbance.DISK, Way.AGAIN): ("merge",),
 }

@@ -53,8 +53,6 @@ def test_the_map_has_every_room_in_order() -> None:
         ("PANELS", "cli/main.py"),
         ("TABLES", "storage/schema.py"),
         ("SCHEMA_VERSION", "storage/schema.py"),
-        ("_create_views", "storage/sqlite/migrations.py"),
-        ("_convert", "storage/sqlite/migrations.py"),
         ("TertuliaError", "state/errors.py"),
     ],
 )

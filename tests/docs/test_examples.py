@@ -34,7 +34,7 @@ def test_the_examples_of_a_page_are_true(page: Path) -> None:
         ("See `nodes/sorcerers/` for more.", "no file nodes/sorcerers/"),
         ("See [there](nowhere.md).", "nowhere.md"),
         ("See [there](docs/runs.md#nowhere).", "no heading"),
-        ("```python\nfrom nodes.machinery.node import Nod\n```", "has no Nod"),
+        ("```python\nfrom tertulia.nodes.machinery.node import Nod\n```", "has no Nod"),
         ("```python\nimport tertulia as tt\ntt.runn('tidewell')\n```", "tertulia has no runn"),
         ("```python\nimport tertulia as tt\nrun = tt.run('tidewell', lamda=1)\n```", "run takes no lamda"),
         ("```python\nrun.fork(at=3, removal=1)\n```", "fork takes no removal"),

@@ -100,8 +100,7 @@ def test_without_goals_nobody_is_sought_and_the_drawn_are_the_same(settings: dic
     store.close()
 
 
-def test_older_simulations_and_the_paper_know_no_goals() -> None:
-    assert not Parameters.of_record({}).goals
+def test_the_paper_knows_no_goals() -> None:
     assert not Parameters().with_settings({"preset": "paper"}).goals
     assert Parameters().goals
 

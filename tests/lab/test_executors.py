@@ -208,19 +208,6 @@ def interrupted_cohort(store: SqlStore) -> list[str]:
     return [record.run for record in reversed(store.runs()) if record.turns and record.status == "interrupted"]
 
 
-def test_a_turn_whose_trace_a_full_disk_has_cost_is_driven_to_its_end(store: SqlStore, expected: Spoken) -> None:
-    """As an earlier version left it, which stored the trace, and then the checkpoint, after the turn."""
-    begun = interrupted_cohort(store)
-    store.file.delete_checkpoints(begun)
-    for run_without in begun:
-        store.file.write("DELETE FROM traces WHERE run = ?", run_without)
-    notes: list[Event] = []
-    assert run(store, notes.append).missing == 0
-    assert [note.text for note in notes if isinstance(note, Noted)] == []
-    assert conversations(store) == expected
-    assert not list(Path(store.path).parent.glob("*.shards"))
-
-
 def test_a_cohort_whose_shard_was_refused_is_not_driven_again(store: SqlStore, expected: Spoken) -> None:
     begun = interrupted_cohort(store)
     folder = ShardFolder.of(store, "grid", Path())

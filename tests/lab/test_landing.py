@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.commands import Cli
-from support.setpoints import a_setpoint
+from support.setpoints import CHANCE, a_setpoint
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
@@ -50,7 +50,7 @@ def test_conversations_are_held_in_three_ways_and_measured(store: SqlStore) -> N
 
 
 def test_a_case_that_lambda_does_not_move_is_named_and_not_asked(store: SqlStore) -> None:
-    flat = a_setpoint(diversity=(0.6, 0.6, 0.6))
+    flat = a_setpoint(diversity=(0.6, 0.6, 0.6), evidence=CHANCE)
     store.experiments.save_calibration(TASK.key(TASK.plan()), "dist3", flat.model_dump(mode="json"))
     case = landed(store)
     assert case.landings == ()

@@ -108,7 +108,7 @@ def answered(store: SqlStore, run: RunRecord, turn: int, model: LanguageModel) -
     """Return the tokens of the prompt that a turn answered."""
     record = store.turn_record(run.run, turn)
     pruned = remove_units(store.prompt(str(record.prompt)), record.removed)
-    request = utterance_request(pruned, (), model.tokenizer, Parameters.of_record(run.parameters))
+    request = utterance_request(pruned, (), model.tokenizer, Parameters.model_validate(run.parameters))
     return list(request.prompt.input_ids)
 
 

@@ -10,7 +10,7 @@ from tertulia.lab.experiments.plan import departures, plan_digest, plan_of, size
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.papers import report_of
-from tertulia.lab.reports.report_making import as_run_before, plan_of_report, planned
+from tertulia.lab.reports.report_making import plan_of_report, planned
 from tertulia.storage.store import SqlStore
 
 
@@ -60,7 +60,7 @@ def test_what_departs_from_a_plan_is_said() -> None:
         "the primary outcome not planned: sim",
         "orderings planned and left out: dist3: all blocks most, sim: all blocks most",
     ]
-    assert departures("", experiment.plan) == ["it was begun by a version that stored no plan"]
+    assert departures("", experiment.plan) == ["no plan of it is stored"]
     assert departures("- no plan", experiment.plan) == ["its stored plan can't be read"]
 
 
@@ -71,7 +71,7 @@ def test_a_digest_names_a_plan() -> None:
     assert len(plan_digest(one)) == 12
 
 
-def test_the_plan_of_an_older_experiment_is_not_written_later() -> None:
+def test_a_plan_is_not_written_after_the_first_trial() -> None:
     known, given = of(Full=0.0), of(Full=0.0).model_copy(update={"plan": plan_of(of(Full=0.0))})
     assert joined(known, given).plan == ""
 
@@ -91,18 +91,3 @@ def test_all_of_a_folder_are_its_scenario_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no scenario")
     assert expanded(f"{tmp_path}:all") == [f"{tmp_path}/a.yaml", f"{tmp_path}/b.yaml"]
     assert {source_of(case) for case in expanded(f"{tmp_path}:all")} == {*expanded(f"{tmp_path}:all")}
-
-
-def test_conversations_of_an_earlier_version_are_reported_as_they_were_run() -> None:
-    report = report_of("table2", quick=True)
-    now = planned(report, cases=["tidewell:0"], trials=1, rounds=1, model="rehearsal")
-    name = now.name.replace("table2-plain-", "table2-")
-    settings = {"Full": {"removal_factor": 0.0}, "RMm": {"removal_factor": 0.0, "removed_blocks": "m"}}
-    with SqlStore.open(":memory:", create=True) as store:
-        assert as_run_before(store, report, now) == (report, now)
-        run(store, now.model_copy(update={"name": name, "settings": settings, "plan": "", "baseline": None}))
-        before, experiment = as_run_before(store, report, now)
-        assert (experiment.name, before.settings, before.decoding) == (name, settings, None)
-        assert before.notes[-1].startswith("These conversations are an earlier version's")
-        run(store, now)
-        assert as_run_before(store, report, now) == (report, now)

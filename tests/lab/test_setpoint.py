@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.commands import Cli
 from support.merged import copied
-from support.setpoints import a_setpoint
+from support.setpoints import BANDS, CHANCE, SHOWN, a_setpoint
 
 from tertulia.access.engines import ModelAccess
 from tertulia.access.model_names import REHEARSAL
@@ -28,7 +28,7 @@ from tertulia.metrics.diversity import distinct_n
 from tertulia.planning.starting import context_of
 from tertulia.state.errors import ModelError, SettingError, StorageError
 from tertulia.state.records import RunRecord
-from tertulia.state.setpoint import Evidence, Setpoint
+from tertulia.state.setpoint import Setpoint
 from tertulia.storage.store import SqlStore
 
 TASK = CalibrationTask("tidewell", {"max_turns": 3}, REHEARSAL, "dist3", Pilot(3, 8, (0.0, 1.0)))
@@ -245,12 +245,9 @@ def test_what_cannot_be_asked_for_is_refused(cli: Cli, tmp_path: Path, asked: st
 
 # --- what a pilot shows ----------------------------------------------------------------------------------------------
 
-SHOWN = Evidence(p=0.001, level=0.04, permutations=1999, is_exact=False)
-CHANCE = Evidence(p=0.3, level=0.04, permutations=1999, is_exact=False, trials_needed=9)
-
 
 def test_what_is_promised_lies_beyond_the_bands_of_both_ends() -> None:
-    setpoint = a_setpoint(evidence=SHOWN)
+    setpoint = a_setpoint(**BANDS)
     assert setpoint.reachable == (0.52, 0.78)
     assert setpoint.named("low") == pytest.approx(0.585)
     setpoint.check_reachable(0.52)
@@ -262,17 +259,11 @@ def test_what_is_promised_lies_beyond_the_bands_of_both_ends() -> None:
     )
     assert sim.reachable == (0.55, 0.7)
     assert sim.named("high") == pytest.approx(0.5875)
-    overlapping = a_setpoint(evidence=SHOWN.model_copy(update={"trials_needed": 6}), high=(0.78, 0.79, 0.82))
+    overlapping = a_setpoint(
+        evidence=SHOWN.model_copy(update={"trials_needed": 6}), low=BANDS["low"], high=(0.78, 0.79, 0.82)
+    )
     with pytest.raises(SettingError, match=r"λ moves it \(p = 0\.001\), but the bands .* --pilot 6"):
         overlapping.check_reachable(0.6)
-
-
-def test_a_calibration_of_an_earlier_version_promises_what_it_did() -> None:
-    stored = a_setpoint().model_dump(mode="json", exclude={"evidence"})
-    setpoint = Setpoint.model_validate(stored)
-    assert setpoint.reachable == (0.5, 0.8)
-    setpoint.check_reachable(0.8)
-    assert "not tested" in calibration_lines(setpoint)[-1]
 
 
 def test_a_pilot_that_shows_nothing_is_refused_with_what_would() -> None:

@@ -26,7 +26,6 @@ from tertulia.models.local.bare_opening import read_bare
 from tertulia.models.local.bare_tokenizer import BareTokenizer
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
-from tertulia.models.local.engine import ENGINE, FORMER_ENGINE
 from tertulia.models.local.lean_llama import LeanLlama
 from tertulia.models.local.lean_parts import parts_of, use_lean_passes
 from tertulia.models.local.packed_linear import computes_with_half_weights, pack_linear_layers, precision_of
@@ -82,10 +81,9 @@ def digits(model: Any, count: int) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("engine", [ENGINE, FORMER_ENGINE])
 @pytest.mark.parametrize("has_adapters", [False, True])
 def test_digits_are_those_of_the_model_that_transformers_opens(
-    way: str, engine: str, has_adapters: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, has_adapters: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base, half = save_tied(tmp_path / "tiny"), way == "half"
     dtype = torch.bfloat16 if way == "bfloat16" else torch.float32
@@ -97,10 +95,10 @@ def test_digits_are_those_of_the_model_that_transformers_opens(
     if way == "bfloat16":
         monkeypatch.setattr(bare_opening, "PackedLinear", _Plain)
         monkeypatch.setattr(bare_opening, "packing_of", lambda *_, **__: _Plain)
-        lean_passes[expected] = LeanLlama(parts_of(expected, _Plain), engine)
+        lean_passes[expected] = LeanLlama(parts_of(expected, _Plain))
     else:
-        assert use_lean_passes(expected, half=half, engine=engine)
-    read = read_bare(base, dtype, adapters, half=half, engine=engine)
+        assert use_lean_passes(expected, half=half)
+    read = read_bare(base, dtype, adapters, half=half)
     assert read is not None
     for one, other in zip(digits(read[0], 1000), digits(expected, 1000), strict=True):
         assert torch.equal(one, other)
@@ -153,17 +151,15 @@ def test_a_check_is_made_once_and_again_when_something_changes(
     assert with_voice.weights.adapters == str(voice)
     opened(tmp_path, f"{embedded.PLAIN}+{voice}")
     assert len(made) == 2
-    opened(tmp_path, engine=FORMER_ENGINE)
-    assert len(made) == 3
     weights = load_file(folder / "model.safetensors")
     save_file({name: tensor * 1.01 for name, tensor in weights.items()}, folder / "model.safetensors", {"format": "pt"})
     opened(tmp_path)
-    assert len(made) == 4
+    assert len(made) == 3
     for kept in folder.glob("exact-attention-*.json"):
         kept.write_text(kept.read_text()[:-9])
     opened(tmp_path)
     opened(tmp_path)
-    assert len(made) == 5, "a damaged one is made again"
+    assert len(made) == 4, "a damaged one is made again"
 
 
 def test_a_model_that_is_read_otherwise_than_its_definition_is_refused(

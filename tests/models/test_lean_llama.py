@@ -1,7 +1,6 @@
 """The lean passes of Llama-like models against transformers' modules, and weights in half precision."""
 
 import random
-from dataclasses import replace
 
 import pytest
 import torch
@@ -15,6 +14,7 @@ from tertulia.models.local.attention import AttentionOptions, attend_in_two_part
 from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, lean_passes, prefill
+from tertulia.models.local.engine import ENGINE
 from tertulia.models.local.kept_chunks import KeptChunks
 from tertulia.models.local.lean_llama import LeanLlama
 from tertulia.models.local.lean_parts import parts_of, use_lean_passes
@@ -193,28 +193,25 @@ def test_attention_in_two_parts_is_that_in_one(heads: int, shared: int, n: int, 
         )
 
 
-@pytest.mark.parametrize(("engine", "parts"), [("2", 0), ("3", 8)])
-def test_a_run_of_a_former_engine_reads_prompts_as_it_did(
-    engine: str, parts: int, monkeypatch: pytest.MonkeyPatch, tmp_path
-) -> None:
+def test_a_prompt_is_read_in_two_parts(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     called, two_parts = list[int](), attend_in_two_parts
     monkeypatch.setattr("tertulia.models.local.decoding_state.CHUNK", 8)
     monkeypatch.setattr(
         "tertulia.models.local.lean_llama.attend_in_two_parts", lambda *a: called.append(1) or two_parts(*a)
     )
-    opened = open_model(str(save_tiny(tmp_path / "tiny")), cache=tmp_path, precision="float32", engine=engine)
+    opened = open_model(str(save_tiny(tmp_path / "tiny")), cache=tmp_path, precision="float32")
     assert isinstance(opened, CausalLanguageModel)
     called.clear()
     prefill(opened.model, _tokens(40, 1))
-    assert bool(called) == bool(parts)
+    assert called
     platform = platform_of([opened])
     assert platform is not None
-    assert platform.versions["engine"] == engine
+    assert platform.versions["engine"] == ENGINE
 
 
-@pytest.mark.parametrize(("engine", "strength", "steps_of_contrasts"), [("2", 0.0, 5), ("3", 0.0, 1), ("3", 1.0, 5)])
+@pytest.mark.parametrize(("strength", "is_read_once"), [(0.0, True), (1.0, False)])
 async def test_what_the_context_adds_is_read_at_the_end_where_it_decides_nothing(
-    engine: str, strength: float, steps_of_contrasts: int, monkeypatch: pytest.MonkeyPatch
+    strength: float, is_read_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read, forward = list[list[int]](), DecodingState._forward
     monkeypatch.setattr("tertulia.models.local.decoding._READ_AT_ONCE", 1 << 20)
@@ -223,9 +220,7 @@ async def test_what_the_context_adds_is_read_at_the_end_where_it_decides_nothing
     )
     model = tiny_model("llama, grouped heads")
     use_lean_passes(model)
-    asked = CausalLanguageModel(
-        "tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"), engine=engine
-    )
+    asked = CausalLanguageModel("tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"))
     prompt, without = (RenderedPrompt(tuple(_tokens(n, 1)), {}, {}) for n in (30, 12))
     drawn = tuple(random.Random(f"{row}") for row in range(2))
     fields = (ReplyField("x", "speech", max_tokens=12),)
@@ -233,17 +228,10 @@ async def test_what_the_context_adds_is_read_at_the_end_where_it_decides_nothing
     request = GenerationRequest(
         prompt, fields, drawn, 0.8, 0.9, without_context=without, weighs="answer", context_strength=strength
     )
-    replies = await asked.generate(request)
-    assert len([row for row in read if any(row[2:])]) >= min(steps_of_contrasts, 2)
-    assert (len([row for row in read if any(row[2:])]) == 1) == (steps_of_contrasts == 1)
-    if engine == "3" and not strength:
-        former = CausalLanguageModel(
-            "tiny", model, tiny_tokenizer(), ModelTraits(2048, "single_message", "rating"), engine="2"
-        )
-        again = tuple(random.Random(f"{row}") for row in range(2))
-        expected = await former.generate(replace(request, generators=again))
-        assert [reply.tokens for reply in replies] == [reply.tokens for reply in expected]
-        assert [r.information for r in replies] == pytest.approx([r.information for r in expected], abs=1e-4)
+    await asked.generate(request)
+    steps_of_contrasts = [row for row in read if any(row[2:])]
+    assert steps_of_contrasts
+    assert (len(steps_of_contrasts) == 1) == is_read_once
 
 
 async def test_replies_and_scores_are_those_of_transformers_modules() -> None:
@@ -301,7 +289,7 @@ class TestHalfPrecision:
             platform = platform_of([opened])
             assert platform is not None
             assert platform.precision == precision
-            assert platform.versions["engine"] == "3"
+            assert platform.versions["engine"] == ENGINE
 
     def test_a_processor_without_bfloat16_takes_it_by_itself(self, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
         monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: False)

@@ -243,12 +243,8 @@ def test_a_run_with_it_is_recorded_resumed_and_forked(
     cli("run", "tidewell", "--rehearse", "--set", f"{name}=-1").complains(2, f"{name}=-1")
 
 
-def test_older_runs_and_the_paper_have_none() -> None:
-    recorded = Parameters().model_dump()
-    del recorded["min_p"], recorded["dry"]
-    for name in ("min_p", "dry"):
-        assert getattr(Parameters.of_record(recorded), name) == getattr(Parameters(), name) == PRESETS["paper"][name]
-    assert (Parameters().min_p, Parameters().dry) == (0.0, 0.0)
+def test_by_default_and_in_the_paper_there_is_none() -> None:
+    assert (Parameters().min_p, Parameters().dry) == (PRESETS["paper"]["min_p"], PRESETS["paper"]["dry"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("role", ["speak", "think", "judge"])

@@ -12,7 +12,6 @@ import pytest
 
 from tertulia.models.loading import open_embedder
 from tertulia.models.local import embedder as module
-from tertulia.models.local.embedded import EMBEDDER_PACKAGE
 from tertulia.models.local.minilm import LIMIT, MiniLM, _normal, computation, rows_to_fill
 from tertulia.models.local.sentence_model import LibraryModel
 from tertulia.state.errors import ModelError
@@ -89,15 +88,6 @@ def test_a_vector_has_the_same_digits_whatever_it_is_computed_with(folder: Path)
         together = dict(zip(order, model.vectors([texts[index] for index in order]), strict=True))
         assert [together[index].tobytes() for index in range(len(texts))] == alone
     assert rows is None or len(model._groups([rows] * 40)) == 3  # they were together
-
-
-def test_texts_apart_have_the_digits_of_former_runs(folder: Path) -> None:
-    """A run that began with each text by itself goes on so: the rows are those of its tokens, and no others."""
-    apart = open_embedder("minilm", apart=True)
-    assert apart.computation == f"{EMBEDDER_PACKAGE} by {computation(None)}"  # type: ignore[attr-defined]
-    texts = [of_words(number) for number in (3, 20, 70)]
-    assert apart.embed(texts) == [MiniLM(folder).vectors([text])[0].tolist() for text in texts]
-    np.testing.assert_allclose(apart.embed(texts), open_embedder("minilm").embed(texts), rtol=0, atol=1e-6)
 
 
 def test_a_folder_of_the_same_weights_is_embedded_by_the_library(folder: Path) -> None:

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tertulia.models.local.grammar import _VALUES
-from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer, open_rehearsal
-from tertulia.models.rehearsed_words import CURRENT, WORDS, phrases_of
+from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel, RehearsalTokenizer
+from tertulia.models.rehearsed_words import WORDS, phrases_of
 from tertulia.prompts.render import render
-from tertulia.state.errors import ModelError, NotFoundError
+from tertulia.state.errors import ModelError
 from tertulia.state.language_model import (
     RATING_THRESHOLD,
     GenerationRequest,
@@ -352,7 +352,7 @@ def test_phrases_name_something(text: str, phrases: list[str]) -> None:
 
 
 def test_phrases_of_the_stock_are_not_taken_up_again() -> None:
-    for sentence in WORDS[CURRENT].remarks + WORDS[CURRENT].endings:
+    for sentence in WORDS.remarks + WORDS.endings:
         assert set(phrases_of(sentence.format(a="the mill wheel", b="the orchard"))) <= {
             "the mill wheel",
             "the orchard",
@@ -365,16 +365,13 @@ def test_speech_is_whole_sentences_about_phrases_of_the_prompt(model: RehearsalM
     assert all(re.fullmatch(r"(?:[A-Z][^.?!]*[.?] ?)+", text) for text in texts)
     about = [text for text in texts if named.search(text)]
     assert len(about) > 150
-    remarks = "|".join(
-        re.escape(r).replace(r"\{a\}", "the .+").replace(r"\{b\}", "the .+") for r in WORDS[CURRENT].remarks
-    )
+    remarks = "|".join(re.escape(r).replace(r"\{a\}", "the .+").replace(r"\{b\}", "the .+") for r in WORDS.remarks)
     assert all(re.search(remarks, text) for text in texts), "every line says that nobody means it"
 
 
 def test_a_sentence_names_no_thing_twice() -> None:
-    words = WORDS[CURRENT]
-    assert all("{b}" not in sentence for sentence in words.remarks_about("the mill", "the mill"))
-    assert len(words.remarks_about("the mill", "the orchard")) == len(words.remarks)
+    assert all("{b}" not in sentence for sentence in WORDS.remarks_about("the mill", "the mill"))
+    assert len(WORDS.remarks_about("the mill", "the orchard")) == len(WORDS.remarks)
 
 
 def test_other_languages_are_quoted_not_bent_into_phrases(model: RehearsalModel) -> None:
@@ -394,15 +391,3 @@ async def test_what_is_drawn_after_a_text_hangs_on_no_text(model: RehearsalModel
     assert [reply.fields["Ana Sol"] for reply in full] != [reply.fields["Ana Sol"] for reply in other]
     for name in ("over?", "rating"):
         assert [reply.fields[name] for reply in full] == [reply.fields[name] for reply in other]
-
-
-async def test_former_words_are_kept_for_runs_of_before() -> None:
-    """The same requests, with the words until November 2026: a fixture of that program."""
-    former = open_rehearsal("rehearsal:1")
-    assert former.id == "rehearsal"
-    reply, other, _ = await former.generate(_request(SPEECH + RATING, 3))
-    assert reply.fields["Ana Sol"] == "That is fair. There is more to the barrels than most people here would guess."
-    assert reply.fields["comment"] == "Nothing said here goes against the sister."
-    assert other.fields["Ana Sol"].endswith("quiet hour. Would you show me the smugglers some time?")
-    with pytest.raises(NotFoundError, match=r"no version 'rehearsal:9' \(known: rehearsal:1, rehearsal:2\)"):
-        open_rehearsal("rehearsal:9")

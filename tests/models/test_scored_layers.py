@@ -170,7 +170,6 @@ def test_settings_of_layers_are_read_and_refused() -> None:
             settings({"scored_layers": wrong})
     assert Parameters().scored_layers == "auto"
     assert settings({"preset": "paper"}).scored_layers == "all"
-    assert Parameters.of_record({}).scored_layers == "all", "older runs go on as they began"
 
 
 @pytest.mark.parametrize("behind", ["", " (surrogate of openai:gpt)", ", carried with weight 0.5"])
@@ -216,12 +215,12 @@ async def test_a_turn_records_the_layers_and_the_call_has_them() -> None:
     assert call.parameters["layers"] == [5]
 
 
-async def test_a_run_over_all_layers_asks_as_before() -> None:
+async def test_a_run_over_all_layers_names_none() -> None:
     context = context_of(tiny_language_model("gemma3, five in six sliding"), judge="off", scored_layers="all")
     await drive(context, InMemorySaver())
     assert context.store.turn_record(context.run, 1).scored_by == "tiny"
     (call,) = [call for call in context.store.calls(context.run) if call.kind == "generate_scored"]
-    assert "layers" not in call.parameters, "an interrupted run of an earlier version finds its call again"
+    assert "layers" not in call.parameters
 
 
 async def test_a_surrogate_scores_over_its_own_layers() -> None:

@@ -21,7 +21,7 @@ from tertulia.prompts.render import render
 from tertulia.state.context import Context
 from tertulia.state.graph_state import UtteranceState
 from tertulia.state.language_model import ModelTraits
-from tertulia.state.parameters import PRESETS, Parameters
+from tertulia.state.parameters import Parameters
 from tertulia.state.questions import Sampling
 from tertulia.state.records import Prompt, Reply, Unit
 
@@ -169,18 +169,6 @@ async def test_a_judgement_that_was_interrupted_is_the_same_when_it_is_resumed()
     assert (await _judged(resumed))["figure"] == whole["figure"]
 
 
-async def test_a_run_of_an_earlier_version_goes_on_with_the_figure_of_before() -> None:
-    recorded = Parameters(**SETTINGS).model_dump()
-    del recorded["judge_centred"]
-    older = Parameters.of_record(recorded)
-    assert (older.judge_centred, older.inconsistency_threshold) == (False, 0.1)
-    context = a_context(tiny_language_model(), **SETTINGS, judge_centred=False, revision="off")  # type: ignore[arg-type]
-    assert (await _judged(context))["judged_by"] == "likelihood by tiny"
-    assert {call.kind for call in context.store.calls("k3f9")} >= {"log_likelihood"}
-    assert not any(call.kind == "token_figures" for call in context.store.calls("k3f9"))
-    assert "judge_centred" not in PRESETS["paper"], "it rates"
-
-
 async def test_a_model_without_a_vocabulary_keeps_the_difference_and_says_so() -> None:
     context = a_context(ScriptedModel(likelihood=lambda prompt: -1.0), **SETTINGS, revision="off")
     outcome = await _judged(context)
@@ -219,3 +207,10 @@ def test_theta_is_that_of_the_figure() -> None:
 def test_the_embedded_model_has_a_threshold_for_either_figure(traits: ModelTraits, now: float, before: float) -> None:
     assert traits.resolve(Parameters()).inconsistency_threshold == now
     assert traits.resolve(Parameters(judge_centred=False)).inconsistency_threshold == before
+
+
+async def test_a_figure_that_is_not_centred_asks_for_no_expectation() -> None:
+    context = a_context(tiny_language_model(), **SETTINGS, judge_centred=False, revision="off")  # type: ignore[arg-type]
+    assert (await _judged(context))["judged_by"] == "likelihood by tiny"
+    assert {call.kind for call in context.store.calls("k3f9")} >= {"log_likelihood"}
+    assert not any(call.kind == "token_figures" for call in context.store.calls("k3f9"))

@@ -15,14 +15,10 @@ from support.user_nodes import a_mechanism, a_node, without_addresses
 from tertulia.driving.conversation import drive
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.nodes.machinery.node import Node
-from tertulia.nodes.machinery.places import FORMER_NAMES, PLACES
 from tertulia.nodes.machinery.registry import Registry
 from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.meeting.contenders import appointed, contenders_of, give_floor
 from tertulia.nodes.meeting.view import View
-from tertulia.nodes.utterance.generate import generate
-from tertulia.nodes.utterance.retrieve import retrieve_memory
-from tertulia.nodes.utterance.rollback import select_candidate
 from tertulia.prompts.cognition import Question
 from tertulia.state.cognition import Bid, Finding
 from tertulia.state.context import Context
@@ -209,62 +205,3 @@ async def test_a_mechanism_has_a_time_limit_of_its_own() -> None:
     assert quick.problem is None
     assert wrong is not None
     assert wrong.problem == "wrong returned a str, not a Finding"
-
-
-# --- former names ---------------------------------------------------------------------------------------------------
-
-
-async def select_first(state: Any, runtime: Any) -> dict[str, Any]:
-    return {"chosen": 0, "rollbacks": 0}
-
-
-def test_a_place_is_found_by_its_former_name() -> None:
-    assert set(FORMER_NAMES.values()) <= set(PLACES)
-    node = a_node(select_first, place="settle", writes=("chosen", "rollbacks"))
-    assert node.place == "select_candidate"
-    registry = registry_of(node)
-    for place in ("settle", "select_candidate"):
-        stored = Parameters.model_validate({"nodes": {place: "mine"}})
-        assert set(registry.functions(stored, "dialogue")) == {"select_candidate"}
-    shipped = Parameters().with_settings({"nodes.settle": "settle"})
-    assert Registry().functions(shipped, "dialogue") == {"select_candidate": select_candidate}
-    with pytest.raises(UsageError, match=r"nodes\.settle=length: length stands in the place score"):
-        Registry().functions(Parameters().with_settings({"nodes.settle": "length"}), "dialogue")
-
-
-async def test_nodes_that_reset_the_scores_themselves_go_on_working() -> None:
-    """In earlier versions a retriever and a generator wrote what every utterance begins with."""
-
-    async def retrieve(state: Any, runtime: Any) -> Any:
-        scores: dict[str, Any] = {"scores": None, "scored_by": None, "removed": [], "scoring_wanted": True}
-        return {**scores, "prompt": (await retrieve_memory(state, runtime))["prompt"]}
-
-    async def draw(state: Any, runtime: Any) -> Any:
-        await generate(state, runtime)
-        first: dict[str, Any] = {"attempt": 0, "inconsistency": [], "conflict": False, "judged_by": None}
-        return {**first, "judging_wanted": True}
-
-    registry = registry_of(
-        a_node(
-            retrieve,
-            name="mine",
-            place="retrieve_memory",
-            writes=("prompt", "scores", "scored_by", "removed", "scoring_wanted"),
-        ),
-        a_node(
-            draw,
-            name="yours",
-            place="generate",
-            reads=("prompt", "removed"),
-            writes=("attempt", "inconsistency", "conflict", "judged_by", "judging_wanted"),
-        ),
-    )
-    settings: dict[str, Any] = {"max_turns": 2, "removal_factor": 0.5}
-    shipped = a_context(ScriptedModel(endings=repeat(False)), **settings)
-    await build_dialogue_graph().ainvoke(BEGINNING, context=shipped)
-    chosen = {"nodes.retrieve_memory": "mine", "nodes.generate": "yours"}
-    context = a_context(ScriptedModel(endings=repeat(False)), **settings, **chosen)
-    functions = registry.functions(context.parameters, "dialogue")
-    await build_dialogue_graph(chosen=functions).ainvoke(BEGINNING, context=context)
-    for turn in (1, 2):
-        assert context.store.turn_record("k3f9", turn) == shipped.store.turn_record("k3f9", turn)

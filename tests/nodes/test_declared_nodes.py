@@ -63,7 +63,7 @@ async def without_runtime(state: Any) -> dict[str, Any]:
         ({"reads": ("chosn",)}, "did you mean 'chosen'"),
         ({"writes": ()}, "writes ended as well"),
         ({"writes": ("ended", "removed")}, "which decide_ending does not have"),
-        ({"parameters": dict}, "derived from state.records.Record"),
+        ({"parameters": dict}, "derived from tertulia.state.records.Record"),
         ({"parameters": Open}, "'window' has no default"),
         ({"parameters": Nested}, "'windows' takes one value"),
         ({"timeout_s": 0}, "above 0"),

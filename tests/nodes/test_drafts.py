@@ -98,13 +98,12 @@ def test_a_line_about_an_album_is_no_opening_where_lambda_removes_the_album() ->
         assert utterance_request(pruned, (), RehearsalTokenizer(), chosen, full).temperature == temperature
 
 
-async def test_a_run_that_began_before_goes_on_with_one_draft_where_nothing_is_left() -> None:
+async def test_without_matched_decoding_there_is_one_draft_where_nothing_is_left() -> None:
     settings = {"drafts": 4, "context_strength": 1.0, "no_repeat_ngram": 4, "matched_decoding": False}
     full, bare = [await asked(removal_factor=factor, **settings) for factor in (0, 1)]
     assert (len(full.generators), len(bare.generators)) == (4, 1)
     assert (bare.without_context, bare.context_strength) == (None, 0.0)
     assert set(bare.no_repeat_from) < set(full.no_repeat_from)
-    assert not Parameters.of_record({"drafts": 4}).matched_decoding
     assert Parameters().matched_decoding
 
 
@@ -129,8 +128,6 @@ def test_an_opening_is_drawn_as_the_model_likes_it_or_as_all_lines_are_that_some
     assert traits.resolve(Parameters(judge="off")).opening_temperature == 0.8
     for given in ({"drafts": 1}, {"temperature": 0.6}):
         assert traits.resolve(Parameters(judge="off", **given)).opening_temperature is None  # type: ignore[arg-type]
-    older = Parameters.of_record({"drafts": 6, "drafts_by": "answer", "temperature": 0.35})
-    assert (older.opening_drafts, older.opening_temperature) == (1, None)
 
 
 def test_the_draft_with_most_of_its_context_comes_first_and_who_names_themselves_last() -> None:

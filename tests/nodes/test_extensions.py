@@ -114,7 +114,7 @@ def test_two_files_may_not_share_a_name(write: Callable[..., str]) -> None:
 
 
 def test_annotations_may_be_postponed(write: Callable[..., str]) -> None:
-    head = "from __future__ import annotations\nfrom state.records import Record\n" + HEAD
+    head = "from __future__ import annotations\nfrom tertulia.state.records import Record\n" + HEAD
     body = """
 class Settings(Record):
     word: str | None = None

@@ -143,10 +143,9 @@ async def test_the_model_is_asked_where_it_is_to_be_and_where_words_are_not_read
     assert ratings_asked(model) == 1
 
 
-def test_older_runs_and_the_papers_ask_the_model_and_reflect_as_they_did() -> None:
+def test_when_a_person_reflects_hangs_on_who_rates() -> None:
     assert (Parameters().importance, Parameters().reflects_from) == ("content", 20)
-    before = Parameters.of_record({"removal_factor": 0.5})
-    assert (before.importance, before.reflects_from) == ("model", 40)
+    assert Parameters(importance="model").reflects_from == 40
     assert Parameters().with_settings({"preset": "paper"}).reflects_from == 40
     assert Parameters().with_settings({"language": "de"}).reflects_from == 40
     assert Parameters().with_settings({"reflection_threshold": 7}).reflects_from == 7

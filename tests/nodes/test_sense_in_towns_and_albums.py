@@ -1,4 +1,4 @@
-"""What the monitor of sense knows in a town and in an album chat, and that older runs go on without it."""
+"""What the monitor of sense knows in a town and in an album chat."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -157,13 +157,6 @@ async def test_in_a_town_who_tells_the_others_memory_as_their_own_is_asked_again
     assert found_in_run(store, store.run(context.run), with_prompts=False).faults == expected, "as days reads it"
 
 
-def test_runs_of_before_go_on_with_what_they_knew() -> None:
-    assert Parameters().sense_knows == "all"
-    recorded = {name: value for name, value in Parameters().model_dump().items() if name != "sense_knows"}
-    assert (Parameters.of_record(recorded).redraws, Parameters.of_record(recorded).sense_knows) == (2, "scene")
-    assert Parameters.of_record(Parameters().model_dump()).sense_knows == "all"
-
-
 # --- album chats ----------------------------------------------------------------------------------------------------
 
 
@@ -197,7 +190,9 @@ def test_an_utterance_of_an_exchange_is_read_against_the_picture_and_what_was_sa
 
 
 def an_album_run(store: SqlStore, **settings: object) -> RunRecord:
-    chosen = Parameters.of_record({**Parameters().with_settings(ALBUM_CHAT).model_dump(), "max_turns": 6, **settings})
+    chosen = Parameters.model_validate(
+        {**Parameters().with_settings(ALBUM_CHAT).model_dump(), "max_turns": 6, **settings}
+    )
     context = begin(store, RunPlan(a_small_village(6), chosen, REHEARSAL, 1, NOTHING_ADDED.registry()), ModelAccess())
     drive_run(store, context, lambda event: None)
     return store.run(context.run)

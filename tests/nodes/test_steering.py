@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.setpoints import WINDOW, a_setpoint
+from support.setpoints import CHANCE, WINDOW, a_setpoint
 
 from tertulia.nodes.shared.steering import AUTHORITY, STEP_MAX, Observation, Steering, steer
 from tertulia.state.errors import SettingError
@@ -204,7 +204,10 @@ def test_a_diversity_sets_where_lambda_begins_and_a_lambda_ends_it() -> None:
         ({"diversity": 0.7, "retain": "highest"}, "leave one of the two out"),
         ({"diversity": 0.7, "setpoint": None}, "ask with --diversity"),
         ({"diversity": 0.7, "setpoint": "{"}, "setpoint"),
-        ({"diversity": 0.5, "setpoint": a_setpoint(diversity=(0.5, 0.5, 0.505))}, "a higher λ does not give more"),
+        (
+            {"diversity": 0.5, "setpoint": a_setpoint(diversity=(0.5, 0.5, 0.505), evidence=CHANCE)},
+            "a higher λ does not give more",
+        ),
     ],
     ids=str,
 )

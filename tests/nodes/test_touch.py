@@ -174,8 +174,7 @@ async def test_every_bid_and_what_it_comes_from_recompute_from_the_store() -> No
     assert found >= 12
 
 
-async def test_older_runs_and_the_paper_hear_as_before() -> None:
-    assert Parameters.of_record({}).willingness == "computed"
+async def test_the_paper_computes_willingness_and_nobody_is_asked_what_they_hear() -> None:
     assert Parameters().willingness == "heard"
     assert Parameters().with_settings({"preset": "paper"}).willingness == "computed"
     context, _ = await held(two_trades(), max_turns=3, willingness="computed")

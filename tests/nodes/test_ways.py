@@ -212,8 +212,7 @@ def test_rehearsed_runs_resume_fork_and_show_the_same(
         assert all(candidate["string_seed"] not in candidate["text"] for candidate in candidates)
 
 
-def test_older_runs_ask_for_one_reply_and_values_have_bounds() -> None:
-    assert Parameters.of_record({}).verbalized_below == 1.0
+def test_values_of_several_replies_have_bounds() -> None:
     assert Parameters().with_settings({"generation": "verbalized"}).drawn_max == 5
     assert Parameters().with_settings({"generation": "string_seed"}).drawn_max == 4
     for wrong in ({"verbalized_replies": 1}, {"verbalized_below": 0}, {"generation": "verbose"}):

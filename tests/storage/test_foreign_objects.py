@@ -1,6 +1,5 @@
-"""A store with a schema that is not Tertulia's is refused before anything in it is executed, migrated or written."""
+"""A store with a schema that is not Tertulia's is refused before anything in it is executed or written."""
 
-import lzma
 import os
 import signal
 import sqlite3
@@ -25,7 +24,6 @@ from tertulia.storage.sqlite.opening import open_connection
 from tertulia.storage.store import SqlStore
 from tertulia.storage.values import LARGEST_UNPACKED_BYTES, DamagedValueError, packed, parsed, unpacked
 
-OLDER = Path(__file__).parent / "data" / "made_by_polylogue.db.xz"
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"
 
 #: What a stranger may put into a schema, and what the message names.
@@ -73,25 +71,6 @@ def test_what_others_made_is_refused_and_nothing_is_written(stored: Path, statem
             SqlStore.open(stored, create=create)
         assert "\x1b" not in str(refused.value)
     assert stored.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE TRIGGER mine AFTER UPDATE ON calls BEGIN DELETE FROM runs; END",
-        "DROP TRIGGER passages_inserted; "
-        "CREATE TRIGGER passages_inserted AFTER UPDATE ON runs BEGIN DELETE FROM turns; END",
-        "CREATE TABLE annotations (a)",
-        "CREATE INDEX mine ON runs (upper(run))",
-        "ALTER TABLE runs ADD COLUMN made TEXT AS (upper(run))",
-    ],
-)
-def test_an_older_store_is_checked_before_it_is_migrated(path: Path, statement: str) -> None:
-    path.write_bytes(lzma.decompress(OLDER.read_bytes()))
-    before = altered(path, statement)
-    with pytest.raises(StorageError):
-        SqlStore.open(path)
-    assert path.read_bytes() == before
 
 
 def test_how_to_remove_it_is_said_and_works(stored: Path) -> None:

@@ -173,7 +173,7 @@ def test_a_row_that_is_lost_is_told(cli: Cli, altered: Begun, lost: str) -> None
 
 def test_a_trace_that_is_lost_is_told(cli: Cli, begun: Begun, tmp_path: Path) -> None:
     run = begun(DIALOGUE)
-    for lost, turn in (("turn = 2", 2), ("turn > 0", 3)):
+    for lost, turn in (("turn = 2", 2), ("turn > 0", 1)):
         with sqlite3.connect(tmp_path / "tertulia.db") as connection:
             connection.execute(f"DELETE FROM traces WHERE {lost}")
         cli("show", run, "--node", "all").complains(3, f"what was executed in turn {turn} of run {run} is not in the")

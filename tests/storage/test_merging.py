@@ -177,26 +177,6 @@ def test_the_longer_of_two_copies_of_a_run_is_taken(
     assert_same(into, other)
 
 
-@pytest.mark.parametrize("kind", ["meeting", "album"])
-def test_a_last_turn_without_its_trace_is_the_beginning_of_the_same_turn_with_it(
-    kind: str, stores: dict[str, Path], tmp_path: Path
-) -> None:
-    """As an earlier version left it that was killed between the two."""
-    begun, last = copied(stores[kind], tmp_path / "begun.db"), "(SELECT max(round) FROM turns)"
-    with SqlStore.open(begun) as store:
-        name = store.runs()[0].run
-        store.set_status(name, "interrupted")
-    of_last = f"(SELECT turn FROM turns WHERE round = {last})"  # in an album chat, those of all pairs
-    execute(begun, (f"DELETE FROM traces WHERE run = ? AND turn IN {of_last}", (name,)))
-    alone = tmp_path / "alone.db"
-    assert [found.added for found in merged(alone, begun)] == [(name,)]
-    whole = copied(stores[kind], tmp_path / "whole.db")
-    assert [found.refused for found in merged(whole, begun)] == [{}]
-    assert_same(stores[kind], whole)
-    assert [found.continued for found in merged(begun, stores[kind])] == [(name,)]
-    assert_same(stores[kind], begun)
-
-
 def test_a_copy_that_went_on_otherwise_is_refused(tmp_path: Path) -> None:
     first, second = (write_run(tmp_path / f"{name}.db", turns=2) for name in ("first", "second"))
     copied(first, second)

@@ -1,6 +1,5 @@
 """Checkpoints on a Postgres server: LangGraph's conformance suite, plain LangGraph reads them, and damage is told."""
 
-import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -101,25 +100,3 @@ async def test_a_value_that_still_reads_is_told(
         assert PostgresSaver(connection).get_tuple({"configurable": {"thread_id": run.id}})  # which does not notice
     with pytest.raises(StorageError, match="turn does not match its checksum"):
         await read(url, run.id)
-
-
-async def test_checkpoints_of_version_0_4_are_read_and_go_on(postgres: PostgresServer) -> None:
-    url, other = postgres.url(), postgres.url()
-    runs = [
-        await tt.arun("team_building", rehearse=True, rounds=2, store=store, progress=False) for store in (url, other)
-    ]
-    with connected(url) as connection:
-        rows = connection.execute("SELECT ctid, type, blob FROM checkpoint_blobs").fetchall()
-        for row in rows:
-            value = b"\xc0" if row["type"] == "null" else row["blob"]
-            packed = b"\x91" + value  # a list of one
-            stored = packed + zlib.crc32(packed).to_bytes(4, "big")
-            change = "UPDATE checkpoint_blobs SET type = 'msgpack+crc32', blob = %s WHERE ctid = %s"
-            connection.execute(change, (stored, row["ctid"]))
-        connection.execute("UPDATE checkpoints SET metadata = metadata - 'crc32'")
-    first, second = [await read(*each) for each in ((url, runs[0].id), (other, runs[1].id))]
-    assert first.checkpoint["channel_values"].keys() == second.checkpoint["channel_values"].keys()
-    assert first.checkpoint["channel_values"]["turn"] == 2
-    fork, same = [await run.afork(at=3, rounds=4, progress=False) for run in runs]
-    assert fork.turns == same.turns
-    assert len(fork.turns) == 4

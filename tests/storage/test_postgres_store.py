@@ -71,7 +71,7 @@ def test_a_missing_store_reads_as_an_empty_one_and_leaves_nothing(
     [
         ("DROP TABLE tertulia_store", "holds tables of something else; take another, with .schema=NAME"),
         ("UPDATE tertulia_store SET version = 41", "newer Tertulia .schema version 41, .*upgrade Tertulia"),
-        ("UPDATE tertulia_store SET version = 1", "older Tertulia .schema version 1, .*tertulia merge"),
+        ("UPDATE tertulia_store SET version = 1", "older Tertulia .schema version 1, .*another schema"),
         ("ALTER TABLE turns DROP COLUMN speaker CASCADE", "turns is not as it was made"),
         ("ALTER TABLE runs ALTER COLUMN run DROP NOT NULL", "runs is not as it was made"),
         ("ALTER TABLE calls ALTER COLUMN seconds TYPE text", "calls is not as it was made"),

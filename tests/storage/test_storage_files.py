@@ -57,6 +57,12 @@ def test_storage_is_linear_in_turns(path: Path) -> None:
     ("is_store", "statement", "reported"),
     [
         (True, "PRAGMA user_version = 41", r"tertulia.db was written by a newer Tertulia \(schema version 41.*upgrade"),
+        (
+            True,
+            "PRAGMA user_version = 9",
+            r"tertulia.db was written by an older Tertulia \(schema version 9, .*begin",
+        ),
+        (True, "PRAGMA user_version = 0", r"tertulia.db was written by an older Tertulia \(schema version 0, "),
         (False, "CREATE TABLE birds (name)", "SQLite file of something else"),
     ],
 )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tertulia.models.rehearsed_words import CURRENT, WORDS, Words
+from tertulia.models import rehearsed_words
+from tertulia.models.rehearsed_words import Words
 
 
 def rehearse_in(
@@ -23,4 +24,4 @@ def rehearse_in(
         named="{}",
         topic=lambda _, generator: generator.choice(topics),
     )
-    monkeypatch.setitem(WORDS, CURRENT, words)
+    monkeypatch.setattr(rehearsed_words, "WORDS", words)

@@ -186,9 +186,9 @@ _TOPICS = (
 
 def _rehearsed(number: int) -> str:
     """Return an utterance as the rehearsal puts it together: an opening, a remark, an ending, or some of them."""
-    from tertulia.models.rehearsed_words import CURRENT, WORDS
+    from tertulia.models.rehearsed_words import WORDS
 
-    draw, words = random.Random(number), WORDS[CURRENT]
+    draw, words = random.Random(number), WORDS
     a, b = (f"the {topic}" for topic in draw.sample(_TOPICS, 2))
     parts = [draw.choice(words.openings), draw.choice(words.remarks), draw.choice(words.endings)]
     kept = [part for part in parts if part == parts[1] or draw.random() < 0.5]

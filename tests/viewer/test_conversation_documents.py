@@ -34,7 +34,7 @@ def test_turns_tell_how_each_came_about_as_the_turns_themselves_do(rehearsed: tu
     record, start = store.run(run), store.start(run)
     rows = document_at(store, f"runs/{run}/turns")["turns"]
     assert [row["turn"] for row in rows] == list(range(7))  # how it opened is turn 0
-    rate = Parameters.of_record(record.parameters).speaking_rate_wpm
+    rate = Parameters.model_validate(record.parameters).speaking_rate_wpm
     for row in rows[1:]:
         details = read_turn(store, record, start, row["turn"])
         assert row["text"] == details.record.turn.text

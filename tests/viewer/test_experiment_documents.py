@@ -169,9 +169,7 @@ def test_what_departs_from_the_plan_is_named(store: SqlStore, half: SqlStore) ->
     planned = document_at(store, "experiments/grid")["plan"]
     assert planned["digest"]
     assert planned["departures"] == []
-    assert document_at(half, "experiments/half")["plan"]["departures"] == [
-        "it was begun by a version that stored no plan"
-    ]
+    assert document_at(half, "experiments/half")["plan"]["departures"] == ["no plan of it is stored"]
     record = store.experiments.get("grid").definition
     half.experiments.save("grid", record | {"trials": 5})
     assert document_at(half, "experiments/grid")["plan"]["departures"] == ["trials: planned 2, now 5"]

@@ -25,7 +25,7 @@ def run_page(store: SqlStore, run: str) -> Document:
     """Return a run without its turns, with all that its page needs to draw them."""
     record = store.run(run)
     start = store.start(record.run)
-    parameters = Parameters.of_record(record.parameters)
+    parameters = Parameters.model_validate(record.parameters)
     forks = store.forks_of(record.run)
     return run_document(record, start) | {
         "kind": record.kind,
@@ -76,7 +76,7 @@ def turns_page(store: SqlStore, run: str, after: int = -1, to: int | None = None
     """
     record = store.run(run)
     start = store.start(record.run)
-    parameters = Parameters.of_record(record.parameters)
+    parameters = Parameters.model_validate(record.parameters)
     first = max(1, after + 1)
     summaries = store.summaries(record.run, first, to)
     bids = _bids(store, record, start, first, to)

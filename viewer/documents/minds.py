@@ -48,7 +48,7 @@ def agent_page(store: SqlStore, run: str, agent: str) -> Document:
         "run": record.run,
         "agent": name,
         "turns": _turns_of(store, record, start, name),
-        "threshold": Parameters.of_record(record.parameters).willingness_threshold,
+        "threshold": Parameters.model_validate(record.parameters).willingness_threshold,
         "mechanisms": list(start.mechanisms) if isinstance(start, Meeting) else [],
         "weights": start.participant(name).weights.model_dump() if isinstance(start, Meeting) else None,
         "cognition": _cognition(store, record.run, name) if isinstance(start, Meeting) else [],

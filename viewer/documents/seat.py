@@ -176,7 +176,7 @@ def leave_seat(store: SqlStore, run: str, agent: str) -> Document:
 
 def _run(store: SqlStore, run: str) -> tuple[RunRecord, Start, Parameters]:
     record = store.run(run)
-    return record, store.start(record.run), Parameters.of_record(record.parameters)
+    return record, store.start(record.run), Parameters.model_validate(record.parameters)
 
 
 def is_driven(store: SqlStore, record: RunRecord) -> bool:

@@ -31,7 +31,7 @@ def turn_page(store: SqlStore, run: str, turn: int) -> Document:
 
 def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
     """Return the removal of units in an utterance of a turn, and their scorers."""
-    parameters = Parameters.of_record(details.run.parameters)
+    parameters = Parameters.model_validate(details.run.parameters)
     return {
         "prompt": details.record.prompt,
         "removal": {

@@ -1,18 +1,13 @@
-"""What a run speaks with is noted, and it goes on with that: adapters by their content, older runs without a voice."""
+"""What a run speaks with is noted, and it goes on with that: adapters by their content."""
 
 from pathlib import Path
-from typing import Any
 
-import pytest
 from safetensors.torch import load_file, save_file
 from support.adapters import save_adapters
 from support.commands import Cli
 from support.tiny import save_tiny
 
-from tertulia.access.engines import ModelAccess
-from tertulia.models import loading
 from tertulia.models.local.adapters import WEIGHTS
-from tertulia.state.parameters import Parameters
 
 NEIGHBOURS = str(Path(__file__).parents[3] / "benchmarks" / "two_neighbours.yaml")
 SHORT = ("--rounds", "2", "--lambda", "0", "--set", "ending=off", "--set", "max_utterance_tokens=12")
@@ -41,20 +36,3 @@ def test_a_run_notes_base_and_adapters_and_a_fork_needs_the_same(cli: Cli, tmp_p
 
 def test_weights_are_noted_and_not_set(cli: Cli) -> None:
     cli("run", "tidewell", "--rehearse", "--set", "weights={}").complains(2, "unknown parameter 'weights'")
-
-
-@pytest.mark.parametrize(
-    ("recorded", "opened"), [({}, "smollm2:plain"), ({"weights": {}}, "smollm2")], ids=["before voices", "started now"]
-)
-def test_a_run_of_before_goes_on_without_a_voice(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recorded: dict[str, Any], opened: str
-) -> None:
-    asked = []
-
-    def open_model(name: str, **options: Any) -> object:
-        asked.append((name, options["recorded_as"]))
-        return object()
-
-    monkeypatch.setattr(loading, "open_model", open_model)
-    ModelAccess(cache=tmp_path).language_model("smollm2", Parameters.of_record(recorded))
-    assert asked == [(opened, "smollm2")]

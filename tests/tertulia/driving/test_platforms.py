@@ -30,13 +30,12 @@ def test_what_differs_is_said_in_words() -> None:
     assert HERE.differences(HERE) == []
 
 
-def test_what_makes_vectors_is_said_and_was_pytorch_where_nothing_is_recorded() -> None:
+def test_what_makes_vectors_is_said() -> None:
     numpy = HERE.model_copy(update={"embedder": "numpy 2"})
-    assert numpy.differences(HERE) == ["vectors of numpy 2 instead of PyTorch"]
     assert numpy.model_copy(update={"embedder": "numpy 3"}).differences(numpy) == [
         "vectors of numpy 3 instead of numpy 2"
     ]
-    assert HERE.differences(numpy) == []
+    assert HERE.differences(numpy) == numpy.differences(HERE) == []
 
 
 def test_a_run_notes_where_it_goes_on(cli: Cli, here: SimpleNamespace) -> None:
@@ -50,16 +49,6 @@ def test_a_run_notes_where_it_goes_on(cli: Cli, here: SimpleNamespace) -> None:
     assert "goes on with 1 thread instead of 2: the same conversation is not certain" in forked.err
     rounds = [(found["round"], found["threads"]) for found in cli("show", "@last", "--json").json["platforms"]]
     assert rounds == [(0, 2), (2, 1)]
-
-
-def test_a_run_of_before_says_once_that_its_vectors_are_made_otherwise_now(cli: Cli, here: SimpleNamespace) -> None:
-    here.platform = None  # a served model, before what embeds was recorded
-    cli("run", "tidewell", "--rehearse", "--rounds", "3")
-    here.platform = HERE.model_copy(update={"embedder": "numpy 2"})
-    fork = cli("fork", "@last", "--at", "2")
-    assert "goes on with vectors of numpy 2 instead of PyTorch: the same conversation is not certain" in fork.err
-    assert "goes on" not in cli("fork", "@last", "--at", "3").err
-    assert "goes on" not in cli("run", "tidewell", "--rehearse", "--rounds", "1").err
 
 
 def test_an_embedder_beside_a_model_of_a_server_computes_here() -> None:
@@ -103,44 +92,3 @@ def test_a_run_that_was_computed_in_float32_goes_on_in_it(
     monkeypatch.setattr("tertulia.models.loading.open_model", open_rehearsal)
     cli("resume", "@last", "--json")
     assert asked == [opened]
-
-
-@pytest.mark.parametrize("engine", ["2", "3", None])
-def test_a_run_goes_on_with_its_engine(
-    cli: Cli, here: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, engine: str | None
-) -> None:
-    here.platform = HERE.model_copy(update={"versions": {"torch": "2.13.0"} | ({"engine": engine} if engine else {})})
-    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: _Failing())
-    cli("run", "tidewell", "--rehearse", "--rounds", "5").complains(1, "the model failed")
-    asked = []
-
-    def open_rehearsal(name: str, **options: object) -> RehearsalModel:
-        asked.append(options["engine"])
-        return RehearsalModel()
-
-    monkeypatch.setattr("tertulia.models.loading.open_model", open_rehearsal)
-    cli("resume", "@last", "--json")
-    assert asked == [engine]
-
-
-@pytest.mark.parametrize(("before", "apart"), [("numpy 2", True), ("numpy 2, rows of a text 12", False), (None, False)])
-def test_what_began_with_texts_apart_goes_on_so(
-    cli: Cli, here: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, before: str | None, apart: bool
-) -> None:
-    here.platform = HERE.model_copy(update={"embedder": before})
-    asked = []
-
-    def open_rehearsal(name: str, report: object, kept: object, apart: bool) -> RehearsalEmbedder:
-        asked.append(apart)
-        return RehearsalEmbedder()
-
-    monkeypatch.setattr("tertulia.models.loading.open_embedder", open_rehearsal)
-    town = ("simulate", "tidewell", "--rehearse", "--encounters-per-day", "1", "--set", "max_turns=1", "--json")
-    name = cli(*town, "--days", "1").json["simulation"]
-    cli("simulate", "--resume", name, "--days", "2", "--json").json  # noqa: B018 - fails if the command does
-    assert asked == [False, apart]
-    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: _Failing())
-    cli("run", "tidewell", "--rehearse", "--rounds", "5").complains(1, "the model failed")
-    monkeypatch.setattr("tertulia.models.loading.open_model", lambda *_, **__: RehearsalModel())
-    cli("resume", "@last", "--json")
-    assert asked[2:] == [False, apart]

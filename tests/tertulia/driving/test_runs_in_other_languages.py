@@ -15,7 +15,7 @@ from support.english import COMMON, words_of
 from support.ga_builder import RunBuilder, node
 from support.protocol_server import serving
 
-from tertulia.models.rehearsed_words import CURRENT, WORDS
+from tertulia.models import rehearsed_words
 from tertulia.nodes.mechanisms.registry import MECHANISMS
 from tertulia.prompts.templates import read_yaml
 from tertulia.state.cognition import Assessment, Finding
@@ -234,14 +234,14 @@ def language(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """A language that the rehearsal speaks."""
     spoken = SPOKEN[request.param]
     words = replace(
-        WORDS[CURRENT],
+        rehearsed_words.WORDS,
         openings=(f"{spoken.topics[0]}.",),
         endings=(f"{spoken.topics[1]}?",),
         remarks=spoken.remarks,
         comments=spoken.remarks,
         topic=lambda texts, generator: generator.choice(spoken.topics),  # or it takes up keys of forms
     )
-    monkeypatch.setitem(WORDS, CURRENT, words)
+    monkeypatch.setattr(rehearsed_words, "WORDS", words)
     code: str = request.param
     return code
 

@@ -15,7 +15,6 @@ from tertulia.planning.other_items import under_names_of
 from tertulia.planning.starting import begin, plan_run
 from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import SettingError
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import BLOCK_INITIALS, Case, Prompt, Unit
 from tertulia.state.words import words
 from tertulia.storage.store import SqlStore
@@ -216,11 +215,6 @@ def test_a_scenario_that_somebody_sent_names_none_of_the_readers_files(cli: Cli,
     assert cli("run", str(sent), "--rehearse", "--rounds", "1", "--json").json["turns"] == 1
     asked = cli("run", str(sent), "--rehearse", "--rounds", "1", "--set", f"items_from={private}", "--json")
     assert asked.json["turns"] == 1
-
-
-def test_older_runs_have_their_own_items() -> None:
-    assert Parameters.of_record({}).items_from is None
-    assert not Parameters().prompts_are_varied
 
 
 # --- experiments ----------------------------------------------------------------------------------------------------

@@ -208,15 +208,6 @@ def test_nothing_shipped_seems_to_be_in_another_language(cli: Cli, scenario: str
     assert not any("seem to be" in text for text in cli("scenarios", "check", scenario, "--json").json["warnings"])
 
 
-@pytest.mark.parametrize("language", ["de", "es", "fr"])
-def test_a_run_of_before_keeps_its_english_prompts(language: str) -> None:
-    recorded = Parameters().with_settings({"language": language}).model_dump(mode="json")
-    assert Parameters.of_record(recorded).language == language
-    before = {name: value for name, value in recorded.items() if name != "redraws"}
-    assert Parameters.of_record(before).language == "en"
-    assert Parameters.of_record({**before, "language": "zh"}).language == "zh"
-
-
 def test_a_scenario_chooses_its_language(cli: Cli) -> None:
     def language(scenario: str, *settings: str) -> str:
         Path("s.yaml").write_text(scenario, encoding="utf-8")

@@ -68,7 +68,7 @@ class Drawn:
 
     @property
     def parameters(self) -> Parameters:
-        return Parameters.of_record(self.run.parameters)
+        return Parameters.model_validate(self.run.parameters)
 
     @property
     def removable(self) -> list[Unit]:
