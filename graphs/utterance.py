@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from tertulia.graphs.walking import InnerGraph
 from tertulia.nodes.machinery.node import NodeFunction
 from tertulia.nodes.scorers.attention import score_attention
+from tertulia.nodes.shared.removal_factor import removal_factor_of
 from tertulia.nodes.utterance.begin import begin_utterance
 from tertulia.nodes.utterance.end import decide_ending
 from tertulia.nodes.utterance.generate import generate
@@ -137,7 +138,7 @@ def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> 
 def should_score(state: UtteranceState, runtime: Runtime[Context]) -> bool:
     """Whether the prompt is scored: not where λ is 0 in this turn, unless asked for."""
     parameters = runtime.context.of(state["speaker"]).parameters
-    return state["removal_factor"] != 0 or parameters.record_scores
+    return removal_factor_of(state, parameters) != 0 or parameters.record_scores
 
 
 def should_judge(state: UtteranceState, runtime: Runtime[Context]) -> bool:

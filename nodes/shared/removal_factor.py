@@ -102,6 +102,11 @@ def find_removal_factor(state: UtteranceState, context: Context) -> float | None
     return None if parameters.retain is not None else parameters.removal_factor
 
 
+def removal_factor_of(state: UtteranceState, parameters: Parameters) -> float | None:
+    """Return λ as it is in force in this turn; of a user's node that does not read it, that of the run."""
+    return state.get("removal_factor", None if parameters.retain is not None else parameters.removal_factor)
+
+
 def observations(setpoint: Setpoint, utterances: Sequence[PastUtterance]) -> list[Observation]:
     """Return the observations after each utterance by which λ is steered."""
     running = running_measures([utterance.words for utterance in utterances], setpoint.n, setpoint.window)

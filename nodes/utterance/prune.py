@@ -3,6 +3,7 @@
 from langgraph.runtime import Runtime
 
 from tertulia.nodes.shared.placebo import placebo_generator
+from tertulia.nodes.shared.removal_factor import removal_factor_of
 from tertulia.nodes.shared.removing import all_but_one, chosen_units
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.context import Context
@@ -14,7 +15,7 @@ async def prune(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceSt
     """Choose the units that λ removes; or, where `retain` is set, all removable units but one."""
     parameters = runtime.context.of(state["speaker"]).parameters
     prompt = runtime.context.store.prompt(state["prompt"])
-    scores, factor = state["scores"] or {}, state["removal_factor"]
+    scores, factor = state["scores"] or {}, removal_factor_of(state, parameters)
     if factor is None and parameters.retain is not None:
         chosen = all_but_one(prompt.units, scores, BLOCK_INITIALS[parameters.retain_block], parameters.retain)
     else:

@@ -19,7 +19,6 @@ from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Reply, TurnRecord, Unit
 from tertulia.storage.store import SqlStore
-from tertulia.storage.tables import Table
 
 START: dict[str, Any] = {"round": 1, "turn": 1, "speaker": "Mara", "present": ["Mara", "Piotr"], "sim_time_s": 0.0}
 
@@ -411,20 +410,6 @@ async def test_a_run_that_failed_anywhere_goes_on_to_the_same_end(settings: dict
         await driven(store, fails_at)
         _, *again = await driven(store)
         assert again == whole
-
-
-async def test_candidates_that_were_stored_before_are_read_as_drawn_and_backups() -> None:
-    with SqlStore.open(":memory:") as store:
-        context = a_context(ScriptedModel(), store)
-        reply = Reply(text="{}", tokens=(), text_tokens=(0, 0), fields={})
-        for attempt in (0, 1):
-            store.save_candidate("k3f9", 1, Candidate(attempt=attempt, text="Hm.", reply=reply, origin="rewritten"))
-        (first, second) = store.file.rows("SELECT * FROM candidates ORDER BY attempt")
-        for row in (first, second):
-            row["reply"] = json.dumps({k: v for k, v in json.loads(row["reply"]).items() if k in Reply.model_fields})
-            row.pop("checksum")
-            Table(store.file, "candidates").insert(row, replace=True)
-        assert [candidate.origin for candidate in context.store.candidates("k3f9", 1)] == ["drawn", "backup"]
 
 
 async def test_a_persona_check_judges_what_nothing_was_removed_for_and_rolls_back() -> None:

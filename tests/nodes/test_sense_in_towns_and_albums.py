@@ -8,6 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from support.album_case import a_population as a_small_village
 from support.dialogue_case import NOW, a_context
+from support.rehearsed import rehearse_in
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
@@ -198,8 +199,18 @@ def an_album_run(store: SqlStore, **settings: object) -> RunRecord:
     return store.run(context.run)
 
 
-def test_in_an_album_chat_what_repeats_within_an_exchange_is_drawn_again(store: SqlStore) -> None:
-    with_all, scene = an_album_run(store), an_album_run(store, sense_knows="scene")
+def test_in_an_album_chat_what_repeats_within_an_exchange_is_drawn_again(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rehearse_in(
+        monkeypatch,
+        openings=("Yes.", "No."),
+        remarks=("I like {a}.", "I look at {a}.", "I know {a}."),
+        endings=("Do you like {a}?", "Do you know {a}?"),
+        comments=("It is {a}.",),
+        topics=("the boat", "the mill", "the letter"),
+    )
+    with_all, scene = (an_album_run(store, sense_knows=knows, max_turns=16) for knows in ("all", "scene"))
 
     def vetoed(run: RunRecord) -> list[tuple[str, ...]]:
         return [

@@ -42,7 +42,7 @@ def test_a_graph_without_others_inside_is_drawn_alike() -> None:
     assert draw_graph("utterance", xray=False).mermaid == draw_graph("utterance").mermaid
 
 
-def test_a_place_is_drawn_under_its_name_of_today() -> None:
-    drawing = draw_graph("utterance", settings={"nodes.settle": "settle"})
+def test_a_chosen_node_is_drawn_in_its_place() -> None:
+    drawing = draw_graph("utterance", settings={"nodes.select_candidate": "select_candidate"})
     assert drawing.nodes == [{"place": "select_candidate", "name": "select_candidate", "source": "shipped"}]
     assert "select_candidate<br/>select_candidate" in drawing.mermaid
