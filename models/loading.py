@@ -324,7 +324,6 @@ def _with_head_weights(
     return model
 
 
-
 def _weights(name: str, source: str, adapters: Adapters | None) -> ModelWeights | None:
     """Return what the weights of a model are made of, where it has adapters."""
     if adapters is None:

@@ -18,6 +18,7 @@ from tertulia.nodes.album.belongings import belongings_at, first_belongings
 from tertulia.nodes.shared.removing import prune_units
 from tertulia.planning.forking import StartChanges, plan_fork
 from tertulia.planning.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
+from tertulia.prompts.cut import item_of
 from tertulia.reading.comparing import compare
 from tertulia.state.album import PARTS, Exchange, Pairs, Population
 from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError
@@ -94,7 +95,8 @@ def test_pictures_travel_where_they_are_to_and_everything_shown_follows_from_the
         plan_prompt = store.prompt(store.parts(run.run, turn)["plan"].prompt or "")
         shown = [unit.id.removeprefix("album.") for unit in plan_prompt.units if unit.id.startswith("album.p")]
         assert shown == before[exchange.asker]["album"]
-        records = [unit for unit in plan_prompt.units if unit.block == "previous_dialogues" and unit.kind == "item"]
+        told = [unit for unit in plan_prompt.units if unit.block == "previous_dialogues" and unit.kind == "item"]
+        records = {item_of(unit.id) for unit in told}
         assert len(records) == len(before[exchange.asker]["history"]) <= 3
         so_far = [(number, met) for (number, _), met in exchanges.items() if number <= turn]
         before |= belongings_at(population, so_far, plan.parameters)

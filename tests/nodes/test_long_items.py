@@ -15,7 +15,7 @@ from tertulia.nodes.utterance.retrieve import shown_before
 from tertulia.prompts.cut import item_of
 from tertulia.state.context import Context
 from tertulia.state.graph_state import first_state
-from tertulia.state.parameters import PRESETS, Parameters
+from tertulia.state.parameters import PRESETS
 from tertulia.state.records import Case, Prompt
 
 SENTENCES = [f"In year {100 + n} Mara mended the net of a neighbour." for n in range(30)]
@@ -62,7 +62,6 @@ async def test_whole_items_stay_whole_where_a_run_has_them_so() -> None:
     _, prompt, _ = await spoken(cut_long_units=False)
     assert pieces_of(prompt) == []
     assert PRESETS["paper"]["cut_long_units"] is False
-    assert Parameters.of_record({}).cut_long_units is False, "a run of an earlier version goes on as it began"
 
 
 async def test_lengths_and_names_are_of_whole_items_which_then_are_cut() -> None:
