@@ -316,11 +316,13 @@ def _open_causal(
 def _with_head_weights(
     model: "CausalLanguageModel", name: str, source: str, adapters: Adapters | None, cache: Path
 ) -> LanguageModel:
-    """Return an open model with the learned weights of its attention heads, where it has some."""
+    """Return an open model with the learned weights of its attention heads, where it has some; else Eq. 1 scores."""
     from tertulia.models.local.head_weights import find_head_weights, fingerprint_of
 
     model.fingerprint = fingerprint_of(split_name(name)[0], source, adapters, model.tokenizer)
-    model.traits = replace(model.traits, head_weights=find_head_weights(model.fingerprint, cache))
+    weights = find_head_weights(model.fingerprint, cache)
+    reducer = "sum-mean" if weights is None and model.traits.reducer == "learned" else model.traits.reducer
+    model.traits = replace(model.traits, head_weights=weights, reducer=reducer)
     return model
 
 

@@ -43,8 +43,8 @@ NO_ATTENTION = (
     "nodes.score=embedding_similarity"
 )
 
-#: How the tokens of speech are drawn, and how many are scored; unset, it follows the model.
-DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "drafts_by", "scoring_tokens")
+#: How the tokens of speech are drawn, how many are scored, and how; unset, it follows the model.
+DECODING = ("temperature", "no_repeat_ngram", "context_strength", "drafts", "drafts_by", "scoring_tokens", "reducer")
 
 #: θ of the rating judge. Source: APP §4.1.
 RATING_THRESHOLD = 6.67
@@ -237,6 +237,7 @@ class ModelTraits:
         drafts_by: What makes one the best: how it answers, or how much it has to do with the context.
         opening_temperature: The temperature of a line that opens a conversation; `None` for that of others.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
+        reducer: How attention becomes a unit's score, where λ removes by what was shown to move the model most.
         choices: Where what an agent feels, switches on and holds for settled is read.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
         languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
@@ -263,6 +264,7 @@ class ModelTraits:
     drafts_by: DraftsBy = "answer"
     opening_temperature: float | None = None
     scoring_tokens: int = 0
+    reducer: Reducer = "sum-mean"
     lengths: Lengths = MEDIUM
     choices: Choices = "reply"
     rehearsed: bool = False

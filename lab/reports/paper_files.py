@@ -66,7 +66,8 @@ def title_of(metric: str) -> str:
 
 def written_out(name: str, given: Document, size: Literal["quick", "full"]) -> dict[str, Any]:
     """Return the fields of a report in one of its sizes."""
-    common = (PLAIN if given.get("decoding") == "plain" else {}) | given.get("common", {})
+    # Eq. 1 whatever the model's own reducer is: the papers' claims are about it.
+    common = {"reducer": "sum-mean"} | (PLAIN if given.get("decoding") == "plain" else {}) | given.get("common", {})
     named = given.get("settings", {}) | (given.get("full_settings", {}) if size == "full" else {})
     settings = {setting: common | (values or {}) for setting, values in named.items()}
     curves: dict[str, Any] = {label: {"points": points} for label, points in given.get("curves", {}).items()}

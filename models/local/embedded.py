@@ -59,6 +59,7 @@ PLAIN_TRAITS = ModelTraits(
 #: Of the model with a voice, which speaks of what is in its prompt by itself: no amplified context. Its drafts are
 #: weighed by how they answer, which is the same at every λ, as the dialogue is never removed. At T = 0.35 six drafts of
 #: an opening are nearly one, and recite.
+#: λ removes by learned heads (docs/results/why.md).
 #: Figures are in docs/results/embedded_model.md; the judge's thresholds are from `benchmarks.calibrate` and, centred,
 #: `benchmarks.judge_centre`, the ending's was set on first sentences of scenes.
 TRAITS = replace(
@@ -73,6 +74,7 @@ TRAITS = replace(
     drafts_by="answer",
     opening_temperature=0.8,
     scoring_tokens=8,
+    reducer="learned",
 )
 
 

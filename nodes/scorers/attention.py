@@ -83,7 +83,7 @@ def options_of_reading(
 
 def _options(model: LanguageModel, tokens: int, parameters: Parameters) -> ScoringOptions:
     layers = layers_to_score(parameters.scored_layers, model, tokens)
-    return ScoringOptions(reducer=parameters.reducer, rows=parameters.scored_rows, layers=layers)
+    return ScoringOptions(reducer=parameters.reducer or "sum-mean", rows=parameters.scored_rows, layers=layers)
 
 
 def _longest_reply(request: GenerationRequest, tokenizer: Tokenizer) -> int:

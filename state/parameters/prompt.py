@@ -118,10 +118,11 @@ class PruningParameters(ParameterGroup):
         "scored and removed one by one, and an earlier dialogue into its lines (ours); whole, λ below its share of the "
         "attention passes over it",
     )
-    reducer: Reducer = Field(
-        "sum-mean",
-        description="R of Eq. 1 (APP §3.1, App. C). Ours: with capped and beyond-neutral, tokens count less that "
-        "collect attention whatever is said; learned weighs heads by what ablations showed (docs/why.md)",
+    reducer: Reducer | None = Field(
+        None,
+        description="R of Eq. 1 (APP §3.1, App. C); unset: the model's. Ours: with capped and beyond-neutral, "
+        "tokens count less that collect attention whatever is said; learned weighs heads by what ablations showed "
+        "(docs/why.md)",
     )
     scoring_responses: int = Field(3, ge=1, le=16, description="responses over which a score is averaged (APP §3.1)")
     scoring_tokens: int | None = Field(

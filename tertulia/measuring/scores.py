@@ -103,7 +103,8 @@ async def score_prompt(
     tokens = [model.tokenizer.encode(response) for response in responses]
     longest = len(rendered.input_ids) + max(map(len, tokens), default=0)
     layers = layers_to_score(parameters.scored_layers, model, longest)
-    scored = await model.score(rendered, tokens, ScoringOptions(reducer=parameters.reducer, layers=layers))
+    reducer = parameters.reducer or "sum-mean"
+    scored = await model.score(rendered, tokens, ScoringOptions(reducer=reducer, layers=layers))
     return ScoredPrompt(
         units=units,
         scores={unit.id: sum(scores[unit.id] for scores in scored) / len(scored) for unit in units},
@@ -111,7 +112,7 @@ async def score_prompt(
         input_ids=rendered.input_ids,
         responses=tokens,
         model=model.id,
-        reducer=parameters.reducer,
+        reducer=reducer,
         precision=parameters.precision,
         layers=layers,
     )
