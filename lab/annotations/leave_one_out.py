@@ -256,6 +256,27 @@ def readings_left(line: CheckedLine, values: Mapping[Kept, float], calls: int) -
     return left + (_HIGHEST if is_drawing else 0)
 
 
+async def value_behind(
+    store: SqlStore, word: Kept, line: CheckedLine, model: LanguageModel, tokens: int = 0
+) -> tuple[float, int]:
+    """Return the mean log-likelihood of a line behind an ablation of its prompt, in nats a token, and its tokens.
+
+    Args:
+        tokens: How many these are to a model on a server; 0: the server is to count them.
+
+    Raises:
+        ModelError: The model failed, or a server does not tell.
+    """
+    prompt, reply = line.ablated.prompt(store, word), line.reply_for(model)
+    rendered = render(prompt, model.tokenizer, reply_prefix_of(prompt))
+    with model_failures(model):
+        if model.traits.text_only:
+            logs = await cast(ServedModel, model).text_log_likelihoods(rendered, reply, tokens or None)
+            return sum(logs) / len(logs), len(logs)
+        first, past_last = reply.text_tokens
+        return await model.log_likelihood(rendered, reply), past_last - first
+
+
 class _Check:
     """Reads lines, and keeps what it reads; a model is opened once."""
 
@@ -308,16 +329,8 @@ class _Check:
 
     async def _read_behind(self, word: Kept, line: CheckedLine, model: LanguageModel, known: _Known) -> None:
         """Read a line behind an ablation of its prompt, and note its value."""
-        prompt, reply = line.ablated.prompt(self._store, word), line.reply_for(model)
-        rendered = render(prompt, model.tokenizer, reply_prefix_of(prompt))
         try:
-            with model_failures(model):
-                if model.traits.text_only:
-                    logs = await cast(ServedModel, model).text_log_likelihoods(rendered, reply, known.tokens or None)
-                    known.tokens, value = len(logs), sum(logs) / len(logs)
-                else:
-                    first, past_last = reply.text_tokens
-                    known.tokens, value = past_last - first, await model.log_likelihood(rendered, reply)
+            value, known.tokens = await value_behind(self._store, word, line, model, known.tokens)
         except ModelError as error:
             if not known.values:
                 raise
