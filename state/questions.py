@@ -169,3 +169,16 @@ class ServedModel(LanguageModel, Protocol):
 
     def tells_likelihoods(self) -> bool:
         """Return whether it does, asking its server if necessary; `ModelError` if no server answers."""
+
+    async def text_log_likelihoods(
+        self, prompt: RenderedPrompt, reply: Reply, tokens: int | None = None
+    ) -> list[float]:
+        """Return the log-probability of each token of the reply's first text after the prompt, in nats.
+
+        Args:
+            tokens: How many these are, where that is known from another prompt before the same reply: they are not
+                counted again then, which spares a request.
+
+        Raises:
+            ModelError: The model does not tell, or its servers fail.
+        """

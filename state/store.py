@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.cognition import Call, Trace
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
@@ -233,6 +234,13 @@ class CallStore(Protocol):
         """Return those of the rounds `first` to `last`."""
 
 
+class AnnotationStore(Protocol):
+    """What models answered about stored conversations; nothing of a run depends on it."""
+
+    def annotations_of_turn(self, run: str, turn: int, *instruments: Instrument) -> list[Annotation]:
+        """Return the annotations by these instruments that begin with a turn; a fork has those of shared turns."""
+
+
 class StreamStore(Protocol):
     """Memory streams, as those who remember read them."""
 
@@ -243,7 +251,17 @@ class StreamStore(Protocol):
         """Return memories of a stream in their order: those of these numbers, or all."""
 
 
-class Store(ContentStore, PictureStore, RunStore, TurnStore, CognitionStore, CallStore, StreamStore, Protocol):
+class Store(
+    ContentStore,
+    PictureStore,
+    RunStore,
+    TurnStore,
+    CognitionStore,
+    CallStore,
+    AnnotationStore,
+    StreamStore,
+    Protocol,
+):
     """Where runs live. Every write has a deterministic key: written again, it changes nothing.
 
     A fork has its parent's turns, and all that belongs to them, up to the turn at which it was forked: whoever reads a

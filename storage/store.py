@@ -13,10 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.errors import MissingPackageError, StorageError, extra_hint
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.contract import Database, RunDrivers
 from tertulia.storage.faults import UNWRITABLE
+from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.parts.experiments import Experiments
 from tertulia.storage.parts.likeness import Likeness
 from tertulia.storage.parts.pictures import Pictures
@@ -93,6 +95,10 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def annotations_of_turn(self, run: str, turn: int, *instruments: Instrument) -> list[Annotation]:
+        """Return the annotations by these instruments that begin with a turn; a fork has those of shared turns."""
+        return Annotations(self.file).of_turn(run, turn, *instruments)
 
     def checkpoint_sizes(self) -> dict[str, int]:
         """Return the size of every run's LangGraph checkpoints in bytes, for those who have any, oldest run first."""

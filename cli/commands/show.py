@@ -1,4 +1,7 @@
-"""`show`: look into a conversation, one of its turns, an agent, a node, or what it took; no model is asked."""
+"""`show`: look into a conversation, one of its turns, an agent, a node, or what it took.
+
+No model is asked, unless `--check` has it read a line.
+"""
 
 from typing import Annotated
 
@@ -6,6 +9,7 @@ import typer
 
 from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, PriceOption, RunArgument, StoreOption
+from tertulia.cli.terminal.checking import check_line
 from tertulia.cli.terminal.lines import print_turn
 from tertulia.cli.terminal.output import data, plain, print_json
 from tertulia.cli.views.album import print_diary, print_exchange_making, print_journey
@@ -58,6 +62,22 @@ WhatIfOption = Annotated[
     float | None, typer.Option("--lambda", metavar="X", help="With --turn: what would be removed at this λ.")
 ]
 
+CheckOption = Annotated[
+    bool,
+    typer.Option(
+        "--check",
+        help="With --turn: leave out each unit that is named as a reason, and measure what the line loses; kept.",
+    ),
+]
+ReaderOption = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="With --check: the model that reads the line; the run's own if it is not given."),
+]
+CallsOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=8, help="With --check: readings of a line, at most.  [default: 64]"),
+]
+
 
 def show(
     run: RunArgument,
@@ -68,21 +88,23 @@ def show(
     cost: CostOption = False,
     price: PriceOption = None,
     removal_factor: WhatIfOption = None,
+    check: CheckOption = False,
+    reader: ReaderOption = None,
+    calls: CallsOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a conversation, or how one of its turns came about.
 
-    Example: tertulia show @last --turn 3 --lambda 0.8
+    Example: tertulia show @last --turn 3 --check
     """
-    if removal_factor is not None and turn is None:
-        raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
-    if removal_factor is not None and (node is not None or cost):
-        raise UsageError("--lambda asks what would be removed; leave out --node and --cost")
-    if picture is not None and (turn is not None or agent is not None or node is not None or cost):
+    _refuse_mixed(turn, picture, removal_factor, check, is_other=node is not None or cost)
+    if picture is not None and (agent is not None or node is not None or cost):
         raise UsageError("--picture shows a picture's journey; leave out --turn, --agent, --node and --cost")
     if price and not cost:
         raise UsageError("--price says what tokens cost; give --cost with it")
+    if (reader is not None or calls is not None) and not check:
+        raise UsageError("--reader and --calls say how a line is checked; give --check with them")
     with open_existing(store) as opened:
         record = opened.run(run)
         start = opened.start(record.run)
@@ -112,7 +134,25 @@ def show(
             else:
                 print_opening(data(), opened, record, start, agent)
         else:
-            _show_turn(opened, start, read_turn(opened, record, start, turn, agent, removal_factor), as_json)
+            if check:
+                check_line(opened, record, start, turn, reader, calls)
+            _show_turn(opened, start, read_turn(opened, record, start, turn, agent, removal_factor, reader), as_json)
+
+
+def _refuse_mixed(
+    turn: int | None, picture: str | None, removal_factor: float | None, check: bool, *, is_other: bool
+) -> None:
+    """Refuse what asks about a turn without one, or beside what is shown of something else."""
+    if removal_factor is not None and turn is None:
+        raise UsageError("--lambda asks what would be removed in a turn; name it with --turn N")
+    if removal_factor is not None and is_other:
+        raise UsageError("--lambda asks what would be removed; leave out --node and --cost")
+    if check and not turn:
+        raise UsageError("--check measures what a line leaned on; name its turn with --turn N, from 1")
+    if check and is_other:
+        raise UsageError("--check measures what a line leaned on; leave out --node and --cost")
+    if picture is not None and turn is not None:
+        raise UsageError("--picture shows a picture's journey; leave out --turn, --agent, --node and --cost")
 
 
 def _show_cost(

@@ -40,11 +40,16 @@ def _print_variations(console: Console, details: TurnDetails, prompt: Prompt) ->
 
 
 def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None:
-    """Print every unit with how much the line leaned on it as bar and number, and the score by which λ removes.
+    """Print every unit with how much the line leaned on it as bar and number, what was measured, and the score of λ.
 
     A removed unit is marked and struck. Bars grow with the root of the number, so that small ones differ, too.
     """
-    columns = [_Column.of(details, scores) for scores in (details.record.line_scores, details.record.scores) if scores]
+    shown = {
+        "leaned on by the line": details.record.line_scores,
+        "measured": details.measured,
+        "score of λ": details.record.scores,
+    }
+    columns = [_Column.of(details, scores) for scores in shown.values() if scores]
     block = None
     for unit in prompt.units:
         if unit.block != block:
@@ -58,11 +63,8 @@ def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None
         line.append(clean(unit.text), "strike dim" if gone else "" if unit.kind == "item" else "italic")
         line.truncate(console.width, overflow="ellipsis")
         console.print(line)
-    shown = [
-        *(["leaned on by the line"] if details.record.line_scores else []),
-        *(["score of λ"] if details.record.scores else []),
-    ]
-    console.print(plain("; ".join(filter(None, (" | ".join(shown), "✗ removed, · never removed by λ"))), "dim"))
+    names = " | ".join(name for name, scores in shown.items() if scores)
+    console.print(plain("; ".join(filter(None, (names, "✗ removed, · never removed by λ"))), "dim"))
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,15 @@ class _Column:
     @classmethod
     def of(cls, details: TurnDetails, scores: Mapping[str, float]) -> "_Column":
         """Return the column of some scores."""
-        scale = max((scores[unit.id] for unit in details.removable if unit.id in scores), default=0.0)
-        return cls(scores, scale or max(scores.values(), default=0.0) or 1.0)
+        scale = max((abs(scores[unit.id]) for unit in details.removable if unit.id in scores), default=0.0)
+        return cls(scores, scale or max(map(abs, scores.values()), default=0.0) or 1.0)
 
     def cell(self, unit: str, *, with_bar: bool) -> str:
         """Return the number of a unit, behind a bar where there is one."""
         digits = max(3, 2 - math.floor(math.log10(self.scale)))
         width = max(len(number(score, digits)) for score in self.scores.values())
-        drawn = f"{bar(math.sqrt(self.scores.get(unit, 0.0) / self.scale), _BAR):<{_BAR}} " if with_bar else ""
+        share = max(0.0, self.scores.get(unit, 0.0)) / self.scale  # without a unit, a line may be likelier
+        drawn = f"{bar(math.sqrt(share), _BAR):<{_BAR}} " if with_bar else ""
         return f"{drawn}{number(self.scores.get(unit), digits):>{width}}  "
 
 

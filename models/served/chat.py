@@ -175,16 +175,27 @@ class ChatModel:
         Raises:
             ModelError: The model does not tell, or its servers fail.
         """
-        return await asyncio.wrap_future(self._in_loop(lambda: self._log_likelihood(prompt, reply)))
+        logs = await self.text_log_likelihoods(prompt, reply)
+        return sum(logs) / len(logs)
 
-    async def _log_likelihood(self, prompt: RenderedPrompt, reply: Reply) -> float:
-        async def ask(server: Server) -> float:
+    async def text_log_likelihoods(
+        self, prompt: RenderedPrompt, reply: Reply, tokens: int | None = None
+    ) -> list[float]:
+        """Return the log-probability of each token of the reply's first text after the prompt (see the contract).
+
+        Raises:
+            ModelError: The model does not tell, or its servers fail.
+        """
+        return await asyncio.wrap_future(self._in_loop(lambda: self._text_log_likelihoods(prompt, reply, tokens)))
+
+    async def _text_log_likelihoods(self, prompt: RenderedPrompt, reply: Reply, tokens: int | None) -> list[float]:
+        async def ask(server: Server) -> list[float]:
             if not await self._client.tells_likelihoods(server):
                 raise ModelError(
                     f"{self.id} does not tell how likely a text is; set judge=rating, or judge_model to a local "
                     "model, and take a scorer that needs no likelihood"
                 )
-            return await self._client.log_likelihood(server, prompt, reply)
+            return await self._client.text_log_likelihoods(server, prompt, reply, tokens)
 
         return await self._requests.send(ask, self._jitter())
 

@@ -38,8 +38,14 @@ class ChatClient(Protocol):
     async def tells_likelihoods(self, server: Server) -> bool:
         """Return whether a server says how likely a text is to the model."""
 
-    async def log_likelihood(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
-        """Return the mean log-probability of a reply's first text after a prompt, in nats per token."""
+    async def text_log_likelihoods(
+        self, server: Server, prompt: RenderedPrompt, reply: Reply, tokens: int | None
+    ) -> list[float]:
+        """Return the log-probability of each token of a reply's first text after a prompt, in nats.
+
+        Args:
+            tokens: How many these are; `None`: they are to be counted.
+        """
 
     async def answer(
         self,

@@ -62,7 +62,9 @@ class LangChainClient:
         """Return that no provider does."""
         return False
 
-    async def log_likelihood(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
+    async def text_log_likelihoods(
+        self, server: Server, prompt: RenderedPrompt, reply: Reply, tokens: int | None
+    ) -> list[float]:
         """Raise: no provider tells."""
         raise NotImplementedError
 

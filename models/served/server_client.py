@@ -75,9 +75,11 @@ class ServerClient:
         """Return whether a server returns log-probabilities of prompts; it is asked once."""
         return await self._likelihoods.are_told_by(server)
 
-    async def log_likelihood(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
-        """Return the mean log-probability of a reply's first text (see `server_likelihood`)."""
-        return await self._likelihoods.mean(server, prompt, reply)
+    async def text_log_likelihoods(
+        self, server: Server, prompt: RenderedPrompt, reply: Reply, tokens: int | None
+    ) -> list[float]:
+        """Return the log-probability of each token of a reply's first text (see `server_likelihood`)."""
+        return await self._likelihoods.of_tokens(server, prompt, reply, tokens)
 
     async def answer(
         self,

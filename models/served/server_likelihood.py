@@ -53,10 +53,16 @@ class ServerLikelihoods:
             self._ways[server] = await self._way_of(server)
         return self._ways[server] is not None
 
-    async def mean(self, server: Server, prompt: RenderedPrompt, reply: Reply) -> float:
-        """Return the mean log-probability of the reply's first text after the prompt, in nats per token.
+    async def of_tokens(
+        self, server: Server, prompt: RenderedPrompt, reply: Reply, tokens: int | None = None
+    ) -> list[float]:
+        """Return the log-probability of each token of the reply's first text after the prompt, in nats.
 
         The server must be one of those that tell.
+
+        Args:
+            tokens: How many these are, where that is known from another prompt: they are not counted again then, which
+                spares one of two requests.
 
         Raises:
             ModelError: Its answer has none.
@@ -66,8 +72,7 @@ class ServerLikelihoods:
         assert way is not None
         before, text = _first_text(reply, prompt.reply_prefix)
         messages = [(role, whole_characters(text_of(units))) for role, units in as_messages(prompt.source)]
-        logs = await self._logs_of(server, way, messages, before, text)
-        return sum(logs) / len(logs)
+        return await self._logs_of(server, way, messages, before, text, tokens)
 
     async def _way_of(self, server: Server) -> Way | None:
         for way in ("chat", "echo"):
@@ -79,8 +84,10 @@ class ServerLikelihoods:
                     raise
         return None
 
-    async def _logs_of(self, server: Server, way: Way, messages: _Messages, before: str, text: str) -> list[float]:
-        """Return the log-probabilities of the tokens of a text.
+    async def _logs_of(
+        self, server: Server, way: Way, messages: _Messages, before: str, text: str, tokens: int | None = None
+    ) -> list[float]:
+        """Return the log-probabilities of the tokens of a text, of which there are so many, or which are counted.
 
         Raises:
             ModelError: The answer has none.
@@ -88,9 +95,13 @@ class ServerLikelihoods:
         """
         path = "chat/completions" if way == "chat" else "completions"
         body_of = _chat_body if way == "chat" else _echo_body
-        shorter = await self._post(server, path, {"model": self._model, **body_of(messages, before, False)})
+        first = None
+        if tokens is None:
+            shorter = await self._post(server, path, {"model": self._model, **body_of(messages, before, False)})
+            first = read_prompt_tokens(shorter)
         longer = await self._post(server, path, {"model": self._model, **body_of(messages, before + text, True)})
-        first, past_last = map(read_prompt_tokens, (shorter, longer))
+        past_last = read_prompt_tokens(longer)
+        first = past_last - (tokens or 0) if first is None else first
         told = (read_chat_logs if way == "chat" else read_echo_logs)(longer)[:past_last]
         logs = [log for log in told[first:] if log is not None]
         if not 0 < first < past_last or len(logs) != past_last - first:

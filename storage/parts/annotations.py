@@ -27,11 +27,18 @@ class Annotations:
 
     def of(self, run: str, instrument: Instrument | None = None) -> list[Annotation]:
         """Return the annotations of a run; a fork has those of the turns that it has in common with its parent."""
+        return self._of(run, "CAST(? AS TEXT) IS NULL OR instrument = ?", instrument, instrument)
+
+    def of_turn(self, run: str, turn: int, *instruments: Instrument) -> list[Annotation]:
+        """Return those by some instruments that begin with a turn."""
+        return self._of(run, f"first = ? AND instrument IN ({', '.join('?' * len(instruments))})", turn, *instruments)
+
+    def _of(self, run: str, which: str, *values: int | str | None) -> list[Annotation]:
         rows = self._table.select(
-            """JOIN lineage ON ancestor = annotations.run AND last <= turns
-            WHERE lineage.run = ? AND (CAST(? AS TEXT) IS NULL OR instrument = ?)
+            f"""JOIN lineage ON ancestor = annotations.run AND last <= turns
+            WHERE lineage.run = ? AND ({which})
             ORDER BY instrument, model, first, agent, part, depth DESC""",
-            *(run, instrument, instrument),
+            *(run, *values),
         )
         found = [self._annotation(row) for row in rows]
         return list({(a.instrument, a.model, a.agent, a.first, a.part): a for a in found}.values())

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from tertulia.access.engines import ModelAccess
 from tertulia.python.arguments import check_argument, whole_number
 from tertulia.python.cell_page import CellPage
+from tertulia.python.checking import Checking
 from tertulia.python.driven_run import DrivenRun
 from tertulia.python.exporting import Exported
 from tertulia.python.questioning import Questioned
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 FrameOf = Literal["turns", "parts", "units", "agent_rounds", "calls"]
 
 
-class Run(DrivenRun, Questioned, Exported):
+class Run(DrivenRun, Questioned, Checking, Exported):
     """A run of a store.
 
     Everything is read from the store when it is asked for, so a run that goes on elsewhere shows how far it is.
@@ -118,7 +121,14 @@ class Run(DrivenRun, Questioned, Exported):
         number = whole_number("turn", number, "a turn is an integer")
         with self._opened() as (store, run, start):
             details = read_turn(store, run, start, number, removal_factor=removal_factor)
-        return StoredTurn(details, self._turn_document)
+        return StoredTurn(details, self._turn_document, check=partial(self._checked, number))
+
+    def _checked(self, number: int, reader: str | None, calls: int, access: ModelAccess) -> StoredTurn:
+        """Return a turn whose line was checked, by what that reader measured."""
+        self._check(number, reader, calls, access)
+        with self._opened() as (store, run, start):
+            details = read_turn(store, run, start, number, reader=reader)
+        return StoredTurn(details, self._turn_document, check=partial(self._checked, number))
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[SqlStore, RunRecord, Start]]:
@@ -163,7 +173,6 @@ class Run(DrivenRun, Questioned, Exported):
         Raises:
             TertuliaError: It is an album chat, or there is no such embedder.
         """
-        from tertulia.access.engines import ModelAccess
         from tertulia.measuring.outcomes import read_outcomes
 
         check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'", optional=False)

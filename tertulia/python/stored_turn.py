@@ -1,12 +1,15 @@
 """A stored turn in Python."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pydantic import PrivateAttr
 
+from tertulia.access.engines import ModelAccess
+from tertulia.python.arguments import MODEL, check_argument, check_texts, path_of, whole_number
 from tertulia.python.tables import Records
 from tertulia.reading.documents import unit_documents
 from tertulia.reading.exchanges import RecordedExchange
@@ -14,7 +17,9 @@ from tertulia.reading.leaning import Reason, reasons
 from tertulia.reading.rounds import AgentRound
 from tertulia.reading.turns import TurnDetails
 from tertulia.reading.why import why_said, why_turn
+from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Turn
+from tertulia.wording.wrong_arguments import with_named_arguments
 
 #: Characters of an utterance that a turn's line shows.
 _SHOWN = 60
@@ -26,9 +31,12 @@ class TurnUnit:
 
     Attributes:
         id, block, kind, text, removable: As in `tertulia.state.records.Unit`.
-        line_score: How much the line leaned on it: with learned heads the likelihood that it is estimated to lose
-            without the unit, in nats a token; `None` where the line was not scored, and for what was removed.
-        score: What λ removes by: the attention of possible replies (APP Eq. 1); `None` where nothing was scored.
+        line_score: How much the line leaned on it: an estimated loss in nats a token, or an attention; `None`: not
+            scored.
+        measured_loss: What the line was measured to lose without it, in nats a token (`StoredTurn.check`); `None`: it
+            was not measured.
+        score: The attention that possible replies paid to it, by which λ removes (APP Eq. 1); `None` where nothing was
+            scored.
         removed: Whether it was removed from the prompt.
     """
 
@@ -38,6 +46,7 @@ class TurnUnit:
     text: str
     removable: bool
     line_score: float | None
+    measured_loss: float | None
     score: float | None
     removed: bool
 
@@ -46,12 +55,17 @@ class StoredTurn:
     """A turn and how it came about."""
 
     def __init__(
-        self, details: TurnDetails, document: Callable[[TurnDetails], dict[str, Any]], is_part: bool = False
+        self,
+        details: TurnDetails,
+        document: Callable[[TurnDetails], dict[str, Any]],
+        is_part: bool = False,
+        check: "Callable[[str | None, int, ModelAccess], StoredTurn] | None" = None,
     ) -> None:
-        """Wrap what was read of a turn, or of a part of it, and how it is written as JSON."""
+        """Wrap what was read of a turn, or of a part of it, how it is written as JSON, and how its line is checked."""
         self.details = details
         self._document = document
         self._is_part = is_part
+        self._check = check
 
     @property
     def turn(self) -> int:
@@ -87,6 +101,46 @@ class StoredTurn:
     def why(self) -> str:
         """How it came about in one or two sentences: what the line leaned on, what was removed, what was chosen."""
         return why_said(self.details) if self._is_part else why_turn(self.details)
+
+    @with_named_arguments
+    def check(
+        self,
+        *,
+        reader: str | None = None,
+        calls: int | None = None,
+        cache: Path | str | None = None,
+        api_keys: Mapping[str, str] | None = None,
+    ) -> "StoredTurn":
+        """Measure what its line leaned on, and return the turn with measured reasons: what `show --check` does.
+
+        A model reads the line behind its prompt, and behind the same without each unit that `why` names; without scores
+        of the line, and for a model on a server, without every unit, or random ones of them if these are too many. What
+        was measured is kept with the run, and `why` uses it from then on. Of an exchange, all parts are checked.
+
+        ::
+
+            run.turn(2).check().why
+
+        Args:
+            reader: The model that reads the line; if it is not given, the one that scored it, or the run's own.
+            calls: Readings of a line, at most; 64 if it is not given.
+            cache, api_keys: As in `tertulia.run`.
+
+        Raises:
+            UsageError: The run is rehearsed, nobody spoke, a person wrote the line; or this is a part of a turn.
+            ModelError: The model failed, or does not tell how likely a line is; what was measured is kept.
+        """
+        from tertulia.lab.annotations.leave_one_out import CALLS
+
+        check_argument("reader", reader, str, MODEL)
+        check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
+        budget = CALLS if calls is None else whole_number("calls", calls, "the number of readings is an integer")
+        if self._check is None:
+            raise UsageError(f"a part is checked with its turn: run.turn({self.turn}).check().parts")
+        access = ModelAccess(keys=dict(api_keys or {}))
+        if cache is not None:
+            access = ModelAccess(Path(path_of("cache", cache)), dict(api_keys or {}))
+        return self._check(reader, budget, access)
 
     @property
     def leaned_on(self) -> Records[Reason] | None:
@@ -163,6 +217,10 @@ class RunTurn(Turn):
     def why(self) -> str:
         """How it came about in one or two sentences (see `StoredTurn`, as all that follows)."""
         return self._stored.why
+
+    def check(self, **options: Any) -> StoredTurn:
+        """Measure what its line leaned on, and return how it came about with measured reasons."""
+        return self._stored.check(**options)
 
     @property
     def leaned_on(self) -> Records[Reason] | None:

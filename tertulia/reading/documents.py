@@ -179,12 +179,13 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
 
 
 def unit_documents(details: TurnDetails) -> list[Document]:
-    """Return the units of the full prompt, in prompt order: what the line leaned on, scores, and what was removed."""
+    """Return the units of the full prompt, in prompt order: what the line leaned on, scores, what was removed."""
     scores, line_scores, prompt = details.record.scores or {}, details.record.line_scores or {}, details.prompt
     return [
         {
             **unit.model_dump(include={*_UNIT_FIELDS, "removable"}),
             "line_score": line_scores.get(unit.id),
+            "measured_loss": details.measured.get(unit.id),
             "score": scores.get(unit.id),
             "removed": unit.id in details.removed,
         }
@@ -223,6 +224,7 @@ def _making_document(details: TurnDetails) -> Document:
         "rewritings": details.rewritings,
         "line_scored_by": record.line_scored_by,
         "leaned_on": leaned_on(details),
+        "measured_by": details.measured_by,
         "scored_by": record.scored_by,
         "scored_layers": recorded_layers(record.scored_by),
         "judged_by": record.judged_by,

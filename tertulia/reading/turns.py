@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tertulia.nodes.shared.sense import Fault
+from tertulia.reading.checks import read_checked, writer_of
 from tertulia.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.reading.factor_reason import FactorReason, read_factor_reason
 from tertulia.reading.rounds import Round, calls_of, read_round
@@ -35,6 +36,8 @@ class TurnDetails:
         pace: The reason for the turn's λ, if it differs from turn to turn.
         faults: Why its line makes no sense where it is said, if so.
         measured: By unit, what the line was measured to lose without it, in nats a token (`show --check`).
+        measured_by: The model that read the line for that.
+        measured_tokens: How many tokens the words of the line are to that model; `None`: not known.
     """
 
     run: RunRecord
@@ -51,6 +54,13 @@ class TurnDetails:
     pace: FactorReason | None = None
     faults: tuple[Fault, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
+    measured_by: str | None = None
+    measured_tokens: int | None = None
+
+    @property
+    def writer(self) -> str:
+        """The model that speaks for whoever spoke."""
+        return writer_of(self.run, self.record.turn.speaker)
 
     @property
     def removal_factor(self) -> float | None:
@@ -114,6 +124,7 @@ def read_turn(
     number: int,
     agent: str | None = None,
     removal_factor: float | None = None,
+    reader: str | None = None,
 ) -> TurnDetails:
     """Return a turn and its making.
 
@@ -121,12 +132,13 @@ def read_turn(
         number: The turn, from 1.
         agent: The only agent whose cognition is wanted, with their model calls.
         removal_factor: λ in [0, 1] for which the removal is wanted; `None`: the recorded one.
+        reader: The model whose check of the line is wanted, where several have checked it; `None`: its writer's.
 
     Raises:
         NotFoundError: There is no such turn, the agent was not present, or the turn has no scores for another λ.
         UsageError: λ is out of its range.
     """
-    details = _details(store, run, store.turn_record(run.run, number), "", removal_factor)
+    details = _details(store, run, store.turn_record(run.run, number), "", removal_factor, reader)
     faults = faults_by_part(store, run, start, details.record)
     details = replace(details, faults=faults.get("", ()))
     there = None
@@ -137,7 +149,7 @@ def read_turn(
         (exchange,) = read_exchanges(store, run.run, start, number, number)
         records = store.parts(run.run, number)
         parts = {
-            part: replace(_details(store, run, records[part], part, removal_factor), faults=faults[part])
+            part: replace(_details(store, run, records[part], part, removal_factor, reader), faults=faults[part])
             for part in PARTS.values()
             if part
         }
@@ -150,12 +162,15 @@ def read_turn(
     return replace(details, agent=agent, calls=tuple(calls_of(store, run.run, number, agent)))
 
 
-def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, removal_factor: float | None) -> TurnDetails:
+def _details(
+    store: Store, run: RunRecord, record: TurnRecord, part: str, removal_factor: float | None, reader: str | None
+) -> TurnDetails:
     prompt = store.prompt(record.prompt) if record.prompt else None
+    checked = read_checked(store, run, record, part, reader)
     removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor, part)
     return TurnDetails(
         run=run,
-        record=record,
+        record=record.model_copy(update=checked.scored),
         prompt=prompt,
         candidates=tuple(store.candidates(run.run, record.turn.turn, part)),
         removed=frozenset(removed),
@@ -164,6 +179,9 @@ def _details(store: Store, run: RunRecord, record: TurnRecord, part: str, remova
         agent=None,
         calls=(),
         pace=None if prompt is None else read_factor_reason(store, run, record.turn.turn),
+        measured=checked.measured,
+        measured_by=checked.measured_by,
+        measured_tokens=checked.tokens,
     )
 
 

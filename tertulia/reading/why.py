@@ -82,12 +82,13 @@ def _leaning(details: TurnDetails, most: int) -> str:
         return f"Nothing was left in the prompt that {speaker} could lean on"
     if found is None:
         return f"What {speaker} leaned on is not known, as {details.run.model} shows no attention"
-    reader = reader_of(details.record.line_scored_by)
-    reader = f", as {reader} reads it" if reader else ""
+    is_measured = bool(details.measured) and (not found or found[0].measured)
+    by = details.measured_by if is_measured else reader_of(details.record.line_scored_by)
+    reader = f", as {by} reads it" if by and by != details.writer else ""
     if details.run.rehearsed:
         reader = " (at random: a rehearsal)"
     if not found:
-        return f"{speaker} leaned on nothing in particular{reader}"
+        return f"{speaker} leaned on nothing in particular{', as measured' if is_measured else ''}{reader}"
     longest = QUOTED if most > 1 else QUOTED_IN_SHORT
     told = [_reason_told(reason, longest, is_first=place == 0) for place, reason in enumerate(found[:most])]
     return f"{speaker} leaned on {listed(told)}{reader}"

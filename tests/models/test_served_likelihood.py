@@ -95,3 +95,14 @@ def test_a_run_is_judged_by_likelihood_where_a_server_tells(cli: Cli, served: Se
     candidates = cli("show", run, "--turn", "2", "--json").json["candidates"]
     assert any(isinstance(candidate["inconsistency"], float) for candidate in candidates)
     assert [request for request in served.requests if "prompt_logprobs" in request]
+
+
+@pytest.mark.parametrize("way", ["chat", "echo"])
+async def test_a_line_whose_tokens_were_counted_takes_one_request(served: Served, way: str) -> None:
+    served.tells = way  # type: ignore[assignment]
+    model = a_chat_model(served)
+    prompt = render(PROMPT, model.tokenizer, PREFIX)
+    logs = await model.text_log_likelihoods(prompt, REPLY)
+    asked = len(served.requests)
+    assert await model.text_log_likelihoods(prompt, REPLY, len(logs)) == logs
+    assert len(served.requests) == asked + 1

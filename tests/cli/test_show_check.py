@@ -1,0 +1,121 @@
+"""`tertulia show RUN --turn N --check`: a line is read by its server again, within a budget that is told before."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.checked_runs import alter
+from support.commands import Cli
+from support.protocol_server import Served
+
+import tertulia as tt
+from tertulia.state.seat import Answer
+
+pytest.importorskip("httpx2")
+
+
+@pytest.fixture
+def run(cli: Cli, served: Served, without_weights: None) -> str:
+    """A run of a served model, which tells no likelihoods while it runs."""
+    command = ("run", "tidewell", "--rounds", "2", "--model", served.model, "--lambda", "0", "--json")
+    run = str(cli(*command).json["run"])
+    served.requests.clear()
+    return run
+
+
+def tells(served: Served, way: Any = "echo") -> None:
+    """Let a server tell how likely words are: a line is likelier where its prompt has the words of one unit."""
+    served.tells = way
+
+    def read(request: dict[str, Any]) -> list[tuple[str, float | None]]:
+        prompt = str(request.get("prompt") or [message["content"] for message in request["messages"]])
+        each = -1.0 if "plays the piano" in prompt else -3.0
+        return [(word, each if place else None) for place, word in enumerate(prompt.split())]
+
+    served.read = read
+
+
+def asked(served: Served) -> list[dict[str, Any]]:
+    """The requests that had the prompt of the run, and not the words with which a server is tried."""
+    return [request for request in served.requests if "Say hello." not in json.dumps(request)]
+
+
+@pytest.mark.parametrize("way", ["echo", "chat"])
+def test_every_unit_is_left_out_where_the_budget_has_a_call_for_each(
+    cli: Cli, run: str, served: Served, way: str
+) -> None:
+    tells(served, way)
+    shown = cli("show", run, "--turn", "2", "--check", "--json")
+    assert shown.code == 0, shown.err
+    units = [unit for unit in shown.json["units"] if unit["removable"]]
+    assert f"turn 2: {len(units) + 1} calls of {served.address} will be made, and one that counts" in shown.err
+    assert len(asked(served)) == len(units) + 2
+    assert all(isinstance(unit["measured_loss"], float) for unit in units)
+    named = [unit["text"] for unit in shown.json["leaned_on"]]
+    assert len(named) == sum("plays the piano" in unit["text"] for unit in units) == 1
+    assert shown.json["measured_by"] == served.model
+    assert ", as measured" in shown.json["why"]
+    assert "reads it" not in shown.json["why"]
+    served.requests.clear()
+    again = cli("show", run, "--turn", "2", "--check")
+    assert "as measured" in again.out
+    assert (again.err, served.requests) == ("", [])
+    assert tt.open_store("tertulia.db").run(run).turn(2).why == shown.json["why"]
+
+
+def test_a_small_budget_reads_random_ablations_first(cli: Cli, run: str, served: Served) -> None:
+    tells(served)
+    shown = cli("show", run, "--turn", "2", "--check", "--calls", "12", "--json")
+    assert shown.code == 0, shown.err
+    assert f"turn 2: 12 calls of {served.address} will be made" in shown.err
+    assert len(asked(served)) == 13
+    assert 3 <= sum(unit["measured_loss"] is not None for unit in shown.json["units"]) <= 4
+
+
+def test_a_server_that_stops_telling_leaves_what_was_measured(cli: Cli, run: str, served: Served) -> None:
+    tells(served)
+    read, left = served.read, [6]
+
+    def breaks_off(request: dict[str, Any]) -> list[tuple[str, float | None]]:
+        left[0] -= 1
+        return read(request) if left[0] > 0 else [(word, None) for word, _ in read(request)]
+
+    served.read = breaks_off
+    broken = cli("show", run, "--turn", "2", "--check")
+    broken.complains(1, "returned no log-probabilities of a prompt; 2 readings of this line so far are kept")
+    served.read = read
+    served.requests.clear()
+    whole = cli("show", run, "--turn", "2", "--check", "--json")
+    units = sum(unit["removable"] for unit in whole.json["units"])
+    assert f"turn 2: {units + 1 - 2} calls of {served.address} will be made; --calls" in whole.err
+    assert len(asked(served)) == units + 1 - 2
+
+
+def test_a_server_that_does_not_tell_needs_a_reader(cli: Cli, run: str) -> None:
+    cli("show", run, "--turn", "2", "--check").complains(1, "does not tell how likely a line is; name a model")
+    read = cli("show", run, "--turn", "2", "--check", "--reader", "rehearsal", "--json")
+    assert read.code == 0, read.err
+    assert read.json["line_scored_by"] == "rehearsal"
+    assert read.json["measured_by"] == "rehearsal"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--check",), "name its turn with --turn N, from 1"),
+        (("--check", "--turn", "0"), "name its turn with --turn N, from 1"),
+        (("--check", "--turn", "1", "--cost"), "leave out --node and --cost"),
+        (("--turn", "1", "--reader", "smollm2"), "give --check with them"),
+        (("--turn", "1", "--check"), "is rehearsed: a stand-in has no likelihoods"),
+    ],
+)
+def test_what_can_not_be_checked_is_refused_in_a_line(cli: Cli, options: tuple[str, ...], words: str) -> None:
+    run = tt.run("tidewell", rounds=1, rehearse=True)
+    cli("show", run.id, *options).complains(2, words)
+
+
+def test_a_line_that_was_written_by_hand_has_no_prompt(cli: Cli) -> None:
+    run = tt.run("tidewell", rounds=2, rehearse=True, seat="Leila Haddad", ask=lambda _: Answer(words="I typed this."))
+    alter(Path("tertulia.db"), "runs", rehearsed=0, model="smollm2")
+    cli("show", run.id, "--turn", "2", "--check").complains(2, "turn 2 was written by hand: there is no prompt")
