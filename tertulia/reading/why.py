@@ -81,7 +81,7 @@ def _leaning(details: TurnDetails, most: int) -> str:
     if not [unit for unit in details.removable if unit.id not in details.record.removed]:
         return f"Nothing was left in the prompt that {speaker} could lean on"
     if found is None:
-        return f"What {speaker} leaned on is not known, as {details.run.model} shows no attention"
+        return f"What {speaker} leaned on is not known, as no attention of this line was read"
     reader = reader_of(details.record.line_scored_by)
     reader = f", as {reader} reads it" if reader else ""
     if details.run.rehearsed:
