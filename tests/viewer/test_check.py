@@ -159,8 +159,9 @@ def test_the_button_measures_and_the_sentence_says_so(page: Page, address: str, 
     expect(why).to_contain_text("less likely without it, as measured")
     expect(why.get_by_role("status")).to_have_text("Measured.")
     expect(why.get_by_role("button", name="Check")).to_have_count(0)
-    expect(page.locator(".units .unit").first).to_contain_text("measured: 1.00 nats a token")
-    expect(page.get_by_text("measured: 0.01 nats a token")).to_have_count(2)
+    first = page.locator(".units .unit").first
+    expect(first.locator(".share")).to_have_text("1.000")
+    expect(page.locator(".units .mark-of").get_by_text("measured", exact=True)).to_have_count(3)
     page.keyboard.press("ArrowRight")
     expect(why.get_by_role("button", name="Check")).to_be_visible()
     page.keyboard.press("ArrowLeft")

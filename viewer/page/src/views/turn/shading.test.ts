@@ -26,10 +26,12 @@ test("a line that leaned on nothing in particular has no deep shade", () => {
   expect(shading.figuresOf(unit("a", 0.001))[0]!.heat).toBeCloseTo(0.1);
 });
 
-test("a measurement counts instead of an estimate of the same kind alone", () => {
-  const figureBy = (scorer: string) => shadingByLine(making(UNITS, scorer, { most: 0.05 }), false)!.figuresOf(UNITS[3]!)[0]!.texts[0];
-  expect(figureBy("m, learned heads 12ab")).toBe("0.050");
-  expect(figureBy("m, attention beyond a neutral reply's")).toBe("0.800");
+test.each([
+  ["m, learned heads 12ab", "0.050", "measured"],
+  ["m, attention beyond a neutral reply's", "0.800", "measured: 0.050 nats a token"],
+])("a measurement counts instead of an estimate, and stands beside what is none: %s", (scorer, text, mark) => {
+  const shading = shadingByLine(making(UNITS, scorer, { most: 0.05 }), false)!;
+  expect([shading.figuresOf(UNITS[3]!)[0]!.texts, shading.markOf(UNITS[3]!), shading.markOf(UNITS[1]!)]).toEqual([[text], mark, ""]);
 });
 
 test("nothing is said of a line that nobody scored, and random numbers are called that", () => {

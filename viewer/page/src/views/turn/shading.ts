@@ -20,6 +20,8 @@ export interface Shading {
   readonly isInNats: boolean;
   /** Return the figures of a unit, one by each scorer. */
   readonly figuresOf: (unit: Unit) => readonly Figure[];
+  /** Return what is said of a unit besides; empty where that is nothing. */
+  readonly markOf: (unit: Unit) => string;
   /** Return by what units stand where they stand by weight, the highest first. */
   readonly weightOf: (unit: Unit) => number;
   /** Return the unit's share of all that λ may remove; null where there is none. */
@@ -39,14 +41,15 @@ const [LEAST_LOSS, LEAST_ATTENTION] = [0.1, 0.01];
 export function shadingByLine(making: Making, isRehearsed: boolean): Shading | null {
   const isInNats = (making.line_scored_by ?? "").includes(", learned heads ");
   // A measurement counts instead of an estimate; beside attention it is no figure of the same kind.
-  const scoreOf = ({ id, line_score }: Unit) => (isInNats ? making.measured?.[id] : undefined) ?? line_score ?? null;
+  const measured = making.measured ?? {};
+  const scoreOf = ({ id, line_score }: Unit) => (isInNats ? measured[id] : undefined) ?? line_score ?? null;
   const scores = making.units.map(scoreOf).filter((score) => score !== null);
   if (!scores.length) return null;
   const highest = Math.max(...scores, isInNats ? LEAST_LOSS : LEAST_ATTENTION);
   return {
     question: "leaned",
     caption: isRehearsed ? "Random numbers, as this run was rehearsed."
-      : isInNats ? "Nats a token that the line is estimated to lose without the item."
+      : isInNats ? `Nats a token that the line ${Object.keys(measured).length ? "loses without the item, estimated or measured" : "is estimated to lose without the item"}.`
       : "Attention of the line to the item beyond a neutral reply's, mean over heads and layers.",
     isInNats,
     figuresOf(unit) {
@@ -54,6 +57,10 @@ export function shadingByLine(making: Making, isRehearsed: boolean): Shading | n
       if (score === null) return [{ texts: [unit.removable || unit.removed ? "–" : "fixed"], bar: 0, heat: 0 }];
       const bar = barOf(score, highest);
       return [{ texts: [figure(score, highest)], bar, heat: bar }];
+    },
+    markOf({ id }) {
+      const loss = measured[id];
+      return loss === undefined ? "" : isInNats ? "measured" : `measured: ${figure(loss, 1)} nats a token`;
     },
     weightOf: (unit) => scoreOf(unit) ?? 0,
     shareOf: () => null,
@@ -79,6 +86,7 @@ export function shadingByLambda(scorers: readonly Scorer[], prunings: readonly P
       const said = share === undefined ? (unit.removable ? "" : "fixed") : `${(share * 100).toFixed(1)} %`;
       return { texts: [said, score === undefined ? "–" : figure(score, highest[place]!)], bar, heat: share === undefined ? 0 : bar };
     }),
+    markOf: () => "",
     weightOf: (unit) => (unit.removable ? first.scores[unit.id]! : 0),
     shareOf: (unit) => shares[0]!.get(unit.id) ?? null,
     groupOf: (unit) => (unit.removable ? REMOVABLE : FIXED),

@@ -41,7 +41,6 @@ export function Units({ making, shading, removals, isWhatIf, children }: Props) 
   const isByWeight = order === "weight" && shading !== null;
   const groups = useMemo(() => groupsOf(making, shading, isByWeight), [making, shading, isByWeight]);
   const scorers = groups[0]?.units[0]?.figures.length ?? 0;
-  const measured = shading?.question === "leaned" ? making.measured : undefined;
   return (
     <div class={`units scorers-${Math.min(scorers, 5)} ${shading?.question ?? ""} ${isByWeight ? "by-weight" : ""} ${making.units.length > MANY ? "many" : ""}`}>
       {shading && (
@@ -64,7 +63,7 @@ export function Units({ making, shading, removals, isWhatIf, children }: Props) 
           <ul>
             {group.units.map(({ unit, figures }) => (
               <UnitRow
-                key={unit.id} unit={unit} figures={figures} measured={measured?.[unit.id] ?? null}
+                key={unit.id} unit={unit} figures={figures} mark={shading?.markOf(unit) ?? ""}
                 gone={removals.length ? removals.map((removal) => (removal.units.has(unit.id) ? "1" : "0")).join("") : unit.removed ? "1" : "0"}
                 was={isWhatIf ? unit.removed : null} block={isByWeight ? inWords(unit.block) : null}
               />
@@ -97,8 +96,7 @@ function groupsOf(making: Making, shading: Shading | null, isByWeight: boolean):
 interface RowProps {
   readonly unit: Unit;
   readonly figures: readonly Figure[];
-  /** What the line was measured to lose without it, in nats a token; null: not measured, or not asked for. */
-  readonly measured: number | null;
+  readonly mark: string;
   /** By scorer whether the unit is removed, as `1` and `0`. */
   readonly gone: string;
   /** Whether the run removed the unit; null where that is what is shown. */
@@ -116,7 +114,7 @@ class UnitRow extends Component<RowProps> {
     return this.props.gone !== next.gone || this.props.was !== next.was;
   }
 
-  override render({ unit, figures, measured, gone, was, block }: RowProps) {
+  override render({ unit, figures, mark, gone, was, block }: RowProps) {
     const isGone = gone[0] === "1";
     const isChanged = was !== null && was !== isGone;
     const word = wordOf(unit, isGone, was);
@@ -132,7 +130,7 @@ class UnitRow extends Component<RowProps> {
         )}
         <div class="text" style={{ "--heat": figures[0]?.heat ?? 0 }}>
           {this.text}
-          {measured !== null && <span class="mark-of kept">measured: {measured.toFixed(2).replace("-", "−")} nats a token</span>}
+          {mark && <span class="mark-of kept">{mark}</span>}
           {word && <span class={`mark-of ${isGone ? "gone" : "kept"}`}>{word}</span>}
         </div>
       </li>
