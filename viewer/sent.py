@@ -15,7 +15,7 @@ _LARGEST_LINE_BYTES = 2_000_000
 async def sent_json(request: Request) -> Any:
     """Return the JSON that the page has sent; a page of another site was refused before (viewer/security.py)."""
     if not request.headers.get("origin"):
-        raise HTTPException(403, "A seat is taken, and a run is paused, from the page alone.")
+        raise HTTPException(403, "A seat is taken, a run is paused and a line is checked from the page alone.")
     if request.headers.get("content-type") != "application/json":
         raise HTTPException(400, "What is sent is described by JSON.")
     body = bytearray()

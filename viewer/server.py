@@ -22,6 +22,7 @@ from tertulia.state.language_model import Embedder
 from tertulia.storage.addresses import StoreAddress
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.changes import Changes
+from tertulia.viewer.checks import Check, Checker
 from tertulia.viewer.documents.by_path import document_at, parts_of
 from tertulia.viewer.documents.figures import similarity_page
 from tertulia.viewer.documents.measures import KeptTrials, measure_page
@@ -63,6 +64,7 @@ def build_app(
     open_embedder: Callable[[], Embedder] | None = None,
     reports: Path = Path("reports"),
     seats_file: Path | None = None,
+    check: Check | None = None,
 ) -> Starlette:
     """Return the application over a store file; `app.state.close()` ends what it has open.
 
@@ -73,14 +75,15 @@ def build_app(
         open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
         reports: The folder with the reports of experiments.
         seats_file: Keeps the tokens of seats, where commands may be started; `None`: they end with the application.
+        check: Measures what a line leaned on, and keeps that in the store; `None`: nothing is measured.
 
     Raises:
-        ValueError: Commands may be started, but no token is needed.
+        ValueError: Commands may be started, or lines checked, but no token is needed.
     """
-    if command is not None and token is None:
-        raise ValueError("who may start commands must have a token")
+    if token is None and (command is not None or check is not None):
+        raise ValueError("who may start commands or check lines must have a token")
     starter = None if command is None else Starter(store, command)
-    pages = Pages(store, token, starter, open_embedder, reports)
+    pages = Pages(store, token, starter, open_embedder, reports, check)
     tokens = None if starter is None else SeatTokens(store, seats_file)
     seats = None if starter is None or tokens is None else SeatPages(pages.reader, tokens, starter)
     app = Starlette(
@@ -91,6 +94,7 @@ def build_app(
             Route("/api/start", pages.start, methods=["POST"]),
             *([] if seats is None else _seat_routes(seats)),
             *([] if starter is None else _pause_routes(PausePages(pages.reader, starter))),
+            *([] if check is None else [Route("/api/check", pages.check, methods=["POST"])]),
             Route("/api/{path:path}", pages.document),
             Route(REPORT_PATH, pages.report),
             Route("/", pages.built),
@@ -136,12 +140,14 @@ class Pages:
         starter: Starter | None,
         open_embedder: Callable[[], Embedder] | None,
         reports: Path,
+        check: Check | None,
     ) -> None:
         self.reader = StoreReader(store)
         self._measurer = StoreReader(store)  # beside the other, which need not wait for a model
         self._open_embedder = open_embedder and cache(open_embedder)
         self._kept_trials, self._reports = KeptTrials(), reports
         self._changes = Changes(self.reader)
+        self._checker = None if check is None else Checker(self.reader, self._measurer, check)
         self._token, self._starter = token, starter
 
     async def document(self, request: Request) -> Response:
@@ -207,9 +213,10 @@ class Pages:
         return Response(content, media_type=FILES[name])
 
     async def started(self, request: Request) -> Response:
-        """Answer whether commands may be started, and those that were."""
+        """Answer whether commands may be started and lines checked, and the commands that were started."""
         commands = [] if self._starter is None else [started.document() for started in self._starter.commands]
-        return JSONResponse({"can_start": self._starter is not None, "commands": commands})
+        can_check = self._checker is not None and await self._checker.is_offered()
+        return JSONResponse({"can_start": self._starter is not None, "can_check": can_check, "commands": commands})
 
     async def start(self, request: Request) -> Response:
         """Start a fork, or go on with a run."""
@@ -227,6 +234,11 @@ class Pages:
         starter = self._starter
         words = await self.reader.read(lambda store: starter.checked(store, body))
         return JSONResponse(starter.start(words).document())
+
+    async def check(self, request: Request) -> Response:
+        """Measure what a line leaned on, and answer its turn anew."""
+        assert self._checker is not None
+        return self._json(await self._checker.checked(request))
 
     def close(self) -> None:
         """End the event streams, interrupt the commands that were started, and close the store."""

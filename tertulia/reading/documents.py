@@ -225,6 +225,7 @@ def _making_document(details: TurnDetails) -> Document:
         "line_scored_by": record.line_scored_by,
         "leaned_on": leaned_on(details),
         "measured_by": details.measured_by,
+        "measured": dict(details.measured),
         "scored_by": record.scored_by,
         "scored_layers": recorded_layers(record.scored_by),
         "judged_by": record.judged_by,

@@ -81,7 +81,7 @@ def _leaning(details: TurnDetails, most: int) -> str:
     if not [unit for unit in details.removable if unit.id not in details.record.removed]:
         return f"Nothing was left in the prompt that {speaker} could lean on"
     if found is None:
-        return f"What {speaker} leaned on is not known, as {details.run.model} shows no attention"
+        return f"What {speaker} leaned on is not known, as no attention of this line was read"
     is_measured = bool(details.measured) and (not found or found[0].measured)
     by = details.measured_by if is_measured else reader_of(details.record.line_scored_by)
     reader = f", as {by} reads it" if by and by != details.writer else ""

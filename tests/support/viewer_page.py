@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tertulia.state.language_model import Embedder
+from tertulia.viewer.checks import Check
 from tertulia.viewer.server import build_app
 from tertulia.viewer.serving import PageServer, listen
 
@@ -35,6 +36,7 @@ def serving(
     command: Sequence[str] | None = None,
     port: int = 0,
     open_embedder: Callable[[], Embedder] | None = None,
+    check: Check | None = None,
 ) -> Iterator[str]:
     """Serve a store on the loopback, and yield the address, which ends with a slash.
 
@@ -44,10 +46,11 @@ def serving(
         command: What starts runs, before its arguments.
         port: The port, or the next free one; 0 for any.
         open_embedder: Opens what similarity is measured with.
+        check: Measures what a line leaned on.
     """
     listening = listen(port)
     port = listening.getsockname()[1]
-    server = PageServer(build_app(store, token, command, open_embedder))
+    server = PageServer(build_app(store, token, command, open_embedder, check=check))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():

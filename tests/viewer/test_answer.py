@@ -1,7 +1,9 @@
-"""The answer above a turn: in view at once, with the heaviest units and λ; small heads; type that can be read."""
+"""The answer above a turn: in view at once, with what its line leaned on, and λ; small heads; type that can be read."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
@@ -43,7 +45,7 @@ class Kinds:
     def __init__(self, path: Path, address: str) -> None:
         self.path, self.address, self.runs = path, address, dict[str, str]()
 
-    def document(self, kind: str, turn: int) -> dict[str, object]:
+    def document(self, kind: str, turn: int) -> dict[str, Any]:
         with SqlStore.open(self.path) as store:
             return document_at(store, f"runs/{self.runs[kind]}/turns/{turn}")
 
@@ -82,8 +84,13 @@ def assert_in_view(found: Locator) -> None:
     assert bounds["x"] + bounds["width"] <= WIDTH, found
 
 
+def leaned_on_most(document: dict[str, Any]) -> list[dict[str, Any]]:
+    scored = [unit for unit in document["units"] if unit["line_score"] is not None]
+    return sorted(scored, key=lambda unit: -float(unit["line_score"]))
+
+
 @pytest.mark.parametrize(("kind", "turn"), [("dialogue", 3), ("meeting", 5), ("album", 3)])
-def test_the_answer_the_three_heaviest_units_and_lambda_are_in_view_at_once(
+def test_the_answer_what_the_line_leaned_on_most_and_lambda_are_in_view_at_once(
     page: Page, kinds: Kinds, kind: str, turn: int
 ) -> None:
     open_turn(page, kinds.address, kinds.runs[kind], turn)
@@ -91,16 +98,16 @@ def test_the_answer_the_three_heaviest_units_and_lambda_are_in_view_at_once(
     answer = page.get_by_role("region", name="Why").locator("p").first
     expect(answer).to_have_text(str(document["why"]))
     assert_in_view(answer)
-    units = [unit for unit in document["units"] if unit["removable"]]  # type: ignore[attr-defined]
-    units.sort(key=lambda unit: -unit["score"])
     shown = page.locator(".answer li" if kind == "meeting" else ".units .unit:not(.fixed)")
-    total = sum(unit["score"] for unit in units)
-    for place, unit in enumerate(units[:3]):
+    for place, unit in enumerate(leaned_on_most(document)[:3]):
         assert_in_view(shown.nth(place))
-        expect(shown.nth(place)).to_contain_text(f"{100 * unit['score'] / total:.1f} %")
+        expect(shown.nth(place)).to_contain_text(f"{unit['line_score']:.3f}")
         expect(shown.nth(place)).to_contain_text(unit["text"].removeprefix("- ")[:30].split("\n")[0])
     assert_in_view(page.locator(".turn-head .tag").filter(has_text="λ = "))
-    if kind != "meeting":
+    if kind == "meeting":
+        gone, removable = document["removed_items"], sum(unit["removable"] for unit in document["units"])  # type: ignore
+        expect(page.locator(".answer")).to_contain_text(f"λ = 0.4 took {gone} of {removable} items away")
+    else:
         assert_in_view(page.get_by_label("λ as a number"))
 
 
@@ -161,10 +168,9 @@ def test_units_stand_by_weight_or_in_prompt_order_and_the_choice_is_remembered(p
     def shown() -> list[str]:
         return page.locator(".making [data-unit]").evaluate_all("all => all.map((unit) => unit.dataset.unit)")
 
-    units = kinds.document("dialogue", 2)["units"]
-    in_prompt = [unit["id"] for unit in units]  # type: ignore[attr-defined]
-    removable = [unit for unit in units if unit["removable"]]  # type: ignore[attr-defined]
-    by_weight = [unit["id"] for unit in sorted(removable, key=lambda unit: -unit["score"])]
+    document = kinds.document("dialogue", 2)
+    in_prompt = [unit["id"] for unit in document["units"]]
+    by_weight = [unit["id"] for unit in leaned_on_most(document)]
     open_turn(page, kinds.address, kinds.runs["dialogue"], 2)
     assert shown()[: len(by_weight)] == by_weight != in_prompt[: len(by_weight)]
     page.get_by_role("button", name="In prompt order").click()
@@ -180,6 +186,98 @@ def test_units_stand_by_weight_or_in_prompt_order_and_the_choice_is_remembered(p
     assert shown()[: len(by_weight)] == by_weight
 
 
+# --- two questions --------------------------------------------------------------------------------------------------
+
+
+def answer_with(page: Page, document: dict[str, Any]) -> None:
+    """Have a turn answered with another document."""
+    answer = json.dumps(document)
+    path = f"**/api/runs/{document['run']}/turns/{document['turn']}"
+    page.route(path, lambda route: route.fulfill(body=answer, content_type="application/json"))
+
+
+def pressed(page: Page) -> list[str]:
+    return page.get_by_role("group", name="What the shades show").locator("[aria-pressed=true]").all_inner_texts()
+
+
+def test_shades_show_what_the_line_leaned_on_until_lambda_is_moved(page: Page, kinds: Kinds) -> None:
+    document = kinds.document("dialogue", 3)
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 3)
+    assert pressed(page) == ["Leaned on"]
+    expect(page.locator(".units .caption")).to_contain_text("Random numbers, as this run was rehearsed.")
+    gone = [unit["id"] for unit in document["units"] if unit["removed"]]
+    assert gone
+    for unit in gone:
+        row = page.locator(f'.unit[data-unit="{unit}"]')
+        expect(row).to_contain_text("removed")
+        expect(row.locator(".bar")).to_have_count(0)
+        style = row.locator(".text").evaluate("text => [getComputedStyle(text).backgroundColor, text.style.cssText]")
+        assert style == ["rgba(0, 0, 0, 0)", "--heat: 0;"]
+        struck = row.locator(".text > .data").evaluate("text => getComputedStyle(text).textDecorationLine")
+        assert struck == "line-through"
+
+    slider = page.get_by_role("slider", name="λ", exact=True)
+    slider.press("ArrowRight")
+    assert pressed(page) == ["Removed by λ"]
+    heaviest = max((unit for unit in document["units"] if unit["removable"]), key=lambda unit: unit["score"])
+    expect(page.locator(".units .unit").first).to_have_attribute("data-unit", heaviest["id"])
+    page.get_by_role("button", name="Leaned on").press("Enter")
+    assert pressed(page) == ["Leaned on"]
+    slider.press("ArrowRight")
+    assert pressed(page) == ["Removed by λ"]
+    page.get_by_role("button", name="As it was").click()
+    assert pressed(page) == ["Leaned on"]
+    page.get_by_role("button", name="Removed by λ").press("Enter")
+    expect(page).to_have_url(f"{kinds.address}#/runs/{kinds.runs['dialogue']}?turn=3&shade=removed")
+
+
+def test_a_line_that_nobody_scored_has_the_scores_of_lambda_alone(page: Page, kinds: Kinds) -> None:
+    document = kinds.document("dialogue", 3)
+    units = [{**unit, "line_score": None} for unit in document["units"]]
+    answer_with(page, {**document, "units": units, "line_scored_by": None, "leaned_on": None})
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 3)
+    expect(page.get_by_role("group", name="What the shades show")).to_have_count(0)
+    expect(page.locator(".units .caption")).to_contain_text("what λ may remove: attention of possible replies")
+
+
+def test_where_lambda_has_no_scores_the_prompt_shows_what_the_line_leaned_on(page: Page, kinds: Kinds) -> None:
+    document = kinds.document("dialogue", 3)
+    answer_with(page, {**document, "scorers": [], "scored_by": None})
+    open_turn(page, kinds.address, kinds.runs["dialogue"], 3)
+    (most, *_) = leaned_on_most(document)
+    expect(page.locator(".units .unit").first).to_have_attribute("data-unit", most["id"])
+    expect(page.get_by_role("group", name="What the shades show")).to_have_count(0)
+
+
+@pytest.mark.parametrize("leaned_on", [[], None])
+def test_a_line_that_leaned_on_nothing_has_nothing_below_its_sentence(
+    page: Page, kinds: Kinds, leaned_on: list[Any] | None
+) -> None:
+    document = kinds.document("meeting", 5)
+    answer_with(page, {**document, "leaned_on": leaned_on})
+    open_turn(page, kinds.address, kinds.runs["meeting"], 5)
+    expect(page.get_by_role("region", name="Why")).to_have_text(str(document["why"]))
+
+
+def test_a_loss_is_told_as_how_much_less_likely_the_line_is(page: Page, kinds: Kinds) -> None:
+    document = kinds.document("meeting", 5)
+    first, second = document["units"][2:4]
+    leaned_on = [
+        {"unit": unit["id"], "text": unit["text"], "loss": loss, "measured": measured, "times_less_likely": times}
+        for unit, loss, measured, times in ((first, 0.4, True, 52.3), (second, 0.2, False, 7.2))
+    ]
+    answer_with(page, {**document, "leaned_on": leaned_on})
+    open_turn(page, kinds.address, kinds.runs["meeting"], 5)
+    shown = page.get_by_role("list", name="What the line leaned on").get_by_role("listitem")
+    expect(shown).to_have_count(2)
+    expect(shown.nth(0)).to_contain_text("52 times less likely without it, as measured")
+    expect(shown.nth(1)).to_contain_text("about 7 times less likely without it")
+    assert box(shown.nth(1).locator(".bar"))["width"] == pytest.approx(box(shown.nth(0).locator(".bar"))["width"] / 2)
+
+
+# --- what stands where ----------------------------------------------------------------------------------------------
+
+
 def test_a_score_stands_beside_its_bar(page: Page, kinds: Kinds) -> None:
     open_turn(page, kinds.address, kinds.runs["dialogue"], 2)
     score = page.locator(".units .unit .score").first
@@ -191,8 +289,6 @@ def test_a_score_stands_beside_its_bar(page: Page, kinds: Kinds) -> None:
 def test_a_sign_is_explained_where_it_stands_by_keyboard(page: Page, kinds: Kinds, asked: str) -> None:
     document = kinds.document("dialogue", 2)
     if asked == "What are nats?":  # a rehearsal's judge rates
-        import json
-
         answer = json.dumps({**document, "judged_by": "likelihood by smollm2"})
         page.route("**/turns/2", lambda route: route.fulfill(body=answer, content_type="application/json"))
     pane = "candidates" if asked == "What are nats?" else "prompt"

@@ -121,7 +121,7 @@ def test_scores_that_differ_are_of_units_in_their_words(page: Page, address: str
         prompts = [store.prompt(store.turn_record(run.id, turn["turn"]).prompt or "") for run in (a, b)]
     texts = {unit.id: unit.text for prompt in prompts for unit in prompt.units}
     page.goto(f"{address}#/compare/{a.id}/{b.id}?turn={turn['turn']}")
-    rows = page.get_by_role("region", name="Scores that differ most").locator("tbody th")
+    rows = page.get_by_role("region", name="Scores of λ that differ most").locator("tbody th")
     expect(rows).to_have_count(len(turn["scores"]))
     for place, score in enumerate(turn["scores"]):
         words = texts[score["unit"]].strip().removeprefix("- ")[:30].split("\n")[0]

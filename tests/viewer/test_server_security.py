@@ -157,7 +157,7 @@ def test_a_command_is_started_only_as_the_page_asks_for_it(
     answer = ask(guarded, f"api/start?token={TOKEN}", sent, "POST", body)
     assert answer.status == status
     assert answer.json["error"]
-    assert ask(guarded, f"api/start?token={TOKEN}").json == {"can_start": True, "commands": []}
+    assert ask(guarded, f"api/start?token={TOKEN}").json == {"can_start": True, "can_check": False, "commands": []}
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ def test_every_part_of_an_exchange_has_its_prompt(page: Page, served: Served) ->
         parts = store.parts(served.album, 1)
         prompts = {part: store.prompt(record.prompt or "") for part, record in parts.items()}
     for part, prompt in prompts.items():
-        open_turn(page, served.address, served.album, 1, f"&part={part}")
+        open_turn(page, served.address, served.album, 1, f"&part={part}&units=prompt")
         units = page.locator(".making [data-unit]").evaluate_all("all => all.map((one) => one.dataset.unit)")
         assert units == [unit.id for unit in prompt.units]
 

@@ -394,7 +394,7 @@ def test_the_unit_with_the_largest_estimated_loss_comes_first_with_how_much_less
     ("scores", "scored_by", "told"),
     [
         ({"memory.node_1": 0.09}, LEARNED, "Leila Haddad leaned on nothing in particular."),
-        (None, None, "What Leila Haddad leaned on is not known, as mute shows no attention."),
+        (None, None, "What Leila Haddad leaned on is not known, as no attention of this line was read."),
         (
             {"memory.node_1": 0.0},
             f"{LEARNED} (surrogate of mute)",

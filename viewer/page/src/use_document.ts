@@ -1,6 +1,7 @@
 /** Documents as a component reads them: kept once they are read, and read anew where they have changed. */
 
 import { useEffect, useState } from "preact/hooks";
+import { Listeners } from "./outside_value";
 import { onRecovery } from "./server_request";
 import { source } from "./source";
 
@@ -33,6 +34,14 @@ export function readDocument<T>(path: string, version: Version = 0): Promise<T> 
   return reading;
 }
 
+const replaced = new Listeners();
+
+/** Keep a document as the server has made it anew, and show it wherever it is shown. */
+export function replaceDocument(path: string, document: unknown): void {
+  kept.set(path, { version: 0, document: Promise.resolve(document) });
+  replaced.tell();
+}
+
 let readings = 0;
 
 /** Mark the page as reading until a document is there: who waits for a view to be complete can't see it otherwise. */
@@ -52,7 +61,8 @@ function showReading(reading: Promise<unknown>): void {
  * could not be read is tried again when the server answers again.
  */
 export function useDocument<T>(path: string | null, version: Version = 0): Loaded<T> {
-  const [tries, tryAgain] = useState(0);
+  const [tries, setTries] = useState(0);
+  const tryAgain = () => setTries((times) => times + 1);
   const [held, hold] = useState<{ path: string | null; loaded: Loaded<T> }>({ path, loaded: { state: "loading" } });
   useEffect(() => {
     if (path === null) return;
@@ -65,6 +75,7 @@ export function useDocument<T>(path: string | null, version: Version = 0): Loade
     return () => void (isWanted = false);
   }, [path, version, tries]);
   const hasFailed = held.path === path && held.loaded.state === "failed";
-  useEffect(() => (hasFailed ? onRecovery(() => tryAgain((times) => times + 1)) : undefined), [hasFailed]);
+  useEffect(() => (hasFailed ? onRecovery(tryAgain) : undefined), [hasFailed]);
+  useEffect(() => replaced.add(tryAgain), []);
   return held.path === path ? held.loaded : { state: "loading" };
 }

@@ -1,17 +1,28 @@
-/** The answer above every turn: why it is what it is, in a sentence or two, and the heaviest units of its prompt. */
+/** The answer above every turn: why it is what it is, in a sentence or two, and what its line leaned on. */
 
 import "../styles/answer.css";
-import { inWords, lambda, percent } from "../format";
-import { heaviestOf } from "../heaviest";
+import type { Run } from "../documents";
+import { counted, lambda } from "../format";
+import { barsOf, reasonInWords } from "../leaning";
 import { hrefOf } from "../router";
 import type { Making, TurnDocument } from "../views/turn_documents";
+import { Check } from "./check";
 import { type PictureOfExchange, Thumbnail } from "./thumbnail";
 
-/** How many of the heaviest units stand below the sentence. */
+/** How many units stand below the sentence. */
 const MOST = 3;
 
-/** The sentence of a turn and, where its prompt is out of sight, the heaviest units with λ. */
-export function Answer({ document, making, withUnits }: { document: TurnDocument; making: Making; withUnits: boolean }) {
+interface Props {
+  readonly run: Run;
+  readonly document: TurnDocument;
+  readonly making: Making;
+  /** The name of the part of an exchange that is shown; empty for the turn's own utterance. */
+  readonly part: string;
+  readonly withUnits: boolean;
+}
+
+/** The sentence of a turn and, where its prompt is out of sight, the units that its line leaned on. */
+export function Answer({ run, document, making, part, withUnits }: Props) {
   if (!document.why) return null; // the document is from an older program
   const ofPart = making !== document && making.why ? making.why : null;
   return (
@@ -22,8 +33,9 @@ export function Answer({ document, making, withUnits }: { document: TurnDocument
           <Sentence text={document.why} />
           {ofPart && <Sentence text={ofPart} />}
         </div>
+        <Check key={`${document.run} ${document.turn} ${part}`} run={run} making={making} part={part} />
       </div>
-      {withUnits && <Heaviest making={making} />}
+      {withUnits && <LeanedOn making={making} />}
     </section>
   );
 }
@@ -44,26 +56,35 @@ function Sentence({ text }: { text: string }) {
   return <p class="data why">{text.split(/(“[^”]*”)/).map((part, place) => (place % 2 ? <span key={place} class="quote">{part}</span> : part))}</p>;
 }
 
-/** The units that were most attended, heaviest first, each with a bar and its share beside it. */
-function Heaviest({ making }: { making: Making }) {
-  const units = heaviestOf(making.units, MOST);
-  if (!units.length) return null;
-  const highest = units[0]!.share;
+/** The units that the line leaned on, most first, and what λ had taken away; nothing where there are none. */
+function LeanedOn({ making }: { making: Making }) {
+  const scores = new Map(making.units.map((unit) => [unit.id, unit.line_score ?? 0]));
+  const leaned = (making.leaned_on ?? []).slice(0, MOST).map((reason) => ({ reason, score: scores.get(reason.unit) ?? 0 }));
+  if (!leaned.length) return null;
+  const bars = barsOf(leaned);
   return (
-    <div class="heaviest">
-      <p class="small muted">
-        Most attended of what λ may remove{making.removal_factor !== null && <>, λ = <b class="number">{lambda(making.removal_factor)}</b></>}
-      </p>
-      <ol>
-        {units.map(({ unit, share }) => (
-          <li key={unit.id} class={unit.removed ? "gone" : ""} title={unit.text}>
-            <span class="bar-room"><span class="bar" style={{ width: `${(100 * share) / highest}%` }} /></span>
-            <span class="number share">{percent(share, 1)}</span>
-            <span class="text data">{unit.text.replace(/^- /, "")}</span>
-            <span class="small muted block">{unit.removed ? "removed" : inWords(unit.block)}</span>
+    <>
+      <ol aria-label="What the line leaned on">
+        {leaned.map((weighed, place) => (
+          <li key={weighed.reason.unit} title={weighed.reason.text}>
+            <span class="bar-room"><span class="bar" style={{ width: `${100 * bars[place]!}%` }} /></span>
+            <span class="text data">{weighed.reason.text.replace(/^- /, "")}</span>
+            <span class="small number">{reasonInWords(weighed)}</span>
           </li>
         ))}
       </ol>
-    </div>
+      <Taken making={making} />
+    </>
+  );
+}
+
+/** What λ had taken away, which is not what the line leaned on. */
+function Taken({ making: { removal_factor, removal, removed_items, units } }: { making: Making }) {
+  if (!removal_factor || (removal.retained !== null && removal.factor === null)) return null;
+  const removable = units.filter((unit) => unit.removable).length;
+  return (
+    <p class="small muted">
+      λ = <b class="number">{lambda(removal_factor)}</b> took {removed_items ? `${removed_items} of ${counted(removable, "item")}` : "nothing"} away
+    </p>
   );
 }

@@ -17,14 +17,18 @@ export function WhatIsLambda() {
   return (
     <Explained ask="What is λ?">
       <p>
-        Before a line is said, it is measured how much its speaker attends to each item of what they are told. λ says how much
-        of that attention is then taken away: at 0 nothing goes, at 0.5 the most attended items go until they make up half of it,
-        at 1 all that may go.
+        Before a line is said, it is measured how much possible replies attend to each item of what their speaker is told. λ says
+        how much of that attention is then taken away: at 0 nothing goes, at 0.5 the most attended items go until they make up
+        half of it, at 1 all that may go.
       </p>
       <LambdaPicture />
       <p>
         The higher λ, the less the speaker falls back on what is most at hand, and the more two conversations from the same
         beginning differ. A judge then reads whether the line contradicts what was taken away; if it does, another is said.
+      </p>
+      <p>
+        What λ removes is chosen by the attention of possible replies; it is no reason for the line. With the embedded model that
+        attention tells what a line depends on no better than the length of the items does (docs/results/faithfulness.md).
       </p>
     </Explained>
   );
@@ -36,7 +40,7 @@ const SHARES = [30, 20, 18, 14, 10, 8];
 function LambdaPicture() {
   let start = 0;
   return (
-    <svg class="lambda-picture" viewBox="0 0 300 46" role="img" aria-label="Six items by weight; at λ = 0.5 the two heaviest, which have half of the attention, are removed">
+    <svg class="lambda-picture" viewBox="0 0 300 46" role="img" aria-label="Six items by their attention; at λ = 0.5 the two heaviest, which have half of the attention, are removed">
       {SHARES.map((share, place) => {
         const [x, isGone] = [start * 3, start + share <= 50];
         start += share;

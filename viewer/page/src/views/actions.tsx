@@ -64,7 +64,7 @@ export function Do({ words, asked, label = "Start", name = "Command", problem = 
   const line = commandLine(["tertulia", ...words]);
   const shown = useRef<HTMLDivElement>(null);
   const [copied, setCopied] = useState("");
-  const canStart = useCanStart();
+  const canStart = useAllowed("can_start");
   const [started, start] = useStarted(asked);
   const copy = async () => {
     try {
@@ -114,15 +114,17 @@ function Started({ command, asked }: { command: Command | string; asked: Asked }
 
 const isGoingOn = (command: Command | string | null) => command !== null && typeof command === "object" && command.exit_code === null;
 
-let startable: Promise<boolean> | null = null;
+type Allowed = Readonly<Record<"can_start" | "can_check", boolean>>;
 
-/** Whether the server starts commands: `tertulia view --allow-runs`. */
-export function useCanStart(): boolean {
+let allowed: Promise<Allowed> | null = null;
+
+/** Whether the server starts commands, or checks what lines leaned on: `tertulia view --allow-runs`. */
+export function useAllowed(what: keyof Allowed): boolean {
   const [can, setCan] = useState(false);
   useEffect(() => {
     if (source.isFile) return;
-    startable ??= request<{ can_start: boolean }>("start").then(({ can_start }) => can_start);
-    startable.then(setCan, () => void (startable = null));
+    allowed ??= request<Allowed>("start");
+    allowed.then((answer) => setCan(answer[what]), () => void (allowed = null));
   }, []);
   return can;
 }

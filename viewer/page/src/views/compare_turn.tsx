@@ -96,8 +96,8 @@ function UnitInWords({ id, text, limit }: { id: string; text: string | undefined
 function Scores({ scores, texts }: { scores: TurnDifference["scores"]; texts: ReadonlyMap<string, string> }) {
   return (
     <section class="stack">
-      <h4>Scores that differ most</h4>
-      <div class="scroller" tabIndex={0} role="region" aria-label="Scores that differ most">
+      <h4>Scores of λ that differ most</h4>
+      <div class="scroller" tabIndex={0} role="region" aria-label="Scores of λ that differ most">
         <table>
           <thead>
             <tr><th scope="col">unit</th><th scope="col" class="number">A</th><th scope="col" class="number">B</th></tr>

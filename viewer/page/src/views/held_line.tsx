@@ -6,7 +6,7 @@ import type { Run } from "../documents";
 import { counted, inWords, number } from "../format";
 import { request } from "../server_request";
 import "../styles/held_line.css";
-import { useCanStart } from "./actions";
+import { useAllowed } from "./actions";
 
 interface HeldCandidate {
   readonly attempt: number;
@@ -49,7 +49,7 @@ export interface PauseControl {
 }
 
 export function usePause(run: Run, isOver: boolean): PauseControl | null {
-  const canStart = useCanStart();
+  const canStart = useAllowed("can_start");
   const isWatched = canStart && !isOver && run.kind !== "album_chat";
   const [pause, setPause] = useState<Pause | null>(null);
   const [problem, setProblem] = useState<string | null>(null);

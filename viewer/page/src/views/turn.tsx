@@ -45,7 +45,7 @@ function Turn({ run, document }: { run: Run; document: TurnDocument }) {
   return (
     <>
       <Head run={run} document={document} making={making}>
-        <Answer document={document} making={making} withUnits={pane === "minds"} />
+        <Answer run={run} document={document} making={making} part={making === document ? "" : query.part!} withUnits={pane === "minds"} />
       </Head>
       {document.parts && <PartChooser document={document} chosen={query.part} />}
       <Tabs label="How the turn came about" links={links} shown={TITLES[pane]} />

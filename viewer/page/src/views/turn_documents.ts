@@ -1,6 +1,7 @@
 /** The documents of a turn (viewer/documents/turn.py), as far as the page reads them. */
 
 import type { PictureOfExchange } from "../components/thumbnail";
+import type { Reason } from "../leaning";
 import type { DrawnUnit, Order, Walk } from "../pruning";
 
 export interface Unit {
@@ -9,6 +10,9 @@ export interface Unit {
   readonly kind: "item" | "text";
   readonly text: string;
   readonly removable: boolean;
+  /** How much the line leaned on it; null where that is not known, and for what was removed. */
+  readonly line_score: number | null;
+  /** What λ removes by; null where nothing was scored. */
   readonly score: number | null;
   readonly removed: boolean;
 }
@@ -56,6 +60,11 @@ export interface Making {
   readonly distinct_candidates: number;
   readonly rollbacks: number;
   readonly rewritings: number;
+  readonly line_scored_by: string | null;
+  /** What the line leaned on, most first; empty: on nothing in particular; null: not known. */
+  readonly leaned_on: readonly Reason[] | null;
+  /** By unit, what the line was measured to lose without it, in nats a token. */
+  readonly measured: Readonly<Record<string, number>>;
   readonly scored_by: string | null;
   readonly judged_by: string | null;
   readonly removal_factor: number | null;

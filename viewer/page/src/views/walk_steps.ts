@@ -38,14 +38,14 @@ export function stepsThrough(runs: readonly ExampleRun[]): Step[] {
       marked: [".block:nth-of-type(2)", ".block"],
     },
     {
-      title: "This is what she looked at",
-      text: "While it answers, the model attends to some items more than to others. The sentence says to which, what was taken away for it, and which of several lines was said.",
+      title: "Why she said that",
+      text: "The sentence says what the line leaned on, where that is known: it is read from the line itself. Then it says what λ had taken away before, which is no reason for the line, and which of several lines was said.",
       place: at(half, { turn: 3, pane: "prompt", units: "weight" }),
       marked: [".answer"],
     },
     {
       title: "Drag λ",
-      text: "λ is the share of attention that is removed from the prompt, the heaviest items first. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she knows everything, at 1 nothing.",
+      text: "λ is the share of the attention of possible replies that is removed from the prompt, the heaviest items first. Drag it, or press an arrow key: the items that would go are struck through at once. At 0 she knows everything, at 1 nothing.",
       place: at(half, { turn: 3, pane: "prompt" }),
       marked: [".lambda"],
     },

@@ -70,7 +70,7 @@ function tagsOf(run: Run, making: Making): string[] {
   if (making.prompt === null) return ["written by hand"];
   const { factor, retained } = making.removal;
   const tags = [retained && factor === null ? `retained: ${retained}` : `λ = ${lambda(making.removal_factor)}`];
-  tags.push(making.scored_by ? `scored by ${making.scored_by}` : "not scored");
+  tags.push(making.scored_by ? `scored for λ by ${making.scored_by}` : "not scored for λ");
   tags.push(making.judged_by ? `judge: ${making.judged_by}` : "not judged");
   if (making.rewritings) tags.push(`${making.rewritings} rewritten`);
   if (making.ended) tags.push("ended the conversation");

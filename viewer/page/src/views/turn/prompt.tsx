@@ -1,4 +1,4 @@
-/** The prompt of an utterance: every unit with its score, and what λ removes, as it was and as it would be. */
+/** The prompt of an utterance: what its line leaned on, and what λ removes, as it was and as it would be. */
 
 import { lambda } from "../../format";
 import { Command } from "../../components/command";
@@ -12,6 +12,7 @@ import { WhatIsLambda } from "../../components/explained";
 import { LambdaPanel } from "./lambda";
 import { remarksOn, removalInWords } from "./removal_words";
 import { ScorersInWords } from "./scorers";
+import { type Shading, shadingByLambda, shadingByLine } from "./shading";
 import { Units } from "./units";
 import { SliderFork } from "../fork/slider_fork";
 import { moveFactor, resetSlider, useFactor } from "./slider_value";
@@ -31,7 +32,8 @@ export function PromptPane({ run, making }: { run: Run; making: Making }) {
 
 function WithPrompt({ run, making }: { run: Run; making: Making }) {
   const scorers = useMemo(() => making.scorers.filter((scorer) => isComplete(making, scorer)), [making]);
-  return scorers.length ? <Scored run={run} making={making} scorers={scorers} /> : <Unscored run={run} making={making} />;
+  const line = useMemo(() => shadingByLine(making, run.rehearsed), [making]);
+  return scorers.length ? <Scored run={run} making={making} scorers={scorers} line={line} /> : <Unscored run={run} making={making} line={line} />;
 }
 
 /** Whether every unit that λ may remove has a score; a scorer of a user's may have left some out. */
@@ -39,24 +41,32 @@ function isComplete(making: Making, scorer: Scorer): boolean {
   return making.units.every((unit) => !unit.removable || Object.hasOwn(scorer.scores, unit.id));
 }
 
-function Unscored({ run, making }: { run: Run; making: Making }) {
+function Unscored({ run, making, line }: { run: Run; making: Making; line: Shading | null }) {
   return (
     <>
-      <h3>The prompt (not scored)</h3>
+      <h3>The prompt (not scored for λ)</h3>
       <Notice>
         {making.scored_by
           ? <p>The scores of {making.scored_by} do not cover all removable units, so other values of λ can't be tried here.</p>
-          : <p>Nothing was scored and nothing removed, because λ was {lambda(making.removal_factor)}. This fork has the same prompt here, and records its scores:</p>}
+          : <p>Nothing was scored for λ and nothing removed, because λ was {lambda(making.removal_factor)}. This fork has the same prompt here, and records its scores:</p>}
         {making.pace && <p class="small data">{making.pace}</p>}
         {!making.scored_by && <p><Command words={["fork", run.run, "--at", `${making.turn}`, "--set", "record_scores=true"]} /></p>}
         {!making.scored_by && <WhatIsLambda />}
       </Notice>
-      <Units making={making} scorers={[]} prunings={[]} removals={[]} isWhatIf={false} />
+      <Units making={making} shading={line} removals={[]} isWhatIf={false} />
     </>
   );
 }
 
-function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: readonly Scorer[] }) {
+interface ScoredProps {
+  readonly run: Run;
+  readonly making: Making;
+  readonly scorers: readonly Scorer[];
+  /** The shading by what the line leaned on; null where that is not known. */
+  readonly line: Shading | null;
+}
+
+function Scored({ run, making, scorers, line }: ScoredProps) {
   const { query } = usePlace();
   const order = ORDERS.find((order) => order === query.order) ?? making.removal.order;
   const walk = WALKS.find((walk) => walk === query.walk) ?? making.removal.walk;
@@ -66,11 +76,17 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
     [making, order, walk],
   );
   const recorded = useMemo(() => recordedRemoval(making, prunings[0]!), [making, prunings]);
+  const lambdas = useMemo(() => shadingByLambda(scorers, prunings, run.model), [making, prunings]);
   const units = useMemo(() => new Map(making.units.map((unit) => [unit.id, unit])), [making]);
   const isOwn = making.scored_by !== null;
   const isOther = order !== making.removal.order || walk !== making.removal.walk;
   const isWhatIf = factor !== null || isOther || !isOwn;
+  const isLeaned = line !== null && (query.shade === "leaned" || (query.shade !== "removed" && factor === null && !isOther));
   const at = factor ?? making.removal.factor ?? making.removal_factor ?? 0;
+  const move = (factor: number | null) => {
+    if (query.shade === "leaned") goWith({ shade: null }); // what is moved is shown
+    moveFactor(factor);
+  };
   const removals = prunings.map((pruning, place) => (place === 0 && !isWhatIf ? recorded : pruning.removal(at)));
   const removal = removals[0]!;
   const remarks = isWhatIf ? remarksOn(units, prunings[0]!, removal, at, walk, order) : making.remarks;
@@ -86,7 +102,7 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
             </p>
           )}
           <LambdaPanel
-            at={at} setFactor={moveFactor} reset={isOwn ? resetSlider : null} runFactor={making.removal.factor}
+            at={at} setFactor={move} reset={isOwn ? resetSlider : null} runFactor={making.removal.factor}
             pruning={prunings[0]!} removal={removal} recorded={isWhatIf && isOwn ? recorded : null}
             words={removalInWords(making, removal, prunings[0]!.visited.length, isWhatIf ? at : null)}
             fork={<SliderFork run={run} turn={making.turn} />}
@@ -102,9 +118,21 @@ function Scored({ run, making, scorers }: { run: Run; making: Making; scorers: r
           {run.rehearsed && <p class="small muted">This run was rehearsed: a stand-in spoke, and the scores are random.</p>}
           <ScorersInWords scorers={scorers} removals={removals} run={run.run} turn={making.turn} isOwn={isOwn} />
         </div>
-        <Units making={making} scorers={scorers} prunings={prunings} removals={removals} isWhatIf={isWhatIf && isOwn} />
+        <Units making={making} shading={isLeaned ? line : lambdas} removals={isLeaned ? [] : removals} isWhatIf={!isLeaned && isWhatIf && isOwn}>
+          {line && <ShadeSwitch isLeaned={isLeaned} />}
+        </Units>
       </div>
     </>
+  );
+}
+
+/** Which question the shades answer. */
+function ShadeSwitch({ isLeaned }: { isLeaned: boolean }) {
+  return (
+    <span class="switched" role="group" aria-label="What the shades show">
+      <button aria-pressed={isLeaned} onClick={() => goWith({ shade: "leaned" })}>Leaned on</button>
+      <button aria-pressed={!isLeaned} onClick={() => goWith({ shade: "removed" })}>Removed by λ</button>
+    </span>
   );
 }
 
@@ -117,7 +145,7 @@ function recordedRemoval(making: Making, pruning: Pruning): Removal {
 
 /** How Algorithm 1 walks: as in the run, until the reader chooses. */
 function Settings({ order, walk }: { order: Order; walk: Walk }) {
-  const choose = (name: string) => (event: Event) => goWith({ [name]: (event.target as HTMLSelectElement).value });
+  const choose = (name: string) => (event: Event) => goWith({ shade: null, [name]: (event.target as HTMLSelectElement).value });
   return (
     <div class="row small walk">
       <label>

@@ -1,13 +1,15 @@
-/** The units of a prompt, each with its scores; only those whose removal changes are drawn anew. */
+/** The units of a prompt, each with its figures; only those whose removal changes are drawn anew. */
 
-import { Component, type VNode } from "preact";
+import { Component, type ComponentChildren, type VNode } from "preact";
 import { useMemo } from "preact/hooks";
+import { WhatAreNats } from "../../components/explained";
 import { inWords } from "../../format";
-import type { Pruning, Removal } from "../../pruning";
-import type { Making, Scorer, Unit } from "../turn_documents";
+import type { Removal } from "../../pruning";
+import type { Making, Unit } from "../turn_documents";
 import { LongText } from "./long_text";
-import { OrderSwitch, type UnitOrder, useUnitOrder } from "./unit_order";
 import { letterOf } from "./scorers";
+import { byWeight, type Figure, type Shading } from "./shading";
+import { OrderSwitch, useUnitOrder } from "./unit_order";
 
 /** From so many units on, those out of sight are not laid out. */
 const MANY = 120;
@@ -15,57 +17,53 @@ const MANY = 120;
 /** Letters of a unit by weight: the heaviest few are in view at once. */
 const SHORT = 100;
 
-/** A score as it stands on the page. */
-interface Figure {
-  readonly text: string;
-  /** The share of the removable units' score in [0, 1]; null where λ can't remove the unit. */
-  readonly share: number | null;
-  /** The bar's length in [0, 1]: the root of the score, of the highest that λ may remove. */
-  readonly bar: number;
-}
-
 interface Group {
   /** Differs from those of all other prompts: rows keep what they were made with. */
   readonly key: number;
   readonly title: string;
   readonly share: number | null;
-  readonly units: readonly { readonly unit: Unit; readonly figures: readonly (Figure | null)[] }[];
+  readonly units: readonly { readonly unit: Unit; readonly figures: readonly Figure[] }[];
 }
 
 interface Props {
   readonly making: Making;
-  readonly scorers: readonly Scorer[];
-  readonly prunings: readonly Pruning[];
+  /** What units are shaded by; null: by nothing. */
+  readonly shading: Shading | null;
   readonly removals: readonly Removal[];
   /** Whether something else than what the run removed is shown, and what differs is marked. */
   readonly isWhatIf: boolean;
+  /** The switch between two shadings. */
+  readonly children?: ComponentChildren;
 }
 
-export function Units({ making, scorers, prunings, removals, isWhatIf }: Props) {
+export function Units({ making, shading, removals, isWhatIf, children }: Props) {
   const [order, setOrder] = useUnitOrder();
-  const isByWeight = order === "weight" && scorers.length > 0;
-  const groups = useMemo(() => groupsOf(making, scorers, prunings, isByWeight ? "weight" : "prompt"), [making, scorers, isByWeight]);
+  const isByWeight = order === "weight" && shading !== null;
+  const groups = useMemo(() => groupsOf(making, shading, isByWeight), [making, shading, isByWeight]);
+  const scorers = groups[0]?.units[0]?.figures.length ?? 0;
   return (
-    <div class={`units scorers-${Math.min(scorers.length, 5)} ${isByWeight ? "by-weight" : ""} ${making.units.length > MANY ? "many" : ""}`}>
-      {scorers.length > 0 && (
+    <div class={`units scorers-${Math.min(scorers, 5)} ${shading?.question ?? ""} ${isByWeight ? "by-weight" : ""} ${making.units.length > MANY ? "many" : ""}`}>
+      {shading && (
         <div class="row units-head">
+          {children}
           <OrderSwitch order={order} setOrder={setOrder} />
-          <p class="small muted">
-            {scorers.length > 1 ? "share of the attention and score, by A, B, …" : "share of the attention, score"}
-            <span class="visually-hidden">; bars and shades grow with the root of the score</span>
+          <p class="small muted caption">
+            {shading.caption}
+            <span class="visually-hidden"> Bars and shades grow with the root of the figure.</span>
           </p>
+          {shading.isInNats && <WhatAreNats />}
         </div>
       )}
-      {groups.map((group) => (
+      {groups.map((group, place) => (
         <section key={group.key} class="block">
-          <h4 class={isByWeight && group.share !== null ? "visually-hidden" : ""}>
+          <h4 class={isByWeight && place === 0 ? "visually-hidden" : ""}>
             {group.title}
             {group.share !== null && <span class="muted number"> {(group.share * 100).toFixed(1)} %</span>}
           </h4>
           <ul>
             {group.units.map(({ unit, figures }) => (
               <UnitRow
-                key={unit.id} unit={unit} figures={figures}
+                key={unit.id} unit={unit} figures={figures} mark={shading?.markOf(unit) ?? ""}
                 gone={removals.length ? removals.map((removal) => (removal.units.has(unit.id) ? "1" : "0")).join("") : unit.removed ? "1" : "0"}
                 was={isWhatIf ? unit.removed : null} block={isByWeight ? inWords(unit.block) : null}
               />
@@ -79,44 +77,26 @@ export function Units({ making, scorers, prunings, removals, isWhatIf }: Props) 
 
 let keys = 0;
 
-type MutableGroup = { key: number; title: string; share: number | null; units: { unit: Unit; figures: (Figure | null)[] }[] };
+type MutableGroup = { key: number; title: string; share: number | null; units: { unit: Unit; figures: readonly Figure[] }[] };
 
-/**
- * Return the units with their figures: by runs of units of the same block or, by weight, those that λ may remove, heaviest
- * first by the first scorer, and then the others.
- */
-function groupsOf(making: Making, scorers: readonly Scorer[], prunings: readonly Pruning[], order: UnitOrder): Group[] {
-  const shares = prunings.map(({ visited, shares }) => new Map(visited.map((id, place) => [id, shares[place]!])));
-  const highest = scorers.map(({ scores }, place) =>
-    Math.max(...prunings[place]!.visited.map((id) => scores[id]!)) || Math.max(...Object.values(scores)) || 1);
+/** Return the units with their figures: by runs of units of the same block or, by weight, heaviest first by group. */
+function groupsOf(making: Making, shading: Shading | null, isByWeight: boolean): Group[] {
   const groups: MutableGroup[] = [];
-  const scores = scorers[0]?.scores ?? {};
-  // Sorting is stable: ties keep the prompt's order.
-  const units = order === "prompt" ? making.units
-    : [...making.units].sort((a, b) => Number(b.removable) - Number(a.removable) || (a.removable ? scores[b.id]! - scores[a.id]! : 0));
-  for (const unit of units) {
-    const figures = scorers.map(({ scores }, place) =>
-      figureOf(scores[unit.id], shares[place]!.get(unit.id) ?? null, highest[place]!));
-    const title = order === "prompt" ? inWords(unit.block) : unit.removable ? "What λ may remove" : "What λ never removes";
+  for (const unit of isByWeight ? byWeight(making.units, shading!) : making.units) {
+    const title = isByWeight ? shading!.groupOf(unit) : inWords(unit.block);
     let group = groups.at(-1);
     if (group?.title !== title) groups.push((group = { key: (keys += 1), title, share: null, units: [] }));
-    group.units.push({ unit, figures });
-    const share = figures[0]?.share ?? null;
+    group.units.push({ unit, figures: shading?.figuresOf(unit) ?? [] });
+    const share = shading?.shareOf(unit) ?? null;
     if (share !== null) group.share = (group.share ?? 0) + share;
   }
   return groups;
 }
 
-function figureOf(score: number | undefined, share: number | null, highest: number): Figure | null {
-  if (score === undefined) return null;
-  const isPlain = highest >= 0.01 && highest < 1e5;
-  const text = score === 0 ? "0" : isPlain ? score.toFixed(3) : score.toExponential(2);
-  return { text, share, bar: Math.min(1, Math.sqrt(score / highest)) };
-}
-
 interface RowProps {
   readonly unit: Unit;
-  readonly figures: readonly (Figure | null)[];
+  readonly figures: readonly Figure[];
+  readonly mark: string;
   /** By scorer whether the unit is removed, as `1` and `0`. */
   readonly gone: string;
   /** Whether the run removed the unit; null where that is what is shown. */
@@ -128,13 +108,13 @@ interface RowProps {
 class UnitRow extends Component<RowProps> {
   /** What no λ changes; drawn once, as all of a long prompt is drawn anew in a single frame of the slider. */
   private readonly text = <LongText text={this.props.unit.text} most={this.props.block === null ? undefined : SHORT} />;
-  private readonly figures = this.props.figures.map((figure) => <Figures of={figure} isRemovable={this.props.unit.removable} />);
+  private readonly figures = this.props.figures.map((figure) => <Figures of={figure} />);
 
   override shouldComponentUpdate(next: RowProps): boolean {
     return this.props.gone !== next.gone || this.props.was !== next.was;
   }
 
-  override render({ unit, figures, gone, was, block }: RowProps) {
+  override render({ unit, figures, mark, gone, was, block }: RowProps) {
     const isGone = gone[0] === "1";
     const isChanged = was !== null && was !== isGone;
     const word = wordOf(unit, isGone, was);
@@ -148,8 +128,9 @@ class UnitRow extends Component<RowProps> {
             {block && <span class="block-of muted">{block}</span>}
           </div>
         )}
-        <div class="text" style={{ "--heat": figures[0]?.share != null ? figures[0].bar : 0 }}>
+        <div class="text" style={{ "--heat": figures[0]?.heat ?? 0 }}>
           {this.text}
+          {mark && <span class="mark-of kept">{mark}</span>}
           {word && <span class={`mark-of ${isGone ? "gone" : "kept"}`}>{word}</span>}
         </div>
       </li>
@@ -187,12 +168,11 @@ class Score extends Component<ScoreProps> {
   }
 }
 
-function Figures({ of, isRemovable }: { of: Figure | null; isRemovable: boolean }) {
+function Figures({ of }: { of: Figure }) {
   return (
     <>
-      <span class="bar-room">{of && <span class="bar" style={{ "--bar": of.bar }} />}</span>
-      <span class="share">{of?.share != null ? `${(of.share * 100).toFixed(1)} %` : isRemovable ? "" : "fixed"}</span>
-      <span class="value">{of ? of.text : "–"}</span>
+      <span class="bar-room">{of.bar > 0 && <span class="bar" style={{ "--bar": of.bar }} />}</span>
+      {of.texts.map((text, place) => <span key={place} class={place ? "value" : "share"}>{text}</span>)}
     </>
   );
 }

@@ -1,0 +1,50 @@
+"""A line that is checked from the page: the run's model measures what it leaned on, one unit left out at a time."""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+
+from tertulia.state.documents import Document
+from tertulia.state.errors import StorageError, UsageError
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.turn import turn_page
+from tertulia.viewer.sent import sent_json
+from tertulia.viewer.store_reader import StoreReader
+
+#: Measures what the line of a turn loses without each unit that it leaned on, and keeps that in the store. It takes a
+#: store, a run, a turn, and the part of an exchange; empty for the turn's own line.
+Check = Callable[[SqlStore, str, int, str], None]
+
+
+class Checker:
+    """Checks lines for the page, one after the other."""
+
+    def __init__(self, store: StoreReader, measurer: StoreReader, check: Check) -> None:
+        """Note what to check with; `measurer` is read by whoever may wait for a model."""
+        self._store, self._measurer, self._check = store, measurer, check
+
+    async def is_offered(self) -> bool:
+        """Return whether lines can be checked: what is measured is kept, so the store must be one to write to."""
+        try:
+            await self._store.read(SqlStore.check_writable)
+        except StorageError:
+            return False
+        return True
+
+    async def checked(self, request: Request) -> Document:
+        """Measure what a line leaned on, and return its turn's document, which has that.
+
+        The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line.
+        """
+        match await sent_json(request):
+            case {"run": str(run), "turn": int(turn), "part": str(part), **more} if not more:
+                await self._measurer.read(lambda store: self._measure(store, run, turn, part))
+                return await self._store.read(lambda store: turn_page(store, run, turn))
+        raise UsageError("a check has a run, a turn and a part")
+
+    def _measure(self, store: SqlStore, run: str, turn: int, part: str) -> None:
+        record = store.run(run)
+        if record.rehearsed:
+            raise UsageError(f"run {record.run} was rehearsed: no model said its lines, so there is nothing to measure")
+        store.check_writable()
+        self._check(store, record.run, turn, part)
