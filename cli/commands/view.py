@@ -1,8 +1,10 @@
 """`view`: a local page over a store."""
 
+import asyncio
 import secrets
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +16,7 @@ from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
+from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import DEFAULT_STORE, is_missing
 from tertulia.storage.store import SqlStore
 
@@ -98,7 +101,18 @@ def view(
             open_browser(address, bool(secret), lambda: progress().print(hint))
 
     try:
-        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"), reports, seats)
+        check = _measure if allow_runs else None
+        app = build_app(path, secret, command, lambda: model_access().embedder("minilm"), reports, seats, check=check)
         PageServer(app, answers).run([socket])
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _measure(store: SqlStore, run: str, turn: int, part: str) -> None:
+    """Measure what the lines of a turn leaned on, those of all its parts, by the model that read or wrote them."""
+    from tertulia.lab.annotations.leave_one_out import check_turn
+
+    record = store.run(run)
+    parameters = Parameters.model_validate(record.parameters)
+    opened = partial(model_access().language_model, parameters=parameters)
+    asyncio.run(check_turn(store, record, store.start(record.run), turn, opened))

@@ -20,7 +20,7 @@ def check_line(store: SqlStore, run: RunRecord, start: Start, turn: int, reader:
     """
     from tertulia.lab.annotations.leave_one_out import CALLS, check_turn
 
-    parameters = Parameters.of_record(run.parameters)
+    parameters = Parameters.model_validate(run.parameters)
 
     def opened(name: str) -> LanguageModel:
         return open_language_model(name, parameters, is_named=name == reader)

@@ -186,7 +186,7 @@ def _candidate_of(details: TurnDetails) -> Candidate | None:
 
 def _parameters_of(details: TurnDetails) -> Parameters:
     own = details.run.participant_models.get(details.record.turn.speaker or "")
-    return Parameters.of_record(details.run.parameters if own is None else own.parameters)
+    return Parameters.model_validate(details.run.parameters if own is None else own.parameters)
 
 
 def _reader_of(details: TurnDetails) -> str:

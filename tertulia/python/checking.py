@@ -26,7 +26,7 @@ class Checking:
         def drive(emit: Emit) -> None:
             with self.store.opened() as store:
                 run = store.run(self.id)
-                parameters = Parameters.of_record(run.parameters)
+                parameters = Parameters.model_validate(run.parameters)
 
                 def opened(name: str) -> LanguageModel:
                     return access.language_model(name, parameters)
