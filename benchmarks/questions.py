@@ -26,6 +26,7 @@ _ALBUMS = ("lab", "album", "--agents", "4", "--rounds", "2", "--rehearse", "--em
 _CALIBRATED = json.dumps(
     {
         **{"metric": "dist3", "trials": 4, "rounds": 3, "window": 3, "removal_factors": [0, 1]},
+        "evidence": {"p": 0.001, "level": 0.04, "permutations": 1999, "is_exact": False},
         **{"diversity": [0.5, 0.8], "low": [0.48, 0.78], "high": [0.52, 0.82]},
         **{"running": [{"at_zero": 0.8, "slope": 0.1}], "gains": [0.5]},
     }

@@ -13,7 +13,7 @@ Command = tuple[str, ...]
 #: Commands that write no store and nothing that has to survive.
 READS = frozenset(
     {
-        *("view", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score", "stop"),
+        *("view", "runs", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score", "stop"),
         *("scenarios", "settings", "nodes list", "nodes check", "graph", "export", "trust", "doctor"),
         *("lab album", "lab compare", "lab list", "lab stability", "lab check"),
     }
