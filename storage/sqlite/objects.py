@@ -29,7 +29,7 @@ Tokens = tuple[str, ...]
 
 #: The hashes of the schema of a new store, without LangGraph's tables and with them. Other versions of sqlite-utils may
 #: spell it otherwise, which costs a few milliseconds whenever a store is opened, and nothing else.
-KNOWN = frozenset({"0863db32dfb20c6c844f4d89a02800ac", "b0244b36527983ec5c72a92473581dc3"})
+KNOWN = frozenset({"9463698efe1963dd38d1a616feb234a7", "bb3cd81fb8f65cf84699ef870545bae5"})
 
 #: LangGraph's tables: it makes them itself, in the same file.
 CHECKPOINT_TABLES = (
