@@ -32,7 +32,10 @@ PortOption = Annotated[
 ]
 NoOpenOption = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
 AllowRunsOption = Annotated[
-    bool, typer.Option("--allow-runs", help="Let the page start forks, resume runs, check lines and give seats; implies --token.")
+    bool,
+    typer.Option(
+        "--allow-runs", help="Let the page start forks, resume runs, check lines and give seats; implies --token."
+    ),
 ]
 ReportsOption = Annotated[
     Path,
