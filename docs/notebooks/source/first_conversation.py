@@ -25,12 +25,13 @@ turn = run.turn(2)
 print(turn.why)
 
 # %% [markdown]
-# The prompt is made of units. Each has a score: the attention that the model paid to it. λ takes away the most
-# attended units first, until their share is reached.
+# That is read from the line. The prompt is made of units, and `line_score` says how much the line leaned on each. `score` is
+# another thing: the attention of possible replies, drawn before. λ takes away the most attended units first, until their
+# share is reached; what it took is no reason.
 
 # %%
 units = turn.units.frame()
-units[units.removable].sort_values("score", ascending=False)[["block", "text", "score", "removed"]].head(8)
+units[units.removable].sort_values("score", ascending=False)[["block", "text", "line_score", "score", "removed"]].head(8)
 
 # %%
 print(f"asked for λ = {run.parameters.removal_factor}, reached {turn.removed_share:.3f} of the attention")
