@@ -138,7 +138,8 @@ def gone_first(details: TurnDetails) -> Unit:
 
 def _measure(details: TurnDetails) -> str:
     """Return what a share is of: attention, or the scores of another scorer."""
-    return "score" if "score" in _parameters(details).nodes else "attention"
+    parameters = _parameters(details)
+    return "score" if "score" in parameters.nodes or parameters.reducer == "learned" else "attention"
 
 
 # --- the candidate --------------------------------------------------------------------------------------------------

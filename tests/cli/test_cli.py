@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_show_turn(cli: Cli) -> None:
     document = cli("show", run, "--turn", "2", "--json").json
     assert document["turn"] == 2
     assert {"round", "speaker", "text", "sim_time_s", "ended", "rollbacks", "scored_by"} <= document.keys()
-    keys = {"id", "block", "kind", "text", "removable", "score", "removed"}
+    keys = {"id", "block", "kind", "text", "removable", "line_score", "measured_loss", "score", "removed"}
     assert all(unit.keys() == keys and unit["score"] > 0 for unit in document["units"])
     assert all(unit["kind"] == "item" for unit in document["units"] if unit["removable"])
     (utterance,) = [
@@ -139,7 +140,7 @@ def test_show_turn_for_people(cli: Cli) -> None:
     lines = cli("show", run, "--turn", "2").out.splitlines()
     marked = [line for line in lines if line.startswith("✗ ") and "removed" not in line]
     assert len(marked) == sum(unit["removed"] for unit in document["units"])
-    figures = [line for line in lines if line[:2] in ("✗ ", "· ", "  ") and line[18:19] == " " and "." in line[19:24]]
+    figures = [line for line in lines if re.match(r"[✗· ] [█▉▊▋▌▍▎▏ ]{16} +(?:\d+\.\d+|–) +\d+\.\d+  ", line)]
     assert len(figures) == len(document["units"])
     texts = [" ".join(unit["text"].split()) for unit in document["units"]]
     assert max(map(len, texts)) > 120

@@ -25,13 +25,14 @@ turn = run.turn(2)
 print(turn.why)
 
 # %% [markdown]
-# That is read from the line. The prompt is made of units, and `line_score` says how much the line leaned on each. `score` is
-# another thing: the attention of possible replies, drawn before. λ takes away the most attended units first, until their
-# share is reached; what it took is no reason.
+# That is read from the line. The prompt is made of units, and `line_score` says how much the line leaned on each.
+# `score` is another thing: the attention of possible replies, drawn before. λ takes away the most attended units first,
+# until their share is reached; what it took is no reason.
 
 # %%
 units = turn.units.frame()
-units[units.removable].sort_values("score", ascending=False)[["block", "text", "line_score", "score", "removed"]].head(8)
+columns = ["block", "text", "line_score", "score", "removed"]
+units[units.removable].sort_values("score", ascending=False)[columns].head(8)
 
 # %%
 print(f"asked for λ = {run.parameters.removal_factor}, reached {turn.removed_share:.3f} of the attention")
