@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from tertulia.models.journal import Journal, with_answer
 from tertulia.state.cognition import Call
-from tertulia.state.language_model import LanguageModel, model_failures
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.model_failures import model_failures
 from tertulia.state.questions import (
     Answer,
     BatchingModel,

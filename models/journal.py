@@ -22,8 +22,8 @@ from tertulia.state.language_model import (
     RenderedPrompt,
     ReplyField,
     ScoringOptions,
-    model_failures,
 )
+from tertulia.state.model_failures import model_failures
 from tertulia.state.questions import (
     Answer,
     Generation,

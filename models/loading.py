@@ -30,17 +30,17 @@ from tertulia.state.errors import (
     UsageError,
     nearest_hint,
 )
+from tertulia.state.kept_vectors import KeptVectors
 from tertulia.state.language_model import (
     Embedder,
-    KeptVectors,
     LanguageModel,
     ModelTraits,
-    PictureFinder,
     Report,
     ignore_activity,
 )
 from tertulia.state.parameters import Parameters
 from tertulia.state.parameters.model import ModelWeights
+from tertulia.state.picture_finder import PictureFinder
 from tertulia.state.text import first_line
 
 if TYPE_CHECKING:

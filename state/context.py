@@ -8,9 +8,10 @@ from typing import Any, Protocol
 from tertulia.state.album import Exchange, Population
 from tertulia.state.budget import Meter
 from tertulia.state.case_seed import resolve_case_seed
-from tertulia.state.language_model import Embedder, LanguageModel, ModelRole, PictureFinder
+from tertulia.state.language_model import Embedder, LanguageModel, ModelRole
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Layout, Parameters
+from tertulia.state.picture_finder import PictureFinder
 from tertulia.state.records import Case, TurnRecord
 from tertulia.state.store import AnyRecord, Store
 

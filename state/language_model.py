@@ -5,12 +5,11 @@ Nothing here knows torch.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError, failure_text
+from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.head_weights import HeadWeights
 from tertulia.state.languages import DEFAULT
 from tertulia.state.parameters import (
@@ -29,8 +28,7 @@ from tertulia.state.parameters import (
 from tertulia.state.records import Prompt, Reply
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 Role = Literal["system", "user", "assistant"]
 
@@ -204,10 +202,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """The reduction of attention to a score (APP §3.1, Eq. 1), summed over these layers; `None`: over all.
-
-    Learned weights are of all layers, whatever these are.
-    """
+    """The reduction of attention to a score (APP §3.1, Eq. 1), over these layers; `None`, and learned weights: all."""
 
     reducer: Reducer = "sum-mean"
     rows: Literal["reply", "utterance_only"] = "reply"
@@ -432,33 +427,11 @@ class LanguageModel(Protocol):
         """Return the probability that each option comes next, among these options; they sum to 1."""
 
 
-@contextmanager
-def model_failures(model: LanguageModel) -> Iterator[None]:
-    """Turn what a model raises inside into a `ModelError`: else it would count as the fault of the step that asks."""
-    try:
-        yield
-    except TertuliaError:
-        raise
-    except Exception as error:
-        raise ModelError(f"{model.id}: {failure_text(error)}") from error
-
-
 class SeeingModel(LanguageModel, Protocol):
     """A language model that is shown pictures (`ModelTraits.sees_pictures`)."""
 
     def use_pictures(self, lookup: PictureLookup) -> None:
         """Take the bytes of pictures from there, by content hash, from now on."""
-
-
-class PictureFinder(Protocol):
-    """A finder of the pictures that a text means."""
-
-    @property
-    def id(self) -> str:
-        """The name under which the finder is chosen again."""
-
-    def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
-        """Return the cosine similarity of each picture to a text; `ModelError` if a picture can't be read."""
 
 
 class Embedder(Protocol):
@@ -473,17 +446,3 @@ class Embedder(Protocol):
 
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, however long: the mean over windows, weighted by their tokens."""
-
-
-class KeptVectors(Protocol):
-    """Vectors that outlive the process which made them."""
-
-    def find(self, embedder: str, texts: Sequence[str]) -> "Mapping[str, NDArray[np.float32]]":
-        """Return the vectors that are kept of these texts.
-
-        Args:
-            embedder: What the last digit of a vector depends on: the embedder, its libraries, and how they compute.
-        """
-
-    def add(self, embedder: str, vectors: "Mapping[str, NDArray[np.float32]]") -> None:
-        """Keep the vectors of texts; one that is kept already stays as it is."""

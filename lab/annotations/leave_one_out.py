@@ -39,9 +39,10 @@ from tertulia.reading.leaning import reasons
 from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.errors import ModelError, UsageError
-from tertulia.state.language_model import LanguageModel, SeeingModel, model_failures
+from tertulia.state.language_model import LanguageModel, SeeingModel
 from tertulia.state.line_scores import reader_of, scored_line_by
 from tertulia.state.meeting import Start
+from tertulia.state.model_failures import model_failures
 from tertulia.state.parameters import Parameters
 from tertulia.state.questions import ServedModel
 from tertulia.state.records import Candidate, Reply, RunRecord

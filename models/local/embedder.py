@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from tertulia.models.local.embedded import EMBEDDER_PACKAGE, package_folder
 from tertulia.state.errors import ModelError, extra_hint
-from tertulia.state.language_model import KeptVectors, Report, ignore_activity
+from tertulia.state.kept_vectors import KeptVectors
+from tertulia.state.language_model import Report, ignore_activity
 from tertulia.state.text import first_line, whole_characters
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from tertulia.prompts.render import render, retokenized
 from tertulia.state.context import Context
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.graph_state import UtteranceState
-from tertulia.state.language_model import LanguageModel, ScoringOptions, model_failures
+from tertulia.state.language_model import LanguageModel, ScoringOptions
 from tertulia.state.line_scores import rounded, scored_line_by
+from tertulia.state.model_failures import model_failures
 from tertulia.state.records import Prompt, Reply
 from tertulia.state.scored_layers import layers_to_score
 

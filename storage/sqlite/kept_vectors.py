@@ -28,7 +28,7 @@ Vector = NDArray[np.float32]
 
 
 class VectorFile:
-    """Implements `state.language_model.KeptVectors`. It holds hashes of texts, and no text."""
+    """Implements `state.kept_vectors.KeptVectors`. It holds hashes of texts, and no text."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()

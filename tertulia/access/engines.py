@@ -23,7 +23,6 @@ from tertulia.state.language_model import (
     Embedder,
     LanguageModel,
     ModelRole,
-    PictureFinder,
     Report,
     SeeingModel,
     ignore_activity,
@@ -31,6 +30,7 @@ from tertulia.state.language_model import (
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.parameters.model import ModelWeights, ServerParameters
+from tertulia.state.picture_finder import PictureFinder
 from tertulia.state.questions import ServedModel
 from tertulia.state.records import ParticipantModel, RunRecord
 from tertulia.state.text import one_line
