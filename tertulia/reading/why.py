@@ -15,7 +15,7 @@ from tertulia.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percenta
 from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.line_scores import reader_of
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Candidate, Unit
+from tertulia.state.records import Candidate
 from tertulia.state.text import clean, counted
 
 #: The units that are quoted.
@@ -58,7 +58,7 @@ def _in_short(details: TurnDetails) -> str:
     if details.record.turn.speaker is None or details.prompt is None:
         return why_said(details)
     said = _candidate_clause(details) if _is_telling(details) else ""
-    return clean(f"{'; '.join(filter(None, (_leaning(details, 1), _removal_clause(details, in_short=True), said)))}.")
+    return clean(f"{'; '.join(filter(None, (_leaning(details, 1), _removal_clause(details), said)))}.")
 
 
 def _is_telling(details: TurnDetails) -> bool:
@@ -108,7 +108,7 @@ def _reason_told(reason: Reason, longest: int, *, is_first: bool) -> str:
 # --- what was removed -----------------------------------------------------------------------------------------------
 
 
-def _removal_clause(details: TurnDetails, in_short: bool = False) -> str:
+def _removal_clause(details: TurnDetails) -> str:
     """Return what λ had taken away before the line was drawn; empty where it takes nothing away."""
     factor, record = details.removal_factor, details.record
     removable, removed = details.removable, frozenset(record.removed)
@@ -126,14 +126,7 @@ def _removal_clause(details: TurnDetails, in_short: bool = False) -> str:
         return f"only {kept} was to stay: {what} had been taken away"
     drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
     share = f", with {percentage(reached)} of the {_measure(details)}" if gone else ""
-    first = "" if in_short or not gone else f", first {quoted(gone_first(details).text, QUOTED_IN_SHORT)}"
-    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}{first}"
-
-
-def gone_first(details: TurnDetails) -> Unit:
-    """Return the removed item that the walk took first."""
-    by_id = {unit.id: unit for unit in details.removable}
-    return next(by_id[unit] for unit in details.record.removed if unit in by_id)
+    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}"
 
 
 def _measure(details: TurnDetails) -> str:
