@@ -113,11 +113,7 @@ def show(
         if turn is not None and not is_opening:
             opened.turn_record(record.run, turn)  # raises NotFoundError if there is none
         if picture is not None:
-            journey = read_journey(opened, record, start, picture)
-            if as_json:
-                print_json({"schema_version": SCHEMA_VERSION, "run": record.run, **journey.document()})
-            else:
-                print_journey(data(), record, journey)
+            _show_journey(opened, record, start, picture, as_json)
         elif cost:
             _show_cost(opened, record, turn, agent, read_prices(price), as_json)
         elif node is not None:
@@ -153,6 +149,14 @@ def _refuse_mixed(
         raise UsageError("--check measures what a line leaned on; leave out --node and --cost")
     if picture is not None and turn is not None:
         raise UsageError("--picture shows a picture's journey; leave out --turn, --agent, --node and --cost")
+
+
+def _show_journey(store: SqlStore, run: RunRecord, start: Start, picture: str, as_json: bool) -> None:
+    journey = read_journey(store, run, start, picture)
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "run": run.run, **journey.document()})
+    else:
+        print_journey(data(), run, journey)
 
 
 def _show_cost(
