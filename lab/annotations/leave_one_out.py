@@ -78,6 +78,11 @@ class CheckedLine:
     ablated: AblatedLine
 
     @property
+    def place(self) -> str:
+        """Its turn, with the part of it."""
+        return f"turn {self.details.record.turn.turn}" + (f" ({self.part})" if self.part else "")
+
+    @property
     def is_writers(self) -> bool:
         """Whether its writer reads it."""
         return self.reader == self.details.writer
@@ -140,7 +145,8 @@ async def check_turn(
 
     Raises:
         NotFoundError: There is no such turn.
-        UsageError: It is rehearsed, or nobody spoke, or a person wrote the line; or there are too few calls.
+        UsageError: It is rehearsed, or nobody spoke, or a person wrote the line; or there are too few calls, or the
+            reader is a stand-in.
         ModelError: The reader failed, or does not tell how likely a line is; what was measured is kept.
     """
     if calls < LEAST_CALLS:
@@ -295,27 +301,31 @@ class _Check:
         line = await self._scored(line, model)
         precision = precision_of(model)
         known = kept.get(precision, _Known())
-        await self._tell_cost(line, model, known)
         done, total = 0, readings_left(line, known.values, self._calls)
+        if total:
+            await self._tell_cost(line, model, known, total)
         while words := missing(line, known.values, self._calls):
             for word in words:
                 done += 1
-                self._show(f"turn {line.ablated.line.turn}: reading {done} of {total} by {line.reader}")
+                self._show(f"{line.place}: reading {done} of {total} by {line.reader}")
                 await self._read_behind(word, line, model, known)
                 self._save(line, precision, known)
 
     def _model(self, name: str) -> LanguageModel:
         if name not in self._opened:
             model = self._open_reader(name)
+            if model.traits.rehearsed:
+                raise UsageError(
+                    f"{name} is a stand-in, and has no likelihoods; name a model, such as --reader smollm2"
+                )
             if model.traits.sees_pictures:
                 cast(SeeingModel, model).use_pictures(self._store.picture)
             self._opened[name] = model
         return self._opened[name]
 
-    async def _tell_cost(self, line: CheckedLine, model: LanguageModel, known: _Known) -> None:
+    async def _tell_cost(self, line: CheckedLine, model: LanguageModel, known: _Known, left: int) -> None:
         """Say what will be read, and see that the model tells how likely a line is."""
-        left, turn = readings_left(line, known.values, self._calls), line.ablated.line.turn
-        of = f"turn {turn}" + (f" ({line.part})" if line.part else "")
+        of = line.place
         if not model.traits.text_only:
             self._tell(f"{of}: {counted(left, 'reading')} of its prompt by {line.reader}, whole and without units")
             return
@@ -344,6 +354,7 @@ class _Check:
         record = line.details.record
         if record.line_scores is not None or model.traits.text_only:
             return line
+        self._tell(f"{line.place}: {line.reader} scores the line by its attention")
         reply, whole = line.reply_for(model), line.ablated.prompt(self._store, line.ablated.full)
         with model_failures(model):
             scores = await scores_of_line(model, whole, reply, is_writer=True)  # the tokens are the reader's

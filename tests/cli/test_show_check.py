@@ -8,6 +8,7 @@ import pytest
 from support.checked_runs import alter
 from support.commands import Cli
 from support.protocol_server import Served
+from support.tiny import save_tiny
 
 import tertulia as tt
 from tertulia.state.seat import Answer
@@ -94,10 +95,31 @@ def test_a_server_that_stops_telling_leaves_what_was_measured(cli: Cli, run: str
 
 def test_a_server_that_does_not_tell_needs_a_reader(cli: Cli, run: str) -> None:
     cli("show", run, "--turn", "2", "--check").complains(1, "does not tell how likely a line is; name a model")
-    read = cli("show", run, "--turn", "2", "--check", "--reader", "rehearsal", "--json")
-    assert read.code == 0, read.err
-    assert read.json["line_scored_by"] == "rehearsal"
-    assert read.json["measured_by"] == "rehearsal"
+    cli("show", run, "--turn", "2", "--check", "--reader", "rehearsal").complains(2, "rehearsal is a stand-in")
+
+
+def test_a_model_of_this_machine_scores_the_line_and_measures_what_that_names(
+    cli: Cli, without_weights: None, served: Served, tmp_path: Path
+) -> None:
+    reader = str(save_tiny(tmp_path / "tiny"))
+    short = ("--set", "memory_items_min=1", "--set", "memory_items_max=2", "--set", "previous_dialogues_max=0")
+    command = ("run", "tidewell", "--rounds", "2", "--model", served.model, "--lambda", "0", *short, "--json")
+    run = str(cli(*command).json["run"])
+    served.requests.clear()
+    shown = cli("show", run, "--turn", "2", "--check", "--reader", reader, "--json")
+    assert shown.code == 0, shown.err
+    assert served.requests == []
+    found = shown.json
+    assert found["line_scored_by"] == f"{reader}, attention beyond a neutral reply's (surrogate of {served.model})"
+    assert found["measured_by"] == reader
+    assert found["why"].partition(". ")[0].endswith(f", as {reader} reads it")
+    units = {unit["id"]: unit for unit in found["units"]}
+    assert all(isinstance(unit["line_score"], float) for unit in units.values() if unit["removable"])
+    measured = [unit for unit in units.values() if unit["measured_loss"] is not None]
+    assert {each["unit"] for each in found["leaned_on"]} <= {unit["id"] for unit in measured}
+    assert f"{len(measured) + 1} readings of its prompt by {reader}" in shown.err
+    again = cli("show", run, "--turn", "2", "--check", "--json")
+    assert (again.json, again.err) == (found, ""), "the one that scored it is its reader from then on"
 
 
 @pytest.mark.parametrize(
