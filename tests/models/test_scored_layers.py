@@ -175,10 +175,9 @@ def test_settings_of_layers_are_read_and_refused() -> None:
 @pytest.mark.parametrize("behind", ["", " (surrogate of openai:gpt)", ", carried with weight 0.5"])
 def test_a_recorded_scorer_names_its_layers(behind: str) -> None:
     model = tiny_language_model("gemma2, capped and sliding")
-    assert scorer_name(model, (1, 3)) == "tiny, layers 1, 3 of 4"
-    assert recorded_layers(scorer_name(model, (1, 3)) + behind) == [1, 3]
-    assert recorded_layers(scorer_name(model, (2,)) + behind) == [2]
-    assert recorded_layers(scorer_name(model, None) + behind) is None
+    of_layers = [ScoringOptions(layers=layers) for layers in ((1, 3), (2,), None)]
+    assert scorer_name(model, of_layers[0]) == "tiny, layers 1, 3 of 4"
+    assert [recorded_layers(scorer_name(model, options) + behind) for options in of_layers] == [[1, 3], [2], None]
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family != SLIDING])
