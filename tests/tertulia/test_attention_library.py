@@ -9,7 +9,7 @@ from support.tiny import save_tiny, tiny_language_model
 
 import tertulia as tt
 from tertulia.attention import open_model, prune, unit_scores
-from tertulia.prompts.render import as_messages
+from tertulia.prompts.render import as_messages, text_of
 from tertulia.state.cognition import Call
 from tertulia.state.errors import TertuliaError
 from tertulia.state.records import Prompt, TurnRecord
@@ -44,7 +44,7 @@ def turn(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TurnRe
 
 
 def contents(prompt: Prompt) -> list[dict[str, str]]:
-    return [{"role": role, "content": "\n".join(unit.text for unit in units)} for role, units in as_messages(prompt)]
+    return [{"role": role, "content": text_of(units)} for role, units in as_messages(prompt)]
 
 
 def test_scores_are_those_of_a_run(folder: Path, turn: tuple[TurnRecord, Prompt, Call]) -> None:

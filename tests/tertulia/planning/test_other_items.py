@@ -13,6 +13,7 @@ from tertulia.lab.experiments.experiment import checked, experiment_with, read_e
 from tertulia.nodes.shared.situation import situation_among
 from tertulia.planning.other_items import under_names_of
 from tertulia.planning.starting import begin, plan_run
+from tertulia.prompts.cut import whole_items
 from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import SettingError
 from tertulia.state.records import BLOCK_INITIALS, Case, Prompt, Unit
@@ -34,10 +35,10 @@ participants:
 
 
 def prompts_of(path: Path, run: str) -> list[Prompt]:
-    """The prompts of a run, turn by turn."""
+    """The prompts of a run, turn by turn, with whole items."""
     with SqlStore.open(path) as store:
         records = [store.turn_record(run, turn.turn) for turn in store.turns(run)]
-        return [store.prompt(record.prompt) for record in records if record.prompt is not None]
+        return [whole_items(store.prompt(record.prompt)) for record in records if record.prompt is not None]
 
 
 def rehearsed(path: Path, items_from: str | None, scenario: str = HERE, rounds: int = 3, **settings: object) -> str:
