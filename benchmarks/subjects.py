@@ -14,7 +14,18 @@ Command = tuple[str, ...]
 READS = frozenset(
     {
         *("view", "runs", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score", "stop"),
-        *("scenarios", "settings", "nodes list", "nodes check", "graph", "export", "trust", "doctor"),
+        *(
+            "scenarios",
+            "settings",
+            "nodes list",
+            "nodes check",
+            "scores list",
+            "scores add",
+            "graph",
+            "export",
+            "trust",
+            "doctor",
+        ),
         *("lab album", "lab compare", "lab list", "lab stability", "lab check"),
     }
 )
@@ -26,6 +37,7 @@ AS_ANOTHER = {
     "behaviour": "inventory",
     "outcomes": "inventory",
     "lab faithfulness": "inventory",
+    "scores fit": "sweep",
     "lab population": "inventory",
     "runs label": "runs rm",
     "lab resume": "lab run",

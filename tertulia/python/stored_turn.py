@@ -46,9 +46,9 @@ class TurnUnit:
     text: str
     removable: bool
     line_score: float | None
-    measured_loss: float | None
     score: float | None
     removed: bool
+    measured_loss: float | None = None
 
 
 class StoredTurn:
@@ -117,9 +117,7 @@ class StoredTurn:
         of the line, and for a model on a server, without every unit, or random ones of them if these are too many. What
         was measured is kept with the run, and `why` uses it from then on. Of an exchange, all parts are checked.
 
-        ::
-
-            run.turn(2).check().why
+        `run.turn(2).check().why` is the sentence with what was measured.
 
         Args:
             reader: The model that reads the line; if it is not given, the one that scored it, or the run's own.

@@ -185,9 +185,9 @@ def unit_documents(details: TurnDetails) -> list[Document]:
         {
             **unit.model_dump(include={*_UNIT_FIELDS, "removable"}),
             "line_score": line_scores.get(unit.id),
-            "measured_loss": details.measured.get(unit.id),
             "score": scores.get(unit.id),
             "removed": unit.id in details.removed,
+            **({"measured_loss": details.measured[unit.id]} if unit.id in details.measured else {}),
         }
         for unit in (prompt.units if prompt else ())
     ]

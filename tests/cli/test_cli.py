@@ -77,7 +77,7 @@ def test_show_turn(cli: Cli) -> None:
     document = cli("show", run, "--turn", "2", "--json").json
     assert document["turn"] == 2
     assert {"round", "speaker", "text", "sim_time_s", "ended", "rollbacks", "scored_by"} <= document.keys()
-    keys = {"id", "block", "kind", "text", "removable", "line_score", "measured_loss", "score", "removed"}
+    keys = {"id", "block", "kind", "text", "removable", "line_score", "score", "removed"}
     assert all(unit.keys() == keys and unit["score"] > 0 for unit in document["units"])
     assert all(unit["kind"] == "item" for unit in document["units"] if unit["removable"])
     (utterance,) = [
@@ -212,6 +212,7 @@ def test_metrics(cli: Cli, tmp_path: Path) -> None:
 def test_every_command_has_help_with_an_example_and_takes_a_store(cli: Cli) -> None:
     listed = cli("--help").out
     groups = {"nodes": ("nodes list", "nodes check"), "runs": ("runs", "runs rm", "runs label"), "lab": ("lab album",)}
+    groups |= {"scores": ("scores fit", "scores list")}
     names = [name for panel in PANELS.values() for name in panel]
     words = [line.split()[0] for line in listed.splitlines() if line.startswith("  ")]
     assert [word for word in words if word in names] == names

@@ -44,7 +44,7 @@ def test_records_of_a_turn_become_frames() -> None:
     run = tt.run("team_building", removal_factor=0.5, rounds=2, rehearse=True)
     units = run.turn(1).units
     assert list(units.frame().columns) == [
-        *("id", "block", "kind", "text", "removable", "line_score", "measured_loss", "score", "removed"),
+        *("id", "block", "kind", "text", "removable", "line_score", "score", "removed", "measured_loss"),
     ]
     assert {unit.id for unit in units if unit.removed} == set(run.turn(1).details.record.removed)
     assert [agent.agent for agent in run.turn(1).agents] == ["Alice", "Bob", "Cindy", "David", "Eva"]
