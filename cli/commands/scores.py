@@ -34,6 +34,7 @@ def fit(
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write the weights there, too, for others (scores add).")
     ] = None,
+    store: options.NoStoreOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Learn weights of a model's attention heads from ablations of its own lines, and test them on other sources.
@@ -63,6 +64,7 @@ def fit(
 def add_weights(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Weights that `scores fit --out` wrote.")],
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model whose heads they weigh.")],
+    store: options.NoStoreOption = None,
 ) -> None:
     """Take weights that were learned elsewhere, if they are of this model, its adapters and its chat template.
 
@@ -85,7 +87,7 @@ def _tell_kept(file: Path, weights: "HeadWeights", model: str) -> None:
     progress().print(plain(f"wrote {file} (learned heads {weights.hash}); runs of {model} use it from now on"))
 
 
-def list_weights(as_json: options.JsonOption = False) -> None:
+def list_weights(store: options.NoStoreOption = None, as_json: options.JsonOption = False) -> None:
     """List the learned weights of heads: those that are shipped, and those that were learned or added here.
 
     Example: tertulia scores list
