@@ -151,7 +151,7 @@ async def test_what_is_asked_twice_is_answered_once(monkeypatch: pytest.MonkeyPa
     answers = await model.answer_batch(twice)
     half = len(twice) // 2
     assert answers[:half] == answers[half:]
-    assert made[:3] == [2 + 2 + 2 + 3, 3, 2], "generations with those that read without context, scored ones, and by head"
+    assert made[:3] == [2 + 2 + 2 + 3, 3, 2], "those without context among the generations, scored ones, and by head"
     for first, second in zip(twice[:half], twice[half:], strict=True):
         if isinstance(first, Generation) and isinstance(second, Generation):
             states = [[g.getstate() for g in question.request.generators] for question in (first, second)]
