@@ -57,6 +57,8 @@ NOT_ASKED = frozenset(
             "settings",
             "nodes list",
             "nodes check",
+            "scores list",
+            "scores add",
             "graph",
             "trust",
             "doctor",

@@ -99,9 +99,9 @@ export function byWeight(units: readonly Unit[], { groupOf, weightOf }: Shading)
   return [...units].sort((a, b) => rank(a) - rank(b) || weightOf(b) - weightOf(a));
 }
 
-/** Whether a recorded scorer is the attention of the run's model, or of one that reads in its place. */
-function isAttention(scoredBy: string, model: string): boolean {
-  return scoredBy === model || scoredBy.startsWith(`${model}, `) || scoredBy.includes(" (surrogate of ");
+/** Whether a recorded scorer is the attention of the run's model, or of one that reads in its place; unnamed: it is. */
+function isAttention(scoredBy: string | null, model: string): boolean {
+  return scoredBy === null || scoredBy === model || scoredBy.startsWith(`${model}, `) || scoredBy.includes(" (surrogate of ");
 }
 
 function barOf(score: number, highest: number): number {
