@@ -13,7 +13,7 @@ from support.group_stored import a_group_run, a_meeting, write_meeting
 from support.long_meeting import write_group_round
 from support.postgres_server import NewStore
 from support.stored import a_call, a_case, a_prompt, a_reply, a_run
-from test_storage import counts, few, names, replies, texts
+from support.strategies import counts, few, names, replies, texts
 
 from tertulia.state.cognition import (
     Assessment,

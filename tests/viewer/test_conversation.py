@@ -133,6 +133,7 @@ def test_what_is_looked_for_is_counted_marked_and_led_to(page: Page, address: st
 
 def test_an_address_opens_the_same_view_again(page: Page, address: str) -> None:
     page.goto(address)
+    expect(chosen(page)).to_have_attribute("aria-setsize", "500")
     transcript(page).press("ArrowDown")
     page.get_by_role("button", name="Zoom in").click()
     page.get_by_role("searchbox").fill("Line 2")
@@ -144,6 +145,7 @@ def test_an_address_opens_the_same_view_again(page: Page, address: str) -> None:
 
     def state() -> list[object]:
         """What the view shows: the chosen turn, the speed, the term, and how much of the clock is in view."""
+        expect(chosen(page)).to_have_attribute("aria-setsize", "500")  # the clock is as long as what is read of it
         expect(chosen(page)).to_be_in_viewport()
         return [
             chosen(page).get_attribute("aria-posinset"),
