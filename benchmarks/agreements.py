@@ -20,16 +20,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tertulia.access.engines import Engines, ModelAccess
-from tertulia.driving.towns import drive_simulation
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.nodes.agreements.agreed import agreements_in
-from tertulia.planning.simulations import begin_simulation, plan_simulation
-from tertulia.reading.agreements import town_agreements
+from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.driving.towns import drive_simulation
+from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 from tertulia.state.agreements import Agreement
 from tertulia.state.language_model import RenderedPrompt, ReplyField
 from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.agreements import town_agreements
 
 #: What who speaks first may propose, and what the other may reply: some of it is no proposal, and no assent.
 PROPOSED = (

@@ -16,9 +16,9 @@ _MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
 from tertulia.storage.store import SqlStore
-from tertulia.driving.driver import drive_run
-from tertulia.access.engines import ModelAccess
-from tertulia.planning.starting import begin, plan_run
+from tertulia.runs.driving.driver import drive_run
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.planning.starting import begin, plan_run
 
 path, model, settings = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 with SqlStore.open(path, create=True) as store:

@@ -16,14 +16,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from transformers import DynamicCache, PreTrainedModel
 
 from benchmarks.utterance import plain_generation_s, plain_model, short
-from tertulia.access.engines import Engines
 from tertulia.cli.environment import cache_folder
-from tertulia.driving.conversation import drive
-from tertulia.driving.events import Event, TurnFinished
 from tertulia.models.loading import device_and_dtype, open_embedder, open_model
-from tertulia.planning.starting import begin_with, plan_run
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.render import render
+from tertulia.runs.access.engines import Engines
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.driving.events import Event, TurnFinished
+from tertulia.runs.planning.starting import begin_with, plan_run
 from tertulia.state.language_model import Embedder, LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Prompt

@@ -29,7 +29,7 @@ from tertulia.state.records import Prompt, Reply
 from tertulia.worlds.scenes import DialogueScene
 
 LINES = Path(__file__).with_name("draft_lines.jsonl")
-SCENES = Path(__file__).parents[1] / "worlds" / "scenes" / "plain_8.jsonl"
+SCENES = Path(__file__).parents[1] / "tertulia" / "worlds" / "scenes" / "plain_8.jsonl"
 #: Weights of what was said beside the log-probability.
 WEIGHTS = (0.0, 0.5, 1.0)
 

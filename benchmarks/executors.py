@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Event, TurnFinished
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.running import Executor, InProcessExecutor, run_experiment
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import Event, TurnFinished
 from tertulia.storage.store import SqlStore
 
 _START = """

@@ -31,13 +31,13 @@ import numpy as np
 
 from tertulia.lab.to_the_point import to_the_point_of_cases
 from tertulia.lab.tuning.dialogue_lessons import case_of
-from tertulia.measuring.dialogues import logged_dialogues
 from tertulia.metrics.diversity import Dialogue
 from tertulia.metrics.to_the_point import ToThePoint
 from tertulia.models.loading import open_embedder
 from tertulia.state.language_model import Embedder
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case
+from tertulia.views.measuring.dialogues import logged_dialogues
 from tertulia.worlds.catalog import resolve
 from tertulia.worlds.scenes import DialogueScene, read_scenes, shipped_scenes
 

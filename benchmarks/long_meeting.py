@@ -18,10 +18,10 @@ from pathlib import Path
 
 import yaml
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.driver import drive_run
-from tertulia.driving.events import Event, TurnFinished
-from tertulia.planning.starting import begin, plan_run
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.driver import drive_run
+from tertulia.runs.driving.events import Event, TurnFinished
+from tertulia.runs.planning.starting import begin, plan_run
 from tertulia.storage.store import SqlStore
 
 #: A hundred rounds may cost so many times the first.

@@ -26,19 +26,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Event, StepStarted
+from tertulia.api import diff
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
-from tertulia.python.api import diff
-from tertulia.python.launching import RunLauncher
-from tertulia.python.store_handle import StoreHandle
-from tertulia.python.stored_run import Run
-from tertulia.python.stores import open_store
+from tertulia.launching import RunLauncher
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.storage.merging.stores import merge
 from tertulia.storage.schema import TABLES
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
+from tertulia.store_handle import StoreHandle
+from tertulia.stored_run import Run
+from tertulia.stores import open_store
 
 TURNS = 16
 

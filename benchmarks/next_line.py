@@ -17,15 +17,15 @@ from statistics import fmean
 
 import torch
 
-from tertulia.access.engines import ModelAccess
 from tertulia.cli.environment import cache_folder
-from tertulia.driving.events import ignore
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.reports.measured_by_models import read_next_lines
 from tertulia.lab.reports.measures import Measuring
 from tertulia.models.loading import open_embedder, open_model
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import ignore
 from tertulia.storage.store import SqlStore
 
 #: What differs between the settings; all else is the same in all of them.

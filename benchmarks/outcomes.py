@@ -1,4 +1,4 @@
-"""How well the rules of `metrics/outcomes.py` rank conversations whose outcome is known.
+"""How well the rules of `tertulia/metrics/outcomes.py` rank conversations whose outcome is known.
 
 `outcome_scenes.jsonl` has a scene a line: its people (goal, steps, secret, what they know), its lines, and the outcome
 for each as its author meant it, in Sotopia's ranges. All but the last eight were written before there was a rule.
@@ -22,8 +22,8 @@ from scipy.stats import spearmanr
 from tertulia.metrics.outcome_records import RANGES, Outcomes, PersonInScene, SaidLine
 from tertulia.metrics.outcomes import outcomes
 from tertulia.models.loading import open_embedder
-from tertulia.reading.sense import faults_in
 from tertulia.state.language_model import Embedder
+from tertulia.views.reading.sense import faults_in
 
 SCENES = Path(__file__).with_name("outcome_scenes.jsonl")
 

@@ -30,7 +30,7 @@ from tertulia.worlds.generative_agents import read_log
 from tertulia.worlds.scenes import DialogueScene
 
 ROOT = Path(__file__).parents[1]
-SCENES = ROOT / "worlds" / "scenes"
+SCENES = ROOT / "tertulia" / "worlds" / "scenes"
 DATA = ROOT.parent / "shared" / "data"
 LOG = DATA / "generative_agents" / "July1_the_ville_isabella_maria_klaus-step-3-20"
 PUBLIC = DATA / "synthetic_persona_chat"
@@ -65,7 +65,7 @@ def _said(
 
 
 def scenes(*patterns: str) -> Iterator[Said]:
-    """Yield the lines of dialogues in `worlds/scenes/`."""
+    """Yield the lines of dialogues in `tertulia/worlds/scenes/`."""
     for file in (file for pattern in patterns for file in sorted(SCENES.glob(pattern))):
         for scene in map(DialogueScene.model_validate_json, file.read_text(encoding="utf-8").splitlines()):
             known = {

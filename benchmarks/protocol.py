@@ -23,11 +23,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from rich.console import Console
 from rich.table import Table
 
-from tertulia.access.engines import Engines
-from tertulia.driving.conversation import drive
 from tertulia.models.loading import open_embedder
 from tertulia.models.served.chat import open_chat_model
-from tertulia.planning.starting import begin_with, plan_run
+from tertulia.runs.access.engines import Engines
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.planning.starting import begin_with, plan_run
 from tertulia.state.cognition import Call
 from tertulia.state.context import Context
 from tertulia.storage.store import SqlStore

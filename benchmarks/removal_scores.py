@@ -10,7 +10,7 @@ Run by hand, from the root, with stored runs of a local model (`tertulia sweep â
 3. At 25, 50 and 75 % of the removable tokens units go, the highest score first, as long as they fit (Algorithm 1's
    walk over tokens in the place of scores). So all ways remove equally much.
 4. KL(full â€– pruned) is the mean over the tokens of two fresh responses to the full prompt, in nats a token. Prompts of
-   a case are averaged, intervals and tests are over sources (`metrics/statistics.py`).
+   a case are averaged, intervals and tests are over sources (`tertulia/metrics/statistics.py`).
 """
 
 import argparse
@@ -21,7 +21,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from tertulia.access.engines import ModelAccess
 from tertulia.lab.annotations.ablations import AblatedLine, evenly_drawn
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.experiments.sources import source_of
@@ -31,6 +30,7 @@ from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.scorers.attention import scoring_request
 from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.prompts.remove import remove_units
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.language_model import ScoringOptions
 from tertulia.state.parameters import Parameters, Reducer
 from tertulia.state.randomness import keyed_generator

@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.store_checks import differences
-from tertulia.access.engines import ModelAccess, open_engines
-from tertulia.planning.starting import new_record, plan_run
+from tertulia.runs.access.engines import ModelAccess, open_engines
+from tertulia.runs.planning.starting import new_record, plan_run
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import COLUMNS

@@ -65,10 +65,10 @@ def measured(model: str, removal_factor: float, trials: int, turns: int, case: s
 
 
 def _measure(model: str, removal_factor: float, trials: int, turns: int, case: str) -> Measured:
-    from tertulia.access.engines import ModelAccess, open_engines
     from tertulia.cli.environment import cache_folder
-    from tertulia.driving.cohort import drive_cohort
-    from tertulia.planning.starting import plan_run, store_run
+    from tertulia.runs.access.engines import ModelAccess, open_engines
+    from tertulia.runs.driving.cohort import drive_cohort
+    from tertulia.runs.planning.starting import plan_run, store_run
     from tertulia.storage.store import SqlStore
 
     settings = {"removal_factor": removal_factor, "max_turns": turns}

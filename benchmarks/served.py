@@ -34,15 +34,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-import tertulia.driving.conversation
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Event, RunStarted
+import tertulia.runs.driving.conversation
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.models import loading
 from tertulia.models.served import remote_requests
 from tertulia.models.served.chat_errors import wait_s
 from tertulia.models.served.remote_requests import RemoteRequests, event_loop
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import Event, RunStarted
 from tertulia.storage.store import SqlStore
 from tests.support.protocol_server import serving
 
@@ -162,7 +162,7 @@ def _experiment(model: str, chosen: argparse.Namespace) -> Experiment:
 
 def _watch_chains(ideal: dict[str, float], latency_s: float) -> None:
     """Count, by run, what its calls must take: they follow one another, so the times add up."""
-    drive, send = tertulia.driving.conversation.drive, RemoteRequests.send
+    drive, send = tertulia.runs.driving.conversation.drive, RemoteRequests.send
 
     async def noted_drive(context: Any, *arguments: Any, **named: Any) -> None:
         _RUN.set(context.run)
@@ -177,7 +177,7 @@ def _watch_chains(ideal: dict[str, float], latency_s: float) -> None:
         ideal[_RUN.get()] += seconds + latency_s
         return seconds
 
-    tertulia.driving.conversation.drive = noted_drive
+    tertulia.runs.driving.conversation.drive = noted_drive
     RemoteRequests.send = noted_send  # type: ignore[method-assign]
     vars(remote_requests)["wait_s"] = noted_wait
 

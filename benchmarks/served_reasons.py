@@ -22,17 +22,17 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tertulia.access.engines import ModelAccess
 from tertulia.cli.environment import cache_folder
 from tertulia.lab.annotations.ablations import LEAST_UNITS
 from tertulia.lab.annotations.leave_one_out import CheckedLine, lines_to_check, value_behind
 from tertulia.models.loading import PRECISIONS
 from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.reading.turns import read_turn
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.language_model import LanguageModel, RenderedPrompt
 from tertulia.state.line_scores import LEAST_LOSS
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.turns import read_turn
 from tests.support.protocol_server import serving
 
 #: The last tokens of a prompt, whose log-probabilities are computed: no line is longer. Others are told as 0.

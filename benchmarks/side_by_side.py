@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from langgraph.checkpoint.memory import InMemorySaver
 
-from tertulia.access.engines import Engines
 from tertulia.cli.environment import cache_folder
-from tertulia.driving.conversation import drive
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local.causal import CausalLanguageModel
-from tertulia.planning.starting import begin_with, plan_run
+from tertulia.runs.access.engines import Engines
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.planning.starting import begin_with, plan_run
 from tertulia.state.language_model import Embedder
 from tertulia.state.questions import Answer, Generation, Likelihood, NextOption, Question, ScoredGeneration
 from tertulia.state.records import Reply

@@ -165,10 +165,10 @@ def _kill_after(encounters: int, command: Sequence[str], store: Path) -> None:
 
 
 def _simulate(town: str, path: Path, days: int, encounters: int, turns: int) -> dict[str, Any]:
-    from tertulia.access.engines import ModelAccess
-    from tertulia.driving.events import EncounterFinished, Event
-    from tertulia.driving.towns import drive_simulation
-    from tertulia.planning.simulations import begin_simulation, plan_simulation
+    from tertulia.runs.access.engines import ModelAccess
+    from tertulia.runs.driving.events import EncounterFinished, Event
+    from tertulia.runs.driving.towns import drive_simulation
+    from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
     from tertulia.storage.store import SqlStore
 
     marks = [_cpu_s()]

@@ -20,7 +20,7 @@ from pathlib import Path
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.storage.store import SqlStore
-from tertulia.access.engines import ModelAccess
+from tertulia.runs.access.engines import ModelAccess
 
 path, experiment = Path(sys.argv[1]), checked(Experiment.model_validate_json(sys.argv[2]))
 with SqlStore.open(path, create=True) as store:

@@ -21,9 +21,7 @@ from rich.table import Table
 from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel
 
 from benchmarks.memory import added_by
-from tertulia.access.engines import Engines
 from tertulia.cli.environment import cache_folder
-from tertulia.driving.conversation import drive
 from tertulia.models.loading import device_and_dtype, open_embedder, open_model
 from tertulia.models.local import embedded
 from tertulia.models.local.attention_scores import attention_to_prompt
@@ -33,8 +31,10 @@ from tertulia.models.local.embedder import SentenceEmbedder
 from tertulia.nodes.shared.memory import retrieve_memories
 from tertulia.nodes.utterance.generate import utterance_request
 from tertulia.nodes.utterance.retrieve import focal_points
-from tertulia.planning.starting import begin_with, plan_run
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
+from tertulia.runs.access.engines import Engines
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.planning.starting import begin_with, plan_run
 from tertulia.state.context import Context
 from tertulia.state.language_model import GenerationRequest, ScoringOptions
 from tertulia.state.parameters import Parameters

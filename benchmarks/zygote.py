@@ -32,8 +32,8 @@ ANY = (
 REHEARSED = (
     *ANY, "tertulia.cli.commands.run", "tertulia.cli.commands.resume", "tertulia.cli.commands.fork",
     "tertulia.cli.commands.simulate", "tertulia.cli.commands.gc", "tertulia.cli.driving",
-    "tertulia.driving.conversation", "tertulia.driving.towns", "tertulia.driving.driver",
-    "tertulia.planning.starting", "tertulia.planning.forking", "tertulia.graphs.dialogue",
+    "tertulia.runs.driving.conversation", "tertulia.runs.driving.towns", "tertulia.runs.driving.driver",
+    "tertulia.runs.planning.starting", "tertulia.runs.planning.forking", "tertulia.graphs.dialogue",
     "tertulia.graphs.group_chat", "tertulia.graphs.town", "langchain_core.tracers.context",
     "langchain_core.tracers.run_collector", "langchain_core.tracers.stdout", "tertulia.storage.sqlite.checkpoints",
     "tertulia.models.batching", "tertulia.models.journal", "tertulia.models.loading", "tertulia.models.rehearsal",

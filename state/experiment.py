@@ -12,5 +12,5 @@ class ExperimentRecord(Record):
     """An experiment in the store."""
 
     experiment: str
-    definition: dict[str, Any] = Field(description="cases, settings and trials, as JSON (lab/experiments/)")
+    definition: dict[str, Any] = Field(description="cases, settings and trials, as JSON (tertulia/lab/experiments/)")
     created: datetime

@@ -1,7 +1,7 @@
 """A calibrated setpoint: which λ gives which diversity, for a model and a scenario, as plain numbers.
 
 A run that is asked for a diversity has this among its parameters, so that it goes on, forks and replays without the
-pilot that the numbers were measured in (lab/experiments/setpoint.py). What λ is then is found in
+pilot that the numbers were measured in (tertulia/lab/experiments/setpoint.py). What λ is then is found in
 nodes/shared/steering.py.
 """
 
@@ -51,7 +51,7 @@ NOTABLE_RISE = 0.11
 
 
 class Evidence(Record):
-    """Whether a pilot shows that λ moves the metric, by a permutation test (lab/experiments/evidence.py)."""
+    """Whether a pilot shows that λ moves the metric, by a permutation test (tertulia/lab/experiments/evidence.py)."""
 
     p: float = Field(gt=0, le=1, description="how often chance alone parts the λ of the pilot as far")
     level: float = Field(gt=0, lt=1, description="the greatest p that counts")

@@ -26,16 +26,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tertulia.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
-    from tertulia.driving.stopping import Stopped
+    from tertulia.api import aresume, arun, diff, resume, run, stream
+    from tertulia.declaring import mechanism, node, scorer
+    from tertulia.experiment import Experiment
     from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.mechanisms.mechanism import Mechanism
-    from tertulia.python.api import aresume, arun, diff, resume, run, stream
-    from tertulia.python.declaring import mechanism, node, scorer
-    from tertulia.python.experiment import Experiment
-    from tertulia.python.stored_run import Run
-    from tertulia.python.stores import Store, open_store
-    from tertulia.python.sweeping import asweep, sweep
+    from tertulia.runs.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
+    from tertulia.runs.driving.stopping import Stopped
     from tertulia.state.cognition import Finding
     from tertulia.state.errors import (
         BudgetError,
@@ -53,6 +50,9 @@ if TYPE_CHECKING:
     from tertulia.state.parameters import Parameters
     from tertulia.state.records import Record, Turn, Unit
     from tertulia.state.seat import Answer, Invitation
+    from tertulia.stored_run import Run
+    from tertulia.stores import Store, open_store
+    from tertulia.sweeping import asweep, sweep
     from tertulia.worlds.generated_people import generate_people
     from tertulia.worlds.people import Person, people_from_csv
     from tertulia.worlds.population_object import Population, Villager
@@ -61,14 +61,14 @@ if TYPE_CHECKING:
 
 #: By module, the public names that it has.
 _PUBLIC = {
-    "tertulia.python.api": ("aresume", "arun", "diff", "resume", "run", "stream"),
-    "tertulia.python.sweeping": ("asweep", "sweep"),
-    "tertulia.python.experiment": ("Experiment",),
-    "tertulia.python.stores": ("Store", "open_store"),
-    "tertulia.python.stored_run": ("Run",),
-    "tertulia.python.declaring": ("mechanism", "node", "scorer"),
-    "tertulia.driving.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
-    "tertulia.driving.stopping": ("Stopped",),
+    "tertulia.api": ("aresume", "arun", "diff", "resume", "run", "stream"),
+    "tertulia.sweeping": ("asweep", "sweep"),
+    "tertulia.experiment": ("Experiment",),
+    "tertulia.stores": ("Store", "open_store"),
+    "tertulia.stored_run": ("Run",),
+    "tertulia.declaring": ("mechanism", "node", "scorer"),
+    "tertulia.runs.driving.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
+    "tertulia.runs.driving.stopping": ("Stopped",),
     "tertulia.nodes.machinery.node": ("Node",),
     "tertulia.nodes.mechanisms.mechanism": ("Mechanism",),
     "tertulia.state.cognition": ("Finding",),

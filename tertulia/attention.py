@@ -70,7 +70,7 @@ def open_model(name: str, cache: Path | str | None = None, precision: str = "aut
         ModelError: It can't be loaded.
         AttentionUnavailableError: It shows no attention, or not exactly.
     """
-    from tertulia.access.engines import ModelAccess
+    from tertulia.runs.access.engines import ModelAccess
     from tertulia.state.parameters import Parameters
 
     access = ModelAccess() if cache is None else ModelAccess(Path(cache))

@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _configure(patch: pytest.MonkeyPatch, folder: Path) -> Path:
     patch.setenv("TERTULIA_CONFIG", str(folder))
-    patch.setattr("tertulia.access.trust.user_configuration", lambda: folder)
+    patch.setattr("tertulia.runs.access.trust.user_configuration", lambda: folder)
     return folder
 
 
@@ -74,6 +74,13 @@ def _configuration_of_fixtures(tmp_path_factory: pytest.TempPathFactory) -> Iter
 def configuration(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which a test remembers what it trusts: its own, and not the user's."""
     return _configure(monkeypatch, tmp_path_factory.mktemp("configuration"))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The empty folder in which a test runs, where its store lies."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

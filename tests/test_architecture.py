@@ -9,36 +9,14 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TypeGuard
 
-ROOT = Path(__file__).parents[1]
+from support.package import PACKAGE, ROOT, package_files
 
-#: The rooms from the lowest up; a room imports only rooms that stand before it, and itself.
+#: The rooms from the lowest up; a room imports only rooms that stand before it, and itself. `tertulia` is the face: the
+#: modules that lie in no room.
 ROOMS = (
-    "state",
-    "prompts",
-    "models",
-    "storage",
-    "worlds",
-    "nodes",
-    "graphs",
-    "metrics",
-    "tertulia/reading",
-    "tertulia/measuring",
-    "tertulia/wording",
-    "tertulia/access",
-    "tertulia/planning",
-    "tertulia/catalog",
-    "tertulia/driving",
-    "tertulia/langgraph",
-    "tertulia/files",
-    "lab",
-    "viewer",
-    "tertulia/python",
-    "tertulia",
-    "cli",
+    *("state", "prompts", "models", "storage", "worlds", "metrics", "nodes", "graphs"),
+    *("views", "runs", "langgraph", "lab", "viewer", "tertulia", "cli"),
 )
-
-#: The folders of the rooms.
-FOLDERS = tuple(dict.fromkeys(room.partition("/")[0] for room in ROOMS))
 
 #: Rooms that know less than their place would allow: models and store reach nodes through the runtime context.
 KNOWS_ONLY = {
@@ -49,7 +27,7 @@ KNOWS_ONLY = {
 
 HEAVY = {"torch", "transformers", "sentence_transformers"}
 
-FILES = sorted(file for room in FOLDERS for file in (ROOT / room).rglob("*.py") if "node_modules" not in file.parts)
+FILES = list(package_files(".py"))
 
 #: What is held to be short, and is no room.
 BESIDES = sorted(file for folder in ("benchmarks", "tests") for file in (ROOT / folder).rglob("*.py"))
@@ -61,7 +39,7 @@ FILE_LINES, FUNCTION_LINES = 450, 50
 COMMAND_LINE_LINES = 7200
 
 #: Sets how OpenMP's threads wait, which is read from the environment alone; users of Python need it too.
-SETS_THREADS = ROOT / "models" / "local" / "threads.py"
+SETS_THREADS = PACKAGE / "models" / "local" / "threads.py"
 
 
 def nodes_of(file: Path) -> list[ast.AST]:
@@ -70,14 +48,13 @@ def nodes_of(file: Path) -> list[ast.AST]:
 
 
 def room_of(file: Path) -> str:
-    folder, *inner = file.relative_to(ROOT).parts[:-1]
-    return f"{folder}/{inner[0]}" if f"{folder}/{''.join(inner[:1])}" in ROOMS else folder
+    folder, *inner = file.relative_to(PACKAGE).parts
+    return folder if inner else "tertulia"
 
 
 def module_of(file: Path) -> str:
     """The name by which the module of a file is imported."""
-    name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
-    return name if name.startswith("tertulia.") else f"tertulia.{name}"
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
 
 
 def imports(file: Path) -> Iterator[str]:
@@ -91,12 +68,14 @@ def imports(file: Path) -> Iterator[str]:
 
 
 def room_imported(module: str) -> str:
-    """The room of a module of ours, the package of another one."""
+    """A room of ours with a dot before its name, the package of another one."""
     package, _, inner = module.partition(".")
     room = inner.partition(".")[0]
-    if package != "tertulia" or not room:
-        return package
-    return room if room in ROOMS else f"tertulia/{room}"
+    return (f".{room}" if room in ROOMS else ".tertulia") if package == "tertulia" else package
+
+
+def rooms_imported(file: Path) -> set[str]:
+    return {name.removeprefix(".") for name in imports(file) if name.startswith(".")}
 
 
 def modules_imported(file: Path) -> set[str]:
@@ -133,17 +112,27 @@ def offenders(is_kept: Callable[[Path], bool], files: Sequence[Path] = FILES) ->
 
 
 def test_every_folder_with_code_is_a_room_or_known_not_to_be() -> None:
+    assert {room_of(file) for file in FILES} == set(ROOMS)
     folders = {file.relative_to(ROOT).parts[0] for file in ROOT.glob("[!.]*/*.py")}
-    assert folders - {"tests", "benchmarks"} <= set(FOLDERS)
+    assert folders - {"tests", "benchmarks", "tertulia"} <= set(ROOMS)
 
 
 def test_a_room_imports_only_rooms_that_stand_above_it() -> None:
     def is_kept(file: Path) -> bool:
         room = room_of(file)
         allowed = KNOWS_ONLY.get(room, set(ROOMS[: ROOMS.index(room)])) | {room}
-        return set(imports(file)) & {*ROOMS, "tests", "benchmarks"} <= allowed
+        return rooms_imported(file) <= allowed and not {"tests", "benchmarks"} & set(imports(file))
 
     assert offenders(is_kept) == []
+
+
+def test_the_readme_of_a_room_names_what_it_imports() -> None:
+    for room in sorted(set(ROOMS) - {"tertulia"}):
+        imported = {name for file in FILES if room_of(file) == room for name in rooms_imported(file)} - {room}
+        readme = (PACKAGE / room / "README.md").read_text(encoding="utf-8")
+        ((start, named),) = re.findall(r"^Start with `([\w/.]+)`\. Imports: (.+)\.$", readme, re.MULTILINE)
+        assert (PACKAGE / room / start).exists()
+        assert named == (", ".join(name for name in ROOMS if name in imported) or "no other room")
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:
@@ -167,7 +156,7 @@ def test_the_command_line_only_parses_calls_and_prints() -> None:
 
 
 def test_only_models_knows_torch() -> None:
-    assert offenders(lambda file: file.relative_to(ROOT).parts[0] == "models" or not HEAVY & set(imports(file))) == []
+    assert offenders(lambda file: room_of(file) == "models" or not HEAVY & set(imports(file))) == []
 
 
 def test_only_the_command_line_reads_the_environment() -> None:
@@ -183,7 +172,7 @@ def test_no_random_number_is_drawn_from_a_global_generator() -> None:
         called = {ast.unparse(node.func) for node in nodes_of(file) if is_call(node)}
         drawn = {name for name in called if name.startswith(("random.", "np.random.", "numpy.random."))}
         used = {name for name in attributes(file) if name.startswith("random.")}
-        is_source = file == ROOT / "state" / "randomness.py"
+        is_source = file == PACKAGE / "state" / "randomness.py"
         return drawn <= ({"random.Random"} if is_source else set()) and used <= {"random.Random"}
 
     assert offenders(is_kept) == []
@@ -207,23 +196,23 @@ def test_no_graph_is_compiled_when_a_module_is_imported() -> None:
 def test_importing_loads_nothing_heavy() -> None:
     """One after the other in one process: langgraph comes with what drives conversations, and torch with none."""
     light = ["models.rehearsal", "models.batching", "storage.store", "worlds.catalog", "nodes.mechanisms.registry"]
-    light += ["viewer.documents.by_path", "reading.removal", "reading.what_if"]  # what a page shows at once
+    light += ["viewer.documents.by_path", "views.reading.removal", "views.reading.what_if"]  # what a page shows at once
     code = "import importlib, sys\nfor name in sys.argv[1:]:\n    importlib.import_module(f'tertulia.{name}')\n"
     code += "    print(name, *{module.partition('.')[0] for module in sys.modules})"
-    command = [sys.executable, "-c", code, *light, "cli.main", "driving.conversation"]
+    command = [sys.executable, "-c", code, *light, "cli.main", "runs.driving.conversation"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     for name, *loaded in map(str.split, printed):
-        graphs = set() if name == "driving.conversation" else {"langgraph", "langchain_core"}
+        graphs = set() if name == "runs.driving.conversation" else {"langgraph", "langchain_core"}
         assert not (HEAVY | graphs) & set(loaded), name
     assert len(printed) == len(light) + 2
 
 
 def test_files_that_docstrings_name_are_there() -> None:
-    named = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w/]+\.(?:py|yaml|md))`")
+    named = re.compile(rf"`((?:{'|'.join(ROOMS)})/[\w/]+\.(?:py|yaml|md))`")
     missing = {
         (str(file.relative_to(ROOT)), name)
         for file in [*FILES, *(ROOT / "benchmarks").rglob("*.py")]
         for name in named.findall(file.read_text(encoding="utf-8"))
-        if not (ROOT / name).exists()
+        if not (ROOT / name).exists() and not (PACKAGE / name).exists()
     }
     assert not missing

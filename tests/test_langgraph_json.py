@@ -14,9 +14,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
 from support.commands import Cli
 
-from tertulia.driving import studio
 from tertulia.langgraph.served import PeopleSettings
 from tertulia.models.rehearsal import RehearsalModel
+from tertulia.runs.driving import studio
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 
 ROOT = Path(__file__).parents[1]

@@ -6,12 +6,12 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.package import package_files
 from support.wheel import ROOT, build_wheel, pip
-from test_architecture import FOLDERS
+from test_architecture import ROOMS
 
 #: What a light installation does without: models of this machine, pictures, statistics, frames, plots, hosted models.
 ABSENT = (
@@ -21,10 +21,16 @@ ABSENT = (
     *("langchain-1", "langchain_openai", "openai"),
 )
 
+#: Names of our rooms that somebody's project may have as well.
+OURS = sorted(set(ROOMS) - {"tertulia", "langgraph"})
+
+#: Of a room: for who reads the code.
+READMES = {Path("tertulia", room, "README.md") for room in (*OURS, "langgraph")}
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(FOLDERS, tmp_path_factory.mktemp("packaging"))
+    return build_wheel(tmp_path_factory.mktemp("packaging"))
 
 
 @pytest.fixture(scope="module")
@@ -42,31 +48,18 @@ def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-def files_of(room: str) -> Iterator[Path]:
-    """Yield the files of a room; the source of the viewer's page is in no wheel, only what is built from it."""
-    entries = [entry for entry in (ROOT / room).iterdir() if entry != ROOT / "viewer" / "page"]
-    for entry in entries:
-        yield from [entry] if entry.is_file() else (file for file in entry.rglob("*") if file.is_file())
-
-
-def installed(file: Path) -> Path:
-    """Return where a file of a room is in the one package that is installed."""
-    return file if file.parts[0] == "tertulia" else Path("tertulia", file)
-
-
 def run(command: list[object], folder: Path) -> "subprocess.CompletedProcess[str]":
     home = {"HOME": str(folder), "PATH": ""}
     return subprocess.run([str(part) for part in command], cwd=folder, env=home, capture_output=True, text=True)
 
 
 def test_the_wheel_has_every_file_of_the_rooms_and_nothing_else(wheel: Path) -> None:
-    files = {file.relative_to(ROOT) for room in FOLDERS for file in files_of(room)}
     with zipfile.ZipFile(wheel) as opened:
         packed = {Path(name) for name in opened.namelist() if ".dist-info/" not in name}
         assert any(name.endswith(".dist-info/licenses/LICENSE") for name in opened.namelist())
-    assert packed == {installed(file) for file in files if "__pycache__" not in file.parts}
-    assert {installed(Path(room, "py.typed")) for room in FOLDERS} <= packed
-    assert {Path("tertulia", "viewer", "built", name) for name in ("index.html", "viewer.js", "viewer.css")} <= packed
+    assert packed == {file.relative_to(ROOT) for file in package_files()} - READMES
+    built = {Path("tertulia", "viewer", "built", name) for name in ("index.html", "viewer.js", "viewer.css")}
+    assert {Path("tertulia", "py.typed"), *built} <= packed
 
 
 def test_it_rehearses_where_nothing_of_the_checkout_is_and_no_model(installation: Path, tmp_path: Path) -> None:
@@ -129,7 +122,7 @@ def test_in_python_it_is_the_same_line(installation: Path, tmp_path: Path) -> No
 
 def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installation: Path, tmp_path: Path) -> None:
     """Modules, packages, and folders without an `__init__.py`, that are found before anything that is installed."""
-    for number, room in enumerate(room for room in FOLDERS if room != "tertulia"):
+    for number, room in enumerate(OURS):
         (tmp_path / room).mkdir()
         if number % 3 == 0:
             (tmp_path / room).with_suffix(".py").write_text("mine = 1\n")
@@ -143,7 +136,7 @@ def test_it_stands_beside_a_project_that_has_modules_of_all_our_names(installati
         warnings.simplefilter("error")
         import tertulia as tt
         print(tt.run("tidewell", rounds=1, rehearse=True, store="t.db", progress=False).status)
-        for number, room in enumerate({[room for room in FOLDERS if room != "tertulia"]}):
+        for number, room in enumerate({OURS}):
             module = importlib.import_module(room + ".part" if number % 3 == 2 else room)
             assert module.mine == 1, room
     """

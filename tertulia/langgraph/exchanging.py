@@ -30,7 +30,7 @@ from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.state.album import Exchange
 from tertulia.state.errors import nearest_hint
 from tertulia.storage.addresses import DEFAULT_STORE
-from tertulia.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.access.engines import ModelAccess, named_models, open_engines
-from tertulia.access.model_names import check_models
 from tertulia.langgraph.messages import Line
 from tertulia.langgraph.room import room
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.nodes.conversation.turns import speaking_time_s
-from tertulia.planning.prompt_language import texts_of
-from tertulia.planning.starting import Additions, RunPlan, check_start, context_of, new_record, store_run
 from tertulia.prompts.renaming import check_names
+from tertulia.runs.access.engines import ModelAccess, named_models, open_engines
+from tertulia.runs.access.model_names import check_models
+from tertulia.runs.planning.prompt_language import texts_of
+from tertulia.runs.planning.starting import Additions, RunPlan, check_start, context_of, new_record, store_run
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of

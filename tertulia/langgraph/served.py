@@ -7,10 +7,10 @@ from typing import Any
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from tertulia.driving.studio import read_settings
 from tertulia.langgraph.exchanging import exchange
 from tertulia.langgraph.speaking import utterance
 from tertulia.langgraph.states import PictureExchange, Utterance
+from tertulia.runs.driving.studio import read_settings
 from tertulia.state.records import Record
 
 #: Who talks where nobody is named, and what they have.

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.langgraph.host import Host
-from tertulia.planning.starting import DEFAULT_MODEL as DEFAULT_MODEL
-from tertulia.planning.starting import DEFAULT_SEED as DEFAULT_SEED
-from tertulia.planning.starting import Additions
+from tertulia.runs.planning.starting import DEFAULT_MODEL as DEFAULT_MODEL
+from tertulia.runs.planning.starting import DEFAULT_SEED as DEFAULT_SEED
+from tertulia.runs.planning.starting import Additions
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import store_address

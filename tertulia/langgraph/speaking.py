@@ -21,7 +21,7 @@ from tertulia.state.context import RecordedTurn
 from tertulia.state.errors import nearest_hint
 from tertulia.state.meeting import Meeting
 from tertulia.storage.addresses import DEFAULT_STORE
-from tertulia.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node

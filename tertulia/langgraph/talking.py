@@ -23,7 +23,7 @@ from tertulia.state.graph_state import first_state
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Order
 from tertulia.storage.addresses import DEFAULT_STORE
-from tertulia.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import Node

@@ -11,9 +11,9 @@ from support.commands import Cli, rehearse
 
 from tertulia.metrics.album import AlbumExchange
 from tertulia.metrics.diversity import words as words_of
-from tertulia.reading.exchanges import read_exchanges
 from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.exchanges import read_exchanges
 
 
 @pytest.fixture

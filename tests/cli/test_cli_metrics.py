@@ -9,10 +9,10 @@ from support.commands import Cli
 from support.ga_builder import RunBuilder, event
 from support.stored import a_case, a_run, write_turns
 
-from tertulia.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.records import Memory, Prompt, Turn, TurnRecord, Unit
 from tertulia.storage.store import SqlStore
+from tertulia.views.measuring.pruned_turns import inconsistency_of_runs, removal_of_runs
 
 QUICK = ("--embedder", "rehearsal")
 RUNS = ("r1", "r2")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from tertulia.driving import node_checks
-from tertulia.driving.node_checks import check_all
 from tertulia.nodes.machinery import extensions
 from tertulia.nodes.machinery.extensions import load_extensions
 from tertulia.nodes.machinery.places import PLACES
+from tertulia.runs.driving import node_checks
+from tertulia.runs.driving.node_checks import check_all
 
 MINIMAL = """\
 kind: group_chat

@@ -19,7 +19,7 @@ from support.meeting_case import NOW, a_quay, an_attendee
 
 import tertulia.cli.terminal.keyboard
 from tertulia.cli.terminal.keyboard import Keyboard
-from tertulia.planning.seats import check_is_there
+from tertulia.runs.planning.seats import check_is_there
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Turn
 from tertulia.state.seat import LONGEST, Answer

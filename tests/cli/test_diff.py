@@ -13,15 +13,15 @@ from support.group_stored import NAMES, a_group_run, a_meeting, write_meeting
 from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turns
 
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.reading import differences as differences_module
-from tertulia.reading.comparing import compare
-from tertulia.reading.differences import differences, word_differences
 from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Record, TurnRecord
 from tertulia.storage.sqlite.database import StoreFile
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading import differences as differences_module
+from tertulia.views.reading.comparing import compare
+from tertulia.views.reading.differences import differences, word_differences
 
 A, B = "aaaa", "bbbb"
 ADA, BEN, *_ = NAMES

@@ -18,7 +18,7 @@ from support.stored import a_case, a_run
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.state.text import clean
 from tertulia.storage.store import SqlStore
-from tertulia.wording.transcript import escaped, transcript
+from tertulia.views.wording.transcript import escaped, transcript
 
 RUN = "m33t"
 ADA, BEN, CLEO, DEV = NAMES

@@ -82,7 +82,7 @@ def test_a_store_for_which_there_is_no_room_is_not_copied(
 def test_the_copy_of_a_merge_that_was_killed_is_swept_by_the_next(cli: Cli, temporary: Path) -> None:
     run = rehearse(cli, "--store", "mine.db")
     waits = (
-        "import time, tertulia.files.merging as m\n"
+        "import time, tertulia.runs.files.merging as m\n"
         "m.copy_store = lambda path, copy: (copy.write_bytes(b'private'), time.sleep(60))\n"
         "from pathlib import Path\n"
         "m.merge_stores(['mine.db'], Path('other.db'))"
@@ -206,7 +206,7 @@ def test_many_dialogues_are_measured_and_more_than_the_limit_are_refused(
     metrics = ("metrics", "many.jsonl", "--embedder", "rehearsal")
     monkeypatch.setattr("tertulia.metrics.diversity.LARGEST_MATRIX", 4)
     assert cli(*metrics).code == 0
-    monkeypatch.setattr("tertulia.measuring.cases.MOST_DIALOGUES", 10)
+    monkeypatch.setattr("tertulia.views.measuring.cases.MOST_DIALOGUES", 10)
     cli(*metrics).complains(2, "more than 10 dialogues", "in parts")
 
 

@@ -10,8 +10,8 @@ import pytest
 from support.commands import Cli, rehearse
 from support.merged import assert_same, copied
 
-from tertulia.files.merging import merge_stores
-from tertulia.files.shard_files import put_shard, shards_at
+from tertulia.runs.files.merging import merge_stores
+from tertulia.runs.files.shard_files import put_shard, shards_at
 from tertulia.state.errors import NotFoundError
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table

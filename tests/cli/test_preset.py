@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.commands import Cli
 
-from tertulia.access.engines import Engines
 from tertulia.models.rehearsal import RehearsalModel
+from tertulia.runs.access.engines import Engines
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import PRESETS, Parameters

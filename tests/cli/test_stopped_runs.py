@@ -19,9 +19,9 @@ from support.commands import ENDLESS, Cli, rehearse, utterances
 from support.tiny import tiny_language_model
 
 from tertulia.cli.driving import LiveRun
-from tertulia.driving.events import Event, StepStarted
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.nodes.town.encounter import next_encounter
+from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.records import Reply
 

@@ -10,8 +10,8 @@ import pytest
 from support.commands import Cli
 from support.protocol_server import Served
 
-from tertulia.access.trust import FILE, Trust, Trusted
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.runs.access.trust import FILE, Trust, Trusted
 from tertulia.state.errors import UsageError
 
 EXTENSION = """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.commands import Cli
 
-from tertulia.driving import node_checks
+from tertulia.runs.driving import node_checks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 from langgraph.graph import END, START, MessagesState, StateGraph
+from support.package import package_files
 from support.tiny import tiny_language_model
 
 import tertulia as tt
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ROOMS = ("graphs", "lab", "metrics", "models", "nodes", "prompts", "state", "storage", "tertulia", "viewer", "worlds")
 
 #: What an example has of the world around it, and what it has here.
 ELSEWHERE = {
@@ -36,16 +36,15 @@ def blocks_of(page: Path) -> list[str]:
 
 def examples_in_docstrings() -> Iterator[tuple[str, str]]:
     """Yield the place and the code of what follows `::` in docstrings."""
-    for room in ROOMS:
-        for file in sorted((ROOT / room).rglob("*.py")):
-            text = file.read_text(encoding="utf-8")
-            if "node_modules" in file.parts or not re.search(r"::\n\n +\S", text):
+    for file in package_files(".py"):
+        text = file.read_text(encoding="utf-8")
+        if not re.search(r"::\n\n +\S", text):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
-            for node in ast.walk(ast.parse(text)):
-                if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                    continue
-                for code in re.findall(r"::\n\n((?:    .*\n|\n)+)", (ast.get_docstring(node) or "") + "\n"):
-                    yield f"{file.relative_to(ROOT)} {getattr(node, 'name', '')}".strip(), dedent(code)
+            for code in re.findall(r"::\n\n((?:    .*\n|\n)+)", (ast.get_docstring(node) or "") + "\n"):
+                yield f"{file.relative_to(ROOT)} {getattr(node, 'name', '')}".strip(), dedent(code)
 
 
 def execute(code: str, names: dict[str, Any]) -> None:

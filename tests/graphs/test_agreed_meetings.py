@@ -11,14 +11,12 @@ from support.commands import Cli
 from support.scripted import ScriptedModel
 
 from benchmarks.store_checks import differences, faults
-from tertulia.access.engines import Engines, ModelAccess
-from tertulia.driving.towns import drive_simulation
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.town.agree import agree
 from tertulia.nodes.town.draw_encounters import encounters_of, habit_at
-from tertulia.planning.simulations import begin_simulation, plan_simulation
-from tertulia.reading.agreements import counts_in_words, town_agreements
-from tertulia.reading.days import days_document
+from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.driving.towns import drive_simulation
+from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 from tertulia.state.errors import ModelError
 from tertulia.state.graph_state import TownState
 from tertulia.state.language_model import RenderedPrompt, ReplyField
@@ -26,6 +24,8 @@ from tertulia.state.records import Case
 from tertulia.state.town import Encounter, Simulation, TownContext
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.town import town_page
+from tertulia.views.reading.agreements import counts_in_words, town_agreements
+from tertulia.views.reading.days import days_document
 
 #: What the first of two says, and what the other replies, by the number of lines before it.
 Script = Callable[[int], str]

@@ -10,22 +10,22 @@ import pytest
 from support.album_case import a_population
 from typing_extensions import override
 
-from tertulia.access.engines import Engines, ModelAccess
-from tertulia.access.model_names import REHEARSAL
-from tertulia.driving.driver import drive_run
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.album.belongings import belongings_at, first_belongings
 from tertulia.nodes.shared.removing import prune_units
-from tertulia.planning.forking import StartChanges, plan_fork
-from tertulia.planning.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
 from tertulia.prompts.cut import item_of
-from tertulia.reading.comparing import compare
+from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.driving.driver import drive_run
+from tertulia.runs.planning.forking import StartChanges, plan_fork
+from tertulia.runs.planning.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
 from tertulia.state.album import PARTS, Exchange, Pairs, Population
 from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.state.records import Reply, RunRecord
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.comparing import compare
 
 
 def a_plan(population: Population, rounds: int = 3, seed: int = 1, **settings: object) -> RunPlan:
@@ -216,7 +216,7 @@ def test_calls_meet_in_batches_and_a_run_that_failed_at_any_of_them_goes_on_as_i
         with pytest.raises(ModelError, match="the model failed"):
             drive_run(store, broken, lambda event: None)
         assert store.run(broken.run).turns in (0, 3)
-        monkeypatch.setattr("tertulia.planning.starting.reopen_engines", lambda *_: engines_with(Failing(None)))
+        monkeypatch.setattr("tertulia.runs.planning.starting.reopen_engines", lambda *_: engines_with(Failing(None)))
         drive_run(store, reopen(store, store.run(broken.run), ModelAccess()), lambda event: None)
         assert compare(store, whole, broken.run).is_same, at
 

@@ -15,9 +15,6 @@ from support.dialogue_case import BEGINNING, a_context, a_pier
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
-from tertulia.catalog.drawing import GRAPHS, draw_graph
-from tertulia.driving.conversation import drive
-from tertulia.driving.events import Event, StepStarted, TurnFinished
 from tertulia.graphs.album_chat import build_album_chat_graph, build_exchange_graph
 from tertulia.graphs.cognition import build_cognition_graph
 from tertulia.graphs.dialogue import build_dialogue_graph
@@ -25,6 +22,9 @@ from tertulia.graphs.group_chat import build_group_chat_graph
 from tertulia.graphs.town import build_town_graph
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.batching import BatchingBroker
+from tertulia.runs.catalog.drawing import GRAPHS, draw_graph
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.driving.events import Event, StepStarted, TurnFinished
 from tertulia.state.cognition import Trace
 from tertulia.state.context import Context
 from tertulia.state.errors import ModelError, StorageError

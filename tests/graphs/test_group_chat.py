@@ -12,8 +12,8 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_meeting_of, a_quay, an_attendee, at, eager, held, with_people
 from support.scripted import ScriptedModel
 
-from tertulia.driving.conversation import drive
 from tertulia.graphs.group_chat import ORDERS
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Assessment, Bid, Character, Floor, Perception
 from tertulia.state.context import Context
 from tertulia.state.language_model import RenderedPrompt

@@ -8,15 +8,15 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, with_people
 from support.scripted import ScriptedModel
 
-from tertulia.driving.conversation import drive
-from tertulia.driving.events import Event, Noted
-from tertulia.measuring.participation import read_participation
 from tertulia.models.served.repair import UnusableReplyError, read_answer
-from tertulia.planning.meeting_check import SAME_RATINGS, UNWILLING_ROUNDS
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.driving.events import Event, Noted
+from tertulia.runs.planning.meeting_check import SAME_RATINGS, UNWILLING_ROUNDS
 from tertulia.state.cognition import Assessment, Bid, WillingnessRatings
 from tertulia.state.context import Context
 from tertulia.state.language_model import ReplyField
 from tertulia.state.meeting import WillingnessWeights
+from tertulia.views.measuring.participation import read_participation
 
 
 async def rated(ratings: Any = (), rounds: int = 3, **settings: Any) -> tuple[Context, list[str]]:

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tertulia.access.engines import Engines, ModelAccess
-from tertulia.driving.towns import drive_simulation
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.nodes.town.draw_encounters import habit_at
-from tertulia.planning.simulations import begin_simulation, plan_simulation
-from tertulia.reading.agreements import mark_of
+from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.driving.towns import drive_simulation
+from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 from tertulia.state.errors import ModelError
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case
 from tertulia.state.town import Encounter, Simulation
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.agreements import mark_of
 
 SETTINGS = {"max_turns": 2, "ending": "off", "redraws": 0, "drafts": 1, "agreements": False}
 

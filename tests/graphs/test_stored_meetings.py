@@ -12,9 +12,9 @@ from support.meeting_case import a_quay, an_attendee, eager, held, with_people
 from support.scripted import ScriptedModel
 from support.stored import STEPS
 
-from tertulia.driving.conversation import drive
-from tertulia.driving.events import Event, TurnFinished
 from tertulia.nodes.mechanisms import registry
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.driving.events import Event, TurnFinished
 from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.errors import ModelError
 from tertulia.state.records import Turn

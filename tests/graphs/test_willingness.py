@@ -11,10 +11,10 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 
 from benchmarks.willingness import Behaviour, observe
-from tertulia.driving.conversation import drive
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.meeting.willingness import moved, need_to_speak, reach_of, weighted_sum, why_willing
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Floor, WillingnessParts
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.meeting import Goal, Meeting, WillingnessWeights

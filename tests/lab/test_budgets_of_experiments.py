@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from support.experiment_case import a_grid, conversations, drive_here
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Event, TurnFinished, ignore
-from tertulia.driving.limits import Limits
-from tertulia.driving.stopping import stop
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.executors.purses import FilePurse
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.reached import Progress
 from tertulia.lab.experiments.running import run_experiment
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import Event, TurnFinished, ignore
+from tertulia.runs.driving.limits import Limits
+from tertulia.runs.driving.stopping import stop
 from tertulia.state.budget import NO_BUDGET, Budget, Spent
 from tertulia.state.errors import BudgetError, SettingError, StoppedError
 from tertulia.storage.store import SqlStore

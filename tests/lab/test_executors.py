@@ -16,8 +16,6 @@ from support.commands import Cli
 from support.experiment_case import Spoken, a_grid, conversations, drive_here
 from support.forked import Forked
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
 from tertulia.lab.executors.dispatch import Dispatcher
 from tertulia.lab.executors.local import LocalExecutor
 from tertulia.lab.executors.messages import Assignment, Died, Driven, Message, Ready, Setup, Unable
@@ -25,7 +23,9 @@ from tertulia.lab.executors.processes import ProcessCrew
 from tertulia.lab.experiments.reached import CohortTask, Progress, progress_of
 from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
-from tertulia.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
+from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, StorageError, UsageError
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore

@@ -7,7 +7,6 @@ import pytest
 import yaml
 from support.tiny import save_tiny
 
-from tertulia.access.engines import ModelAccess
 from tertulia.lab import fitting
 from tertulia.lab.fitting import FitPlan, fit_head_weights
 from tertulia.models.local.causal import CausalLanguageModel
@@ -18,6 +17,7 @@ from tertulia.models.local.head_weights import (
     read_head_weights,
     require_weights_of,
 )
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 from tertulia.state.head_weights import HeadWeights
 from tertulia.state.parameters import Parameters

@@ -13,12 +13,12 @@ from tertulia.lab.annotations.annotating import answers_to
 from tertulia.lab.annotations.asking import Response, inquiry, questions_given, responses, trait_scores
 from tertulia.lab.annotations.self_inventory import self_inventory_requests
 from tertulia.prompts.templates import template
-from tertulia.reading.rounds import read_characters
 from tertulia.state.cognition import Assessment, Character, SubGoal
 from tertulia.state.errors import ModelError, NotFoundError, UsageError
 from tertulia.state.records import ParticipantModel, RunRecord, Turn, TurnRecord
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.rounds import read_characters
 from tertulia.worlds.questionnaire import Question
 
 QUESTION = Question(text="What do you hope for?")

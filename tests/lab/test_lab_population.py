@@ -11,13 +11,13 @@ from support.meeting_case import a_meeting_of
 
 from tertulia.lab.annotations.self_inventory import self_inventory_requests, self_ratings
 from tertulia.lab.population import COMPARED, gather, measure_population
-from tertulia.measuring.population import conversation_of_run, lines_of, traits_given
 from tertulia.metrics.population import tells_people_apart
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.annotation import Annotation
 from tertulia.state.cognition import Character
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
+from tertulia.views.measuring.population import conversation_of_run, lines_of, traits_given
 
 _EMBEDDED = ("--embedder", "rehearsal")
 

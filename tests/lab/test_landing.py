@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.setpoints import CHANCE, a_setpoint
 
-from tertulia.access.engines import ModelAccess
-from tertulia.access.model_names import REHEARSAL
 from tertulia.lab.experiments.landing import WAYS, land, landing_document, landing_page, over_as_many
 from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.setpoint import CalibrationTask, Pilot
 from tertulia.lab.stability import overlap, stability_of
 from tertulia.metrics.diversity import distinct_n
 from tertulia.nodes.shared.removing import prune_units
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 

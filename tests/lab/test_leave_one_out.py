@@ -9,10 +9,10 @@ from support.scripted import ScriptedModel
 
 import tertulia as tt
 from tertulia.lab.annotations.leave_one_out import lines_to_check, missing, readings_left
-from tertulia.reading.leaning import reasons
-from tertulia.reading.why import why_turn
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.leaning import reasons
+from tertulia.views.reading.why import why_turn
 
 
 def never_opened(name: str) -> ScriptedModel:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from tertulia.lab.experiments.results import TrialRun
 from tertulia.lab.pages.page import Table
 from tertulia.lab.reports.logged import LOGGED, logged_section
-from tertulia.measuring.dialogues import logged_dialogues
 from tertulia.metrics.diversity import Dialogue, distinct_n, words_per_utterance
 from tertulia.state.records import RunRecord
+from tertulia.views.measuring.dialogues import logged_dialogues
 
 
 def a_trial(case: str, setting: str, dialogue: Dialogue) -> TrialRun:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import yaml
 
-from tertulia.access.engines import ModelAccess
 from tertulia.lab.experiments.experiment import Experiment, expanded, experiment_of, joined
 from tertulia.lab.experiments.plan import departures, plan_digest, plan_of, size_phrase
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.lab.experiments.sources import source_of
 from tertulia.lab.reports.papers import report_of
 from tertulia.lab.reports.report_making import plan_of_report, planned
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.storage.store import SqlStore
 
 

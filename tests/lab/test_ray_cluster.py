@@ -14,15 +14,15 @@ from support.commands import Cli
 from support.experiment_case import Spoken, a_grid, conversations, drive_here
 from support.stored import a_case, a_run
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Emit, Event, Noted, TurnFinished, ignore
-from tertulia.driving.limits import Limits
-from tertulia.files.shard_files import put_shard
 from tertulia.lab.executors.cluster_worker import Installed, saved_messages
 from tertulia.lab.executors.ray_cluster import RayExecutor, refusal
 from tertulia.lab.experiments.reached import Progress
 from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.shards import ShardFolder
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import Emit, Event, Noted, TurnFinished, ignore
+from tertulia.runs.driving.limits import Limits
+from tertulia.runs.files.shard_files import put_shard
 from tertulia.state.budget import Budget
 from tertulia.state.errors import BudgetError, ModelError
 from tertulia.storage.store import SqlStore

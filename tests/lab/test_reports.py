@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from support.experiment_case import rehearsed, spoken
 
-from tertulia.access.engines import ModelAccess
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, read_results
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
@@ -38,6 +37,7 @@ from tertulia.lab.reports.verdicts import verdict
 from tertulia.metrics.statistics import CaseFigure, Needed, case_mean, paired_difference
 from tertulia.models.loading import rehearsal_of
 from tertulia.models.rehearsal import RehearsalEmbedder
+from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.records import Platform

@@ -16,9 +16,6 @@ from support.commands import Cli
 from support.experiment_case import Spoken, a_grid, conversations, drive_here
 from support.forked import Forked
 
-from tertulia.access.engines import Engines, ModelAccess
-from tertulia.access.model_names import REHEARSAL
-from tertulia.driving.events import Event, RunEnded
 from tertulia.lab.experiments.experiment import Experiment, read_experiment
 from tertulia.lab.experiments.progress import ExperimentProgress
 from tertulia.lab.experiments.reached import Progress, progress_of
@@ -26,6 +23,9 @@ from tertulia.lab.experiments.results import read_results
 from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.models.cohort import ask
 from tertulia.models.rehearsal import RehearsalModel
+from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.driving.events import Event, RunEnded
 from tertulia.state.errors import ModelError, NotFoundError, ScenarioError, SettingError, TertuliaError, UsageError
 from tertulia.state.language_model import GenerationRequest
 from tertulia.state.questions import Answer, Generation, Question, ScoredGeneration
@@ -180,7 +180,7 @@ def test_trials_that_an_interrupt_leaves_no_time_to_tidy_up_are_interrupted_too(
     """On a busy machine they don't end within the time that they have, and their coroutines are closed."""
     command = ("sweep", "tidewell", "--lambda", "0", "--trials", "3", "--rounds", "2", "--rehearse", "--name", "grid")
     with monkeypatch.context() as patch:
-        patch.setattr("tertulia.driving.interrupting._TIDYING_S", -1.0)
+        patch.setattr("tertulia.runs.driving.interrupting._TIDYING_S", -1.0)
         patch.setattr("tertulia.models.loading.open_model", lambda *_, **__: Batched(stopped_at=2))
         stopped = cli(*command)
     assert stopped.code == 130

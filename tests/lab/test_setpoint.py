@@ -11,9 +11,6 @@ from support.commands import Cli
 from support.merged import copied
 from support.setpoints import BANDS, CHANCE, SHOWN, a_setpoint
 
-from tertulia.access.engines import ModelAccess
-from tertulia.access.model_names import REHEARSAL
-from tertulia.driving.events import ignore
 from tertulia.lab.experiments.results import read_results
 from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.setpoint import (
@@ -25,7 +22,10 @@ from tertulia.lab.experiments.setpoint import (
     steering_settings,
 )
 from tertulia.metrics.diversity import distinct_n
-from tertulia.planning.starting import context_of
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.driving.events import ignore
+from tertulia.runs.planning.starting import context_of
 from tertulia.state.errors import ModelError, SettingError, StorageError
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import Setpoint
@@ -85,7 +85,7 @@ def failing_trials(monkeypatch: pytest.MonkeyPatch, run_fails: Callable[[RunReco
         return context_of(store, run, *others)
 
     with monkeypatch.context() as patched:
-        patched.setattr("tertulia.driving.cohort.context_of", full)
+        patched.setattr("tertulia.runs.driving.cohort.context_of", full)
         yield
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from support.commands import Cli
 from support.letters import LetterEmbedder
 
-from tertulia.measuring import dialogue_file
 from tertulia.metrics.diversity import (
     Dialogue,
     DiversityFigures,
@@ -26,6 +25,7 @@ from tertulia.metrics.diversity import (
 )
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.language_model import Embedder
+from tertulia.views.measuring import dialogue_file
 
 
 def read_dialogues(*paths: Path) -> dict[str, list[Dialogue]]:

@@ -13,8 +13,8 @@ from tertulia.metrics.outcomes import outcomes
 from tertulia.metrics.stance import agreement_of, confirms, content_words, tone_of
 from tertulia.models.loading import open_embedder
 from tertulia.models.rehearsal import RehearsalEmbedder
-from tertulia.reading.sense import faults_in
 from tertulia.state.language_model import Embedder
+from tertulia.views.reading.sense import faults_in
 
 GOAL = "borrow the ladder from Bo"
 SECRET = "Bo crashed the red van into the harbour wall."

@@ -11,13 +11,13 @@ import torch
 from support.dialogue_case import a_context, a_pier
 from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 
-from tertulia.driving.conversation import drive
-from tertulia.driving.events import Event, TurnFinished
 from tertulia.models.local.attention_interface import IMPLEMENTATION
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import current_state, prefill
 from tertulia.models.local.kept_chunks import Chunk, KeptChunks
 from tertulia.models.local.prefix import Prefix
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.driving.events import Event, TurnFinished
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Reply, TurnRecord
 from tertulia.storage.sqlite.checkpoints import open_checkpoints

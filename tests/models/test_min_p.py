@@ -13,7 +13,6 @@ from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 from transformers import MinPLogitsWarper, TemperatureLogitsWarper, TopPLogitsWarper
 
-from tertulia.access.engines import Engines
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.batching import BatchingBroker
 from tertulia.models.journal import generation_parameters
@@ -23,6 +22,7 @@ from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.models.served.chat_names import TRAITS as REMOTE
 from tertulia.nodes.shared.asking import ask_model
 from tertulia.prompts.render import render
+from tertulia.runs.access.engines import Engines
 from tertulia.state.errors import SettingError
 from tertulia.state.language_model import GenerationRequest, LanguageModel, ReplyField
 from tertulia.state.parameters import PRESETS, Parameters

@@ -12,8 +12,8 @@ from support.dialogue_case import a_context
 from support.meeting_case import a_quay
 from support.protocol_server import Served
 
-from tertulia.driving.conversation import drive
 from tertulia.models.served.chat import ChatModel
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore
 

@@ -16,12 +16,12 @@ from support.dialogue_case import a_context
 from support.scripted import ScriptedModel
 from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_language_model, tiny_model
 
-from tertulia.driving.conversation import drive
 from tertulia.models.local.attention_interface import IMPLEMENTATION
 from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, prefill
 from tertulia.nodes.shared.removing import prune_units
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.errors import AttentionUnavailableError, SettingError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk

@@ -13,13 +13,13 @@ from support.protocol_server import Served, serving
 from support.scripted import ScriptedModel
 from support.tiny import tiny_language_model
 
-from tertulia.driving.conversation import drive
 from tertulia.models.local.attention_scores import attention_to_prompt, unit_scores
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalTokenizer
 from tertulia.models.served.chat import open_chat_model
 from tertulia.nodes.scorers.attention import scores_by_reading
 from tertulia.prompts.render import render, retokenized
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.language_model import LanguageModel, ModelRole, ScoringOptions
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt, Reply, Unit

@@ -12,7 +12,6 @@ from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, without_addresses
 
-from tertulia.driving.conversation import drive
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.nodes.machinery.node import Node
 from tertulia.nodes.machinery.registry import Registry
@@ -20,6 +19,7 @@ from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.nodes.meeting.contenders import appointed, contenders_of, give_floor
 from tertulia.nodes.meeting.view import View
 from tertulia.prompts.cognition import Question
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Finding
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError

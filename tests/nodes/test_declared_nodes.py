@@ -16,11 +16,11 @@ from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 from support.user_nodes import a_mechanism, a_node, ends, without_addresses
 
-from tertulia.driving.conversation import drive
 from tertulia.nodes.machinery.guard import guarded
 from tertulia.nodes.machinery.places import PLACES
 from tertulia.nodes.machinery.registry import NODES
 from tertulia.prompts.ending import assemble_ending
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Bid, Floor
 from tertulia.state.context import Context
 from tertulia.state.errors import ExtensionError, ModelError, NodeError

@@ -12,9 +12,9 @@ from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
 
 from benchmarks.store_checks import differences
-from tertulia.driving import held_line
-from tertulia.driving.conversation import drive
 from tertulia.nodes.conversation.line_edit import pause_is_due
+from tertulia.runs.driving import held_line
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.context import Context
 from tertulia.state.errors import LeftError
 from tertulia.state.line_edit import EDITED, EDITED_ATTEMPT, HELD, PAUSED, HeldLine, LineEdit, Pause

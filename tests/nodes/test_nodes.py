@@ -23,7 +23,7 @@ from tertulia.graphs.town import build_town_graph
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.nodes.conversation.seat import save_answer
 from tertulia.nodes.machinery import registry
-from tertulia.planning.entering import album_state
+from tertulia.runs.planning.entering import album_state
 from tertulia.state.context import Context
 from tertulia.state.graph_state import (
     AlbumState,

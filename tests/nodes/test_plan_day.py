@@ -3,7 +3,7 @@
 import pytest
 
 from tertulia.nodes.town.plan_day import planned_day
-from tertulia.planning.simulations import _with_plans, plan_simulation
+from tertulia.runs.planning.simulations import _with_plans, plan_simulation
 from tertulia.state.town import Habit, Resident
 from tertulia.worlds.catalog import TOWNS
 from tertulia.worlds.town import open_town

@@ -10,11 +10,11 @@ from support.dialogue_case import a_context, some_turns
 from support.meeting_case import a_quay, held
 from support.scripted import ScriptedModel
 
-from tertulia.driving.conversation import drive
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalTokenizer
 from tertulia.nodes.shared.removing import all_but_one
 from tertulia.nodes.utterance.judge import telling_comment
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Reply, TurnRecord, Unit

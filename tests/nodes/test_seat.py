@@ -19,10 +19,10 @@ from support.scripted import ScriptedModel
 from support.stored import a_run
 
 from benchmarks.store_checks import differences
-from tertulia.driving.conversation import drive
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.graphs.group_chat import build_group_chat_graph
 from tertulia.models.batching import BatchingBroker
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Assessment, Bid, Floor, InformationNeed, Perception
 from tertulia.state.context import Context
 from tertulia.state.errors import LeftError, ModelError, UsageError

@@ -15,11 +15,11 @@ from support.ga_builder import REAL_RUN, real_run
 from support.scripted import ScriptedModel
 
 from benchmarks.sense import labelled
-from tertulia.driving.conversation import drive
-from tertulia.driving.events import Noted
 from tertulia.nodes.shared.sense import Fault, faults_of
 from tertulia.nodes.shared.situation import Situation
-from tertulia.reading.sense import faults_in, found_in_lines, sense_of
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.driving.events import Noted
+from tertulia.views.reading.sense import faults_in, found_in_lines, sense_of
 from tertulia.worlds.generative_agents import read_log
 
 BEFORE = (("Ana Berg", "Will you come to the harbour with me?"), ("Bo", "I will, if the rain lets up by noon."))
@@ -146,7 +146,7 @@ async def test_a_conversation_that_turns_in_a_circle_ends_and_says_so() -> None:
 
 
 def scenes() -> Iterator[list[tuple[str, str]]]:
-    for file in (Path(__file__).parents[2] / "worlds" / "scenes").glob("plain_*.jsonl"):
+    for file in (Path(__file__).parents[2] / "tertulia" / "worlds" / "scenes").glob("plain_*.jsonl"):
         for scene in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             yield [(line[0], line[1]) for line in scene["lines"]]
 

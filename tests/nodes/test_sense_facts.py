@@ -123,7 +123,7 @@ def test_without_anything_known_nothing_is_held_against_a_line() -> None:
 
 
 def scenes() -> Iterator[DialogueScene]:
-    for file in sorted((Path(__file__).parents[2] / "worlds" / "scenes").glob("plain_*.jsonl")):
+    for file in sorted((Path(__file__).parents[2] / "tertulia" / "worlds" / "scenes").glob("plain_*.jsonl")):
         for scene in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             yield DialogueScene.model_validate(scene)
 

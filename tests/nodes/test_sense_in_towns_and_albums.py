@@ -12,15 +12,13 @@ from support.rehearsed import rehearse_in
 from support.scripted import ScriptedModel
 from support.stored import a_run
 
-from tertulia.access.engines import ModelAccess
-from tertulia.access.model_names import REHEARSAL
-from tertulia.driving.conversation import drive
-from tertulia.driving.driver import drive_run
 from tertulia.nodes.shared.sense import Fault, faults_of
 from tertulia.nodes.shared.situation import MEMORIES_SEEN, situation_in_exchange, situation_of
-from tertulia.planning.starting import NOTHING_ADDED, RunPlan, begin
-from tertulia.reading.sense import found_in_run
-from tertulia.reading.turns import read_turn
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.driving.conversation import drive
+from tertulia.runs.driving.driver import drive_run
+from tertulia.runs.planning.starting import NOTHING_ADDED, RunPlan, begin
 from tertulia.state.album import PARTS
 from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.state.records import (
@@ -37,6 +35,8 @@ from tertulia.state.records import (
 )
 from tertulia.state.town import Resident, Simulation, Town
 from tertulia.storage.store import SqlStore
+from tertulia.views.reading.sense import found_in_run
+from tertulia.views.reading.turns import read_turn
 
 PAIR = ("Ada", "Ben")
 OF_ADA = ("Ada sold eleven baskets on Tuesday.",)

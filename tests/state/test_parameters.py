@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tertulia.access.engines import Engines
 from tertulia.models.local import embedded
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
 from tertulia.models.served import chat_names
+from tertulia.runs.access.engines import Engines
 from tertulia.state.blocks import letters_of
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.language_model import ModelTraits

@@ -19,7 +19,7 @@ from langgraph.types import Send
 from support.stored import a_case, a_run
 from typing_extensions import TypedDict
 
-from tertulia.driving.conversation import states_of
+from tertulia.runs.driving.conversation import states_of
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Utterance
 from tertulia.storage.sqlite.checkpoints import Checkpoints, PlainSerializer, open_checkpoints

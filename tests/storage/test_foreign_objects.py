@@ -88,7 +88,7 @@ def test_a_new_store_is_known_by_its_hash(cli: Cli, stored: Path) -> None:
     rehearse(cli)
     for path in (stored, Path("tertulia.db")):  # without LangGraph's tables, and with them
         with closing(sqlite3.connect(path)) as connection:
-            assert is_known(objects(connection)), "note the new hash in storage/sqlite/objects.py"
+            assert is_known(objects(connection)), "note the new hash in tertulia/storage/sqlite/objects.py"
 
 
 def test_statistics_of_other_tools_are_accepted(stored: Path) -> None:

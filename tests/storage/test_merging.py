@@ -8,10 +8,10 @@ from support.merged import assert_same, copied, execute, forged, merged
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.towns import drive_simulation
-from tertulia.planning.simulations import begin_simulation, plan_simulation
-from tertulia.python.api import run
+from tertulia.api import run
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.towns import drive_simulation
+from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 from tertulia.state.annotation import Annotation
 from tertulia.state.errors import StorageError
 from tertulia.storage.merging.carrying import SourceError

@@ -14,7 +14,7 @@ from support.postgres_server import NewStore
 from support.scripted import ScriptedModel
 from support.stored import a_case, a_run
 
-from tertulia.driving.conversation import drive
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.cognition import Assessment, Bid, Call, InformationNeed, Perception
 from tertulia.state.meeting import Start
 from tertulia.state.records import Prompt, Reply, Unit

@@ -8,10 +8,10 @@ from support.scripted import ScriptedModel
 
 import tertulia as tt
 from tertulia.lab.annotations.leave_one_out import CALLS, check_turn
-from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.state.language_model import RenderedPrompt
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
+from tertulia.views.reading.turns import TurnDetails, read_turn
 
 #: By what a unit makes a line likelier, in nats a token, by the id of the unit.
 Worth = Mapping[str, float]

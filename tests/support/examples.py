@@ -16,9 +16,9 @@ from markdown_it import MarkdownIt
 from typer.exceptions import Exit, TyperException
 
 import tertulia
-from tertulia.catalog.settings import find_settings
 from tertulia.cli.main import build_app
 from tertulia.nodes.machinery.places import PLACES
+from tertulia.runs.catalog.settings import find_settings
 from tertulia.state.errors import TertuliaError
 from tertulia.state.parameters import Parameters
 from tertulia.worlds.catalog import SHIPPED

@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from tertulia.access.engines import ModelAccess
-from tertulia.driving.events import Emit, ignore
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.reached import Progress
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
-from tertulia.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.runs.driving.events import Emit, ignore
+from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
 from tertulia.state.records import RunRecord, Trial
 from tertulia.storage.store import SqlStore
 

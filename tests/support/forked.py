@@ -14,7 +14,7 @@ _CONTEXT.set_forkserver_preload(
         "pytest",
         "tertulia.cli.commands.run",
         "tertulia.cli.driving",
-        "tertulia.driving.conversation",
+        "tertulia.runs.driving.conversation",
         "tertulia.storage.sqlite.checkpoints",
         "tertulia.models.rehearsal",
     ]

@@ -7,8 +7,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, many_memories
 from support.scripted import ScriptedModel
 
-from tertulia.driving.conversation import drive
 from tertulia.nodes.mechanisms.registry import MECHANISMS
+from tertulia.runs.driving.conversation import drive
 from tertulia.state.context import Context
 from tertulia.state.meeting import Attendee, Goal, Meeting, WillingnessWeights
 from tertulia.state.records import Persona, Turn, Utterance

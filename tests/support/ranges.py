@@ -21,8 +21,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from tests.test_architecture import FOLDERS
-
 from .wheel import ROOT, build_wheel, pip
 
 #: The lowest versions of what is declared (tests/test_dependencies.py compares them).
@@ -50,7 +48,7 @@ EXTRA_TESTS = (
     "tests/models/test_chat_models.py",  # chat
     "tests/models/test_ray_scoring.py",  # ray
     "tests/storage/test_postgres_store.py",  # postgres
-    "tests/tertulia/files/test_hostile_sources.py",  # shards
+    "tests/runs/files/test_hostile_sources.py",  # shards
     "tests/storage/test_frames.py",  # frames
     "tests/lab/test_pages.py",  # lab
 )
@@ -201,7 +199,7 @@ def main() -> None:
     parser.add_argument("--no-tests", action="store_true", help="only rehearse")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as built:
-        wheel = build_wheel(FOLDERS, Path(built))
+        wheel = build_wheel(Path(built))
         for bounds in options.bounds:
             try_bounds(bounds, wheel, options.python, not options.no_tests)
 

@@ -15,8 +15,6 @@ import tomllib
 import venv
 from pathlib import Path
 
-from tests.test_architecture import FOLDERS
-
 from .ranges import environment, rehearse
 from .wheel import ROOT, build_wheel, pip
 
@@ -60,7 +58,7 @@ def main() -> None:
     if problem := problem_of(version, (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), options.tag):
         sys.exit(f"error: {problem}")
     with tempfile.TemporaryDirectory() as built, tempfile.TemporaryDirectory() as folder:
-        wheel = build_wheel(FOLDERS, Path(built))
+        wheel = build_wheel(Path(built))
         check_metadata(wheel)
         with environment("newest", wheel, sys.executable) as commands:
             rehearse(commands, Path(folder))

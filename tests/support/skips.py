@@ -18,7 +18,7 @@ def _no_postgres() -> bool:
 
 
 def _no_axe() -> bool:
-    return not (ROOT / "viewer" / "page" / "node_modules" / "axe-core").exists()
+    return not (ROOT / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core").exists()
 
 
 def _no_shared_data() -> bool:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from .package import PACKAGE, ROOT
 
 
 def pip(*arguments: object, python: Path | str = sys.executable) -> None:
@@ -14,14 +14,9 @@ def pip(*arguments: object, python: Path | str = sys.executable) -> None:
     subprocess.run([sys.executable, "-m", "pip", *map(str, (*quiet, *arguments))], check=True)
 
 
-def build_wheel(rooms: tuple[str, ...], folder: Path) -> Path:
-    """Return the wheel, built in a folder from a copy: setuptools builds beside the sources, and keeps what was there.
-
-    Args:
-        rooms: The folders of the package.
-    """
-    for room in rooms:
-        shutil.copytree(ROOT / room, folder / "source" / room, ignore=shutil.ignore_patterns("__pycache__", "page"))
+def build_wheel(folder: Path) -> Path:
+    """Return the wheel, built from a copy: setuptools builds beside the sources, and keeps what was there."""
+    shutil.copytree(PACKAGE, folder / "source" / "tertulia", ignore=shutil.ignore_patterns("__pycache__", "page"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder / "source")
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, folder / "source")

@@ -14,7 +14,7 @@ import tertulia
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import html_of_run
 
-AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 
 #: Views that are tried in the file too; the others are the same there.
 IN_FILE = ("meeting", "minds", "figures", "no run")

@@ -14,7 +14,7 @@ from support.viewer_page import serving
 
 import tertulia
 from benchmarks.in_process import command
-from tertulia.catalog.settings import written
+from tertulia.runs.catalog.settings import written
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore

@@ -14,12 +14,12 @@ from support.turn_page import open_turn
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.reading.turns import TurnDetails, read_turn
 from tertulia.state.errors import ModelError, StorageError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents import turn as turn_documents
 from tertulia.viewer.html_file import html_of_run
 from tertulia.viewer.server import build_app
+from tertulia.views.reading.turns import TurnDetails, read_turn
 
 #: The reason that the sentence names, by an estimate.
 ESTIMATED = re.compile(r"\(the line is (about|over) [\d,.]+ times less likely without it\)")

@@ -6,12 +6,12 @@ import pytest
 from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record
 
 import tertulia
-from tertulia.reading import differences
-from tertulia.reading.comparing import compare, comparison_document
 from tertulia.state.errors import SettingError
 from tertulia.state.records import Turn
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
+from tertulia.views.reading import differences
+from tertulia.views.reading.comparing import compare, comparison_document
 
 LONG = 400
 

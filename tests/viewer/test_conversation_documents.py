@@ -10,13 +10,13 @@ from support.stored import a_case, a_run, a_turn_record, write_turns
 
 import tertulia
 from tertulia.nodes.conversation.turns import speaking_time_s
-from tertulia.reading.documents import agent_in_run_document
-from tertulia.reading.turns import read_turn
 from tertulia.state.cognition import Assessment, Bid, InformationNeed
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
+from tertulia.views.reading.documents import agent_in_run_document
+from tertulia.views.reading.turns import read_turn
 
 
 @pytest.fixture(scope="module")

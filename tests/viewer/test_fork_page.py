@@ -284,7 +284,7 @@ def test_a_fork_is_followed_beside_its_parent_until_they_part_and_on(page: Page,
 
 # --- for everybody --------------------------------------------------------------------------------------------------
 
-AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 
 _FOUND = """async () => {
     const { violations } = await axe.run(document, { resultTypes: ["violations"] });

@@ -15,7 +15,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.viewer.html_file import html_of_run
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
-AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 _FOUND = """async () => {
     const { violations } = await axe.run(document, { resultTypes: ["violations"] });
     return violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`);

@@ -14,7 +14,7 @@ from tertulia.lab.pages.page_html import html_page
 from tertulia.lab.pages.plots import drawn
 from tertulia.storage.store import SqlStore
 
-AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 
 #: How elements of the page look that a report has too; a table is put in, as the list of runs has none.
 _LOOK = """() => {

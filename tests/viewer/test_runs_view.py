@@ -12,11 +12,11 @@ from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 from support.viewer_page import serving
 
-from tertulia.reading.listing import list_runs, runs_document
 from tertulia.state.errors import StorageError
 from tertulia.state.records import Trial
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
+from tertulia.views.reading.listing import list_runs, runs_document
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import tertulia
 from tertulia.storage.store import SqlStore
 
 COMMAND = [sys.executable, "-m", "tertulia.cli.main"]
-AXE = Path(__file__).parents[2] / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "tertulia" / "viewer" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 SEATED = ("Alice", "Bob", "Eva")
 
 #: What a line may take from the key to the others' screens, models aside, in seconds: in the median, on processors that

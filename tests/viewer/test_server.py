@@ -252,7 +252,7 @@ _SLOW = """
 import sys, time
 sys.path.insert(0, {root!r})
 import tertulia, models.rehearsal
-import tertulia.driving.conversation as conversation
+import tertulia.runs.driving.conversation as conversation
 
 def hold(*_, **__):
     time.sleep(60)

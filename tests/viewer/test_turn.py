@@ -17,10 +17,10 @@ from support.viewer_page import serving
 import tertulia
 from tertulia.nodes.shared.removing import prune_units
 from tertulia.prompts.remove import removed_with_blocks
-from tertulia.reading.what_if import removed_at
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at
+from tertulia.views.reading.what_if import removed_at
 
 #: So many units has a recorded prompt, and so many a long one.
 AS_RECORDED, LONG = 60, 400

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tertulia.measuring.dialogue_file import read_dialogues
-from tertulia.measuring.scores import read_prompt
 from tertulia.state.errors import TertuliaError
 from tertulia.state.files import open_regular, read_text
+from tertulia.views.measuring.dialogue_file import read_dialogues
+from tertulia.views.measuring.scores import read_prompt
 from tertulia.worlds.catalog import TOWNS, list_cases, resolve
 from tertulia.worlds.yaml_file import MAX_VALUES, MOST_BYTES, YamlFile
 
@@ -67,9 +67,9 @@ HARMFUL = [
 READING = """
 import resource, sys
 from pathlib import Path
-from tertulia.measuring.dialogue_file import read_dialogues
+from tertulia.views.measuring.dialogue_file import read_dialogues
 from tertulia.state.errors import TertuliaError
-from tertulia.measuring.scores import read_prompt
+from tertulia.views.measuring.scores import read_prompt
 from tertulia.worlds.catalog import resolve
 resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))
 list_of_dialogues = lambda at: list(read_dialogues(at))
@@ -302,6 +302,6 @@ def test_so_is_json(tmp_path: Path, content: str) -> None:
 
 
 def test_what_is_shipped_is_far_from_the_limits() -> None:
-    largest = max(file.stat().st_size for file in (ROOT / "worlds" / "meetings").glob("*.yaml"))
+    largest = max(file.stat().st_size for file in (ROOT / "tertulia" / "worlds" / "meetings").glob("*.yaml"))
     assert largest < MOST_BYTES / 20
     assert json.loads(read_text(next(TOWNS["tidewell"].rglob("nodes.json")), 10**6))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.ga_builder import RunBuilder, node
 
-from tertulia.planning.prompt_language import texts_of
+from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.state.languages import language_of
 from tertulia.state.recall import may_be_recalled
 from tertulia.state.records import Case

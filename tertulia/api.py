@@ -1,0 +1,257 @@
+"""The functions of the public Python API that drive a run: `run`, `arun`, `stream`, `resume`, `aresume`, and `diff`.
+
+Everything works inside a running event loop, as in a notebook, and outside of one: a run is driven in a thread of its
+own (`tertulia.runs.driving.session`). The environment is not read: the store, the cache and keys are arguments.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tertulia.arguments import check_argument, limits_of
+from tertulia.calling import awaitable
+from tertulia.launching import RunLauncher
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.driving.events import Event
+from tertulia.runs.driving.session import stream_of
+from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.state.seat import Ask
+from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
+from tertulia.store_handle import StoreHandle
+from tertulia.stored_run import Run
+from tertulia.stores import Store
+from tertulia.views.reading.comparing import RunComparison
+from tertulia.views.wording.wrong_arguments import with_named_arguments
+
+if TYPE_CHECKING:
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.worlds.scenario_object import ScenarioObject
+
+
+@with_named_arguments
+def run(
+    scenario: "Path | str | ScenarioObject",
+    *,
+    removal_factor: float | None = None,
+    seed: int = DEFAULT_SEED,
+    rounds: int | None = None,
+    minutes: float | None = None,
+    order: str | None = None,
+    agents: int | None = None,
+    setting: str | None = None,
+    model: str = DEFAULT_MODEL,
+    rehearse: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
+    extensions: Sequence[Path | str] = (),
+    seat: str | None = None,
+    ask: Ask | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
+    cache: Path | str | None = None,
+    api_keys: Mapping[str, str] | None = None,
+    progress: bool = True,
+) -> Run:
+    """Run a conversation to its end and return it.
+
+    If Ctrl-C or the notebook's stop button interrupts it, its turns are kept, and `resume` goes on.
+
+    ::
+
+        run = tertulia.run("tidewell", removal_factor=0.5, rounds=6)
+        [(turn.speaker, turn.text) for turn in run.turns]
+
+    Args:
+        scenario: A shipped name (`tidewell`, `team_building`, …), a YAML file, `ga:FOLDER[:CASE]`, or a `Case`, a
+            `Meeting` or a `Population`.
+        removal_factor: λ in [0, 1]: how much of the attended information to remove.
+        seed: Seed of all draws.
+        rounds: At most so many rounds (utterances, in a dialogue).
+        minutes: At most so many simulated minutes.
+        order: Who speaks next in a group: self_driven, rule_based, centralised, random or designated.
+        agents: In an album chat, how many take part.
+        setting: In an album chat, how they are asked: low or high.
+        model: smollm2 (embedded), a folder, a Hugging Face id, `openai:NAME`, or `http://SERVER/v1#NAME`.
+        rehearse: Whether a stand-in without weights speaks.
+        settings: Any other parameters, by name (`tertulia settings` lists them).
+        label: What you call the run.
+        nodes: By place, a node (see `scorer` and `node`) or the name of one that is shipped, or in an extension.
+        mechanisms: Mechanisms of your own (see `mechanism`); in a meeting everybody may switch them on.
+        extensions: Files (.py) or entry points with nodes and mechanisms.
+        seat: Whose words a person types.
+        ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` where they leave.
+        max_calls: The budget of calls of models: none is made that would exceed it.
+        max_tokens: The budget of tokens read and written: it ends after the call that reaches it.
+        max_cost: The budget of money, likewise.
+        max_minutes: The budget of real time in minutes, likewise; `minutes` is simulated time.
+        prices: By model, what a million tokens read, and a million written, cost: `{"openai:NAME": (2.5, 10)}`.
+        store: The store: a file, or the address of a database, `postgresql://USER@HOST/DATABASE`.
+        cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
+        api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
+        progress: Whether a progress bar is shown, where there is a terminal or a notebook.
+
+    Raises:
+        BudgetError: A budget is spent: the run is interrupted, and `resume` goes on, with a new budget or none.
+        StoppedError: Somebody stopped it (`Run.stop`, `tertulia stop`); likewise.
+        TertuliaError: The run can't be made like that, or failed; the text is the line that the command prints.
+        KeyboardInterrupt: It was interrupted.
+    """
+    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
+    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    options |= {"order": order, "agents": agents, "setting": setting}
+    name = REHEARSAL if rehearse else model
+    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
+
+
+@with_named_arguments
+async def stream(
+    scenario: "Path | str | ScenarioObject",
+    *,
+    removal_factor: float | None = None,
+    seed: int = DEFAULT_SEED,
+    rounds: int | None = None,
+    minutes: float | None = None,
+    order: str | None = None,
+    agents: int | None = None,
+    setting: str | None = None,
+    model: str = DEFAULT_MODEL,
+    rehearse: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
+    extensions: Sequence[Path | str] = (),
+    seat: str | None = None,
+    ask: Ask | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
+    cache: Path | str | None = None,
+    api_keys: Mapping[str, str] | None = None,
+) -> AsyncIterator[Event]:
+    """Run a conversation and yield its events as they happen. If you stop reading, it is interrupted.
+
+    ::
+
+        async for event in tertulia.stream("team_building", rounds=10):
+            if isinstance(event, tertulia.TurnFinished):
+                print(event.turn.speaker, event.turn.text)
+
+    Args and Raises: As `run`.
+    """
+    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
+    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
+    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
+    options |= {"order": order, "agents": agents, "setting": setting}
+    name = REHEARSAL if rehearse else model
+    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    events = stream_of(launcher.drive(launcher.beginning(plan, limits), ask, limits))
+    try:
+        async for event in events:
+            launcher.store.check_open()
+            yield event
+    finally:
+        await events.aclose()  # type: ignore[attr-defined]
+
+
+@with_named_arguments
+def resume(
+    run: str | Run = "@last",
+    *,
+    nodes: "Mapping[str, Node | str] | None" = None,
+    mechanisms: "Sequence[Mechanism]" = (),
+    extensions: Sequence[Path | str] = (),
+    accept_changed: bool = False,
+    ask: Ask | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+    store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
+    cache: Path | str | None = None,
+    api_keys: Mapping[str, str] | None = None,
+    progress: bool = True,
+) -> Run:
+    """Go on with a run where it was stopped, and return it.
+
+    Args:
+        run: A run, its id, a unique beginning of it, or `@last`.
+        nodes, mechanisms, extensions, accept_changed, ask, cache, api_keys, progress: As in `Run.resume`.
+        max_calls, max_tokens, max_cost, max_minutes, prices: A new budget, as in `run`.
+        store: The store, where a run is named.
+
+    Raises:
+        TertuliaError: There is no such run, it can't go on, or it failed.
+    """
+    check_argument("run", run, (str, Run), "a run is expected, or its id", optional=False)
+    if not isinstance(run, Run):
+        handle = _handle(store)
+        with handle.opened() as opened:
+            run = Run(handle, opened.run(run).run)
+    return run.resume(
+        nodes=nodes,
+        mechanisms=mechanisms,
+        extensions=extensions,
+        accept_changed=accept_changed,
+        ask=ask,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        max_minutes=max_minutes,
+        prices=prices,
+        cache=cache,
+        api_keys=api_keys,
+        progress=progress,
+    )
+
+
+arun = awaitable(
+    run,
+    """Run a conversation to its end without blocking the event loop, and return it (see `run`).
+
+    If the task is cancelled, the run is interrupted as by Ctrl-C, and `resume` goes on.
+
+    ::
+
+        run = await tertulia.arun("tidewell", removal_factor=0.5, rounds=6)
+
+    Args and Raises: As `run`; CancelledError where it is cancelled.
+    """,
+)
+
+aresume = awaitable(
+    resume,
+    """Go on with a run where it was stopped without blocking the event loop, and return it (see `resume`, `arun`).
+
+    Args and Raises: As `resume`; CancelledError where it is cancelled.
+    """,
+)
+
+
+@with_named_arguments
+def diff(a: Run, b: Run) -> RunComparison:
+    """Return how two runs of a store differ, to the last record; ids, lineage and wall-clock times are disregarded.
+
+    Raises:
+        UsageError: They lie in two stores.
+    """
+    for name, run in (("a", a), ("b", b)):
+        check_argument(name, run, Run, "a run is expected; open_store(…).run(ID) returns one", optional=False)
+    return a.diff(b)
+
+
+def _handle(store: StoreAddress | str | StoreHandle) -> StoreHandle:
+    return store if isinstance(store, StoreHandle) else Store(store)

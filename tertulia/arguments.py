@@ -1,0 +1,146 @@
+"""Checks of arguments in Python: a value of a wrong type is refused under the name of its argument."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from math import inf
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from tertulia.state.errors import SettingError
+from tertulia.views.wording.wrong_arguments import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tertulia.runs.driving.limits import Limits
+
+#: What a seed, a model, and the function that asks the person in a seat are, for messages.
+SEED = "a seed is an integer"
+MODEL = "a model is named by a text"
+ASK = "a function is expected, from an Invitation to an Answer; it may be async"
+
+#: The arguments with other names than the parameters that they set.
+_ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
+
+
+def check_argument(
+    name: str, value: object, kind: type | tuple[type, ...], expected: str, optional: bool = True
+) -> None:
+    """Raise `SettingError` for an argument of another kind; `expected` is the message, such as `a label is a text`."""
+    if not isinstance(value, kind) and not (optional and value is None):
+        raise refusal(name, value, expected)
+
+
+def path_of(name: str, value: "os.PathLike[str] | str") -> str:
+    """Return a path or a text as text, or raise `SettingError` for anything else."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    try:
+        if isinstance(path, str) and b"\0" not in os.fsencode(path):
+            return path
+    except UnicodeEncodeError:  # half a character
+        pass
+    raise refusal(name, value, "a path is a text, or a pathlib.Path")
+
+
+def whole_number(name: str, value: Any, expected: str) -> int:
+    """Return an integer, also one of numpy's, or raise `SettingError` for anything else."""
+    try:
+        return index(value)
+    except TypeError:
+        raise refusal(name, value, expected) from None
+
+
+def check_texts(name: str, values: object, expected: str) -> None:
+    """Raise `SettingError` for an argument that is not a mapping with texts as keys."""
+    check_argument(name, values, Mapping, expected)
+    if isinstance(values, Mapping):
+        for key in values:
+            if not isinstance(key, str):
+                raise refusal(name, values, expected)
+
+
+def check_names(model: object, seat: object, label: object) -> None:
+    """Raise `SettingError` for a model, a seat or a label that is not a text, or an empty name of a model."""
+    check_argument("model", model, str, MODEL)
+    check_argument("seat", seat, str, "a seat is the name of a participant")
+    check_argument("label", label, str, "a label is a text")
+    if model == "":
+        raise refusal("model", model, "a model has a name; leave it out for the default")
+
+
+def check_changes(say: object, **changes: object) -> None:
+    """Raise `SettingError` for changes of a fork that are not texts by name, or words that are not a text."""
+    check_argument("say", say, str, "what is said instead is a text")
+    for name, values in changes.items():
+        check_texts(name, values, "a dict is expected, by the name of a person")
+        for key, value in values.items() if isinstance(values, Mapping) else ():
+            check_argument(f"{name}.{key}", value, str, "a text is expected", optional=False)
+
+
+def check_additions(nodes: object, mechanisms: object, extensions: object) -> None:
+    """Raise `SettingError` for nodes, mechanisms or extensions of a wrong type."""
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+
+    check_texts("nodes", nodes, "nodes are given by place: nodes={'score': …}")
+    for place, node in (nodes or {}).items() if isinstance(nodes, Mapping) else ():
+        declared = "a node is expected, or the name of one; @tertulia.scorer or @tertulia.node makes one of a function"
+        if not isinstance(node, Node | str):
+            raise refusal(f"nodes.{place}", node, declared)
+    _check_sequence("mechanisms", mechanisms, Mechanism, "a mechanism", "; @tertulia.mechanism makes one of a function")
+    _check_sequence("extensions", extensions, (str, os.PathLike), "a file or an entry point", "")
+
+
+def _check_sequence(name: str, values: object, kind: type | tuple[type, ...], item: str, remedy: str) -> None:
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise refusal(name, values, f"a list is expected: {name}=[…]{remedy}")
+    for value in values:
+        if not isinstance(value, kind):
+            raise refusal(name, value, f"{item} is expected{remedy}")
+
+
+def limits_of(
+    max_calls: Any, max_tokens: Any, max_cost: Any, max_minutes: Any, prices: "Mapping[str, tuple[float, float]] | None"
+) -> "Limits":
+    """Return the limits that the arguments of a budget set, numbers of numpy's among them.
+
+    Raises:
+        SettingError: One is no limit, or a price is none.
+    """
+    from tertulia.runs.driving.limits import Limits
+    from tertulia.state.budget import Budget
+
+    expected = "prices of a million tokens, read and written, are given by model: prices={'openai:NAME': (2.5, 10)}"
+    check_texts("prices", prices, expected)
+    for model, price in (prices or {}).items():
+        if not (isinstance(price, Sequence) and len(price) == 2 and all(_is_price(figure) for figure in price)):
+            raise refusal(f"prices[{model!r}]", price, expected)
+    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "max_minutes": max_minutes}
+    plain = {name: value.item() if hasattr(value, "item") else value for name, value in limits.items()}
+    return Limits(Budget(**plain, prices={model: (read, written) for model, (read, written) in (prices or {}).items()}))
+
+
+def _is_price(figure: object) -> bool:
+    return isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure < inf
+
+
+@contextmanager
+def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
+    """Name a refused parameter as the argument that set it: `rounds`, not `max_turns`.
+
+    Args:
+        given: The values of arguments by the parameters that they set; `None`: not given.
+    """
+    try:
+        yield
+    except SettingError as error:
+        argument = _ARGUMENTS.get(error.setting)
+        if argument is None or given.get(error.setting) is None:
+            raise
+        raise SettingError(argument, error.value, error.problem.replace(error.setting, argument)) from None
+
+
+def refusal(name: str, value: object, expected: str) -> SettingError:
+    """Return the error of an argument with a value that it can't have; `expected` says what it is."""
+    return SettingError(name, shortened(value if isinstance(value, str) else repr(value)), f": {expected}")

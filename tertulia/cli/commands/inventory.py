@@ -1,0 +1,53 @@
+"""`inventory`: what a model answers to a personality inventory about everybody in stored conversations."""
+
+from typing import Annotated
+
+import typer
+
+from tertulia.cli.opening import open_existing
+from tertulia.cli.options import JsonOption, PaperOption, RunsArgument, StoreOption
+from tertulia.cli.terminal.asking import ask
+from tertulia.cli.terminal.output import data, print_json
+from tertulia.state.errors import UsageError
+from tertulia.views.reading.exchanges import check_is_no_album_chat
+
+_REHEARSAL = "rehearsal"
+
+
+def inventory(
+    runs: RunsArgument,
+    model: Annotated[
+        str | None, typer.Option(metavar="ID", help="Who answers; each run's own model if it is not given.")
+    ] = None,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="Let a stand-in without weights answer.")] = False,
+    paper: PaperOption = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a model fill in the 44 items of the Big Five Inventory about everybody, per 30 turns (ChatAgents, Table I).
+
+    What was answered once is kept with the run and not asked again.
+
+    Example: tertulia inventory @last --model smollm2
+    """
+    from tertulia.cli.views.inventory import print_inventory
+    from tertulia.lab.annotations.inventory import inventory_requests
+    from tertulia.lab.annotations.inventory_report import inventory_document, inventory_report
+
+    if rehearse and model is not None:
+        raise UsageError(f"--rehearse and --model {model}: give one of them")
+    with open_existing(store) as opened:
+        records = list({record.run: record for record in map(opened.run, runs)}.values())
+        for record in records:
+            check_is_no_album_chat(record, "inventory")
+        answers = {
+            record.run: ask(
+                opened, record, _REHEARSAL if rehearse else model, inventory_requests(opened.turns(record.run))
+            )
+            for record in records
+        }
+        report = inventory_report(opened, records, answers)
+    if as_json:
+        print_json(inventory_document(report, paper))
+    else:
+        print_inventory(data(), report, paper)

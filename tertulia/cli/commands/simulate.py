@@ -1,0 +1,185 @@
+"""`simulate`: days of a town, conversation after conversation."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from tertulia.cli import options
+from tertulia.cli.budget import NO_LIMITS, with_budget
+from tertulia.cli.driving import exit_when_interrupted, store_hint
+from tertulia.cli.environment import model_access, print_note, store_path
+from tertulia.cli.opening import loading_for_good, open_existing
+from tertulia.cli.option_values import read_model, read_seed, read_settings
+from tertulia.cli.terminal.completion import complete_simulation, complete_town
+from tertulia.cli.terminal.output import plain, print_json, progress
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.cli.views.live import print_encounter, print_town
+from tertulia.runs.access.engines import Engines, ModelAccess
+from tertulia.runs.access.model_names import names_of_models
+from tertulia.runs.driving.events import (
+    EncounterFinished,
+    Event,
+    Noted,
+    SimulationEnded,
+    SimulationStarted,
+    StepStarted,
+)
+from tertulia.runs.driving.limits import Limits
+from tertulia.runs.planning.simulations import ENCOUNTERS_PER_DAY
+from tertulia.runs.planning.starting import DEFAULT_SEED, links_of
+from tertulia.state.errors import StoppedError, UsageError
+from tertulia.state.parameters import Parameters
+from tertulia.state.town import Simulation
+from tertulia.storage.store import SqlStore
+from tertulia.views.reading.documents import fields_of
+
+#: A hundred years, and ten encounters a day for everybody in a town of 20,000: what is more is a slip of the keyboard.
+_LONGEST, _MOST = 36_525, 100_000
+
+TownArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="TOWN", help="A shipped town (tidewell), or ga:FOLDER.", autocompletion=complete_town),
+]
+DaysOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, max=_LONGEST, help="How many days: 1 if it is not given. With --resume, how many in all."
+    ),
+]
+EncountersOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, max=_MOST, help=f"How many are drawn for a day; {ENCOUNTERS_PER_DAY} if it is not given."
+    ),
+]
+FromLogOption = Annotated[bool, typer.Option("--from-log", help="Let people meet when the town's log says so.")]
+ResumeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIM", help="Go on with a simulation, by its id, or @last.", autocompletion=complete_simulation
+    ),
+]
+
+
+@with_budget
+def simulate(
+    town: TownArgument = None,
+    days: DaysOption = None,
+    encounters_per_day: EncountersOption = None,
+    from_log: FromLogOption = False,
+    resume: ResumeOption = None,
+    removal_factor: options.LambdaOption = None,
+    seed: options.SeedOption = None,
+    model: options.ModelOption = None,
+    rehearse: options.RehearseOption = False,
+    settings: options.SettingsOption = None,
+    limits: Limits = NO_LIMITS,
+    trust_remote_code: options.CodeOption = None,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Let days pass in a town: people meet, talk, remember and reflect. Every conversation is a run of its own.
+
+    Example: tertulia simulate tidewell --days 3 --rehearse
+    """
+    from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
+
+    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor)
+    if resume is not None:
+        given = {
+            "TOWN": town,
+            "--encounters-per-day": encounters_per_day,
+            "--from-log": from_log,
+            "--seed": seed is not None,
+            "--lambda or --set": chosen,
+            "--model": model,
+            "--rehearse": rehearse,
+        }
+        if wrong := next((name for name, value in given.items() if value), None):
+            raise UsageError(f"--resume {resume} goes on with what the simulation began with; leave out {wrong}")
+        _resume(resume, days, trust_remote_code, store, as_json, limits)
+        return
+    if town is None:
+        raise UsageError("no town; name one (tidewell, or ga:FOLDER), or give --resume SIM")
+    plan = plan_simulation(
+        town,
+        chosen,
+        seed=read_seed(chosen, DEFAULT_SEED),
+        days=days or 1,
+        encounters_per_day=encounters_per_day,
+        from_log=from_log,
+        model=read_model(model, rehearse),
+    )
+    for note in links_of(plan.town.town):
+        print_note(note)
+    limits.budget.check_prices(names_of_models(plan.model, None, plan.parameters))
+    with SqlStore.open(store_path(store)) as opened:
+        _drive(opened, plan.model, partial(begin_simulation, opened, plan), trust_remote_code, as_json, limits)
+
+
+def _resume(
+    name: str, days: int | None, with_code: Sequence[str] | None, store: str | None, as_json: bool, limits: Limits
+) -> None:
+    """Go on with a simulation, also with a finished one if it gets more days."""
+    from tertulia.runs.driving.towns import summary
+    from tertulia.runs.planning.simulations import check_days, reopen_simulation
+
+    with open_existing(store) as opened:
+        simulation = opened.simulations.get(name)
+        check_days(simulation, days)
+        if days in (None, simulation.days) and simulation.status == "finished":
+            opened.clear_locks()
+            more = f"tertulia simulate --resume {simulation.simulation} --days {simulation.days + 1}"
+            progress().print(plain(f"simulation {simulation.simulation} is finished; for more days: {more}"))
+            _print_end(opened, summary(opened, simulation, "finished"), as_json)
+            return
+        limits.budget.check_prices(
+            names_of_models(simulation.model, None, Parameters.model_validate(simulation.parameters))
+        )
+        reopened = partial(reopen_simulation, opened, simulation, days=days)
+        _drive(opened, simulation.model, reopened, with_code, as_json, limits)
+
+
+def _drive(
+    store: SqlStore,
+    model: str,
+    opened: Callable[[ModelAccess], tuple[Simulation, Engines]],
+    with_code: Sequence[str] | None,
+    as_json: bool,
+    limits: Limits,
+) -> None:
+    """Drive a simulation to its last day; print each encounter, and how to go on if it stops."""
+    from tertulia.runs.driving.towns import drive_simulation
+
+    with exit_when_interrupted(), status_line(f"loading {model}") as line:
+        with loading_for_good():
+            simulation, engines = opened(model_access(line, with_code=with_code))
+        with line.pause():
+            progress().print(f"simulation {simulation.simulation}")
+
+        def show(event: Event) -> None:
+            match event:
+                case SimulationStarted() if not as_json:
+                    line.write(lambda: print_town(event.simulation))
+                case StepStarted():
+                    line.show(f"{' and '.join(store.start(event.run).names)}: turn {event.turn}")
+                case EncounterFinished() if not as_json:
+                    line.write(lambda: print_encounter(event.encounter, event.turns))
+                case SimulationEnded():
+                    line.write(lambda: _print_end(store, event, as_json))
+                case Noted():
+                    line.write(lambda: print_note(event.text))
+
+        drive_simulation(store, simulation, engines, show, limits)
+
+
+def _print_end(store: SqlStore, end: SimulationEnded, as_json: bool) -> None:
+    """Print the command that goes on if a simulation did not finish, and its ending if JSON is asked for."""
+    if isinstance(end.error, StoppedError):
+        progress().print(plain(str(end.error)))
+    if end.status != "finished":
+        progress().print(plain(f"to go on: tertulia simulate --resume {end.simulation}{store_hint(store)}"))
+    if as_json:
+        print_json(fields_of(end, "simulation", "status", "days", "encounters", "turns"))

@@ -1,0 +1,102 @@
+"""`sweep`: many conversations at once: scenarios × λ × trials, or what λ does at one turn of a run."""
+
+import shlex
+import sys
+from typing import Annotated
+
+import typer
+
+from tertulia.cli import options
+from tertulia.cli.budget import NO_LIMITS, with_budget
+from tertulia.cli.lab.trials import print_estimate, print_trials, run_trials
+from tertulia.cli.opening import open_existing
+from tertulia.cli.option_values import read_seed, read_settings
+from tertulia.cli.terminal.completion import complete_scenario
+from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.runs.driving.limits import Limits
+
+ScenariosArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SCENARIO…",
+        help="Scenarios as `tertulia run` takes them; NAME:all for all cases of a town or a log. Or RUN@TURN.",
+        autocompletion=complete_scenario,
+    ),
+]
+LambdasOption = Annotated[
+    str | None,
+    typer.Option("--lambda", metavar="X,Y,…", help="Values of λ, a setting each; without it, that of the scenario."),
+]
+TrialsOption = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Conversations of each scenario at each λ, with successive seeds.")
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="What the experiment is called; else it follows from it.")
+]
+CohortOption = Annotated[
+    int, typer.Option("--side-by-side", metavar="N", min=1, help="Conversations whose calls meet in batches.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only print what it would take; nothing is stored.")]
+
+
+@with_budget
+def sweep(
+    scenarios: ScenariosArgument,
+    lambdas: LambdasOption = None,
+    trials: TrialsOption = 10,
+    rounds: options.RoundsOption = None,
+    seed: options.SeedOption = None,
+    model: options.ModelOption = None,
+    rehearse: options.RehearseOption = False,
+    settings: options.SettingsOption = None,
+    extension: options.ExtensionOption = None,
+    trust_remote_code: options.CodeOption = None,
+    name: NameOption = None,
+    side_by_side: CohortOption = 10,
+    dry_run: DryRunOption = False,
+    on: OnOption = "local",
+    workers: WorkersOption = None,
+    shards: ShardsOption = None,
+    scorers: ScorersOption = None,
+    limits: Limits = NO_LIMITS,
+    store: options.StoreOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Run scenarios at several values of λ, many trials of each, side by side. The same command runs what is missing.
+
+    With RUN@TURN, trials keep turns 1 to TURN-1 of a run and go on from there, and a tree shows what λ does to that.
+
+    Example: tertulia sweep tidewell --lambda 0,0.5,1 --trials 5 --rounds 4 --rehearse
+
+    Example: tertulia sweep k3f9@3 --lambda 0,0.5,1 --trials 5 --rounds 2
+    """
+    from tertulia.lab.experiments.fork_effects import effects_after
+    from tertulia.lab.experiments.fork_points import as_typed
+    from tertulia.lab.experiments.sweeping import sweep_experiment
+
+    chosen = read_settings(settings)
+    with open_existing(store) as opened:
+        experiment = sweep_experiment(
+            scenarios,
+            lambdas,
+            chosen,
+            trials=trials,
+            rounds=rounds,
+            seed=read_seed(chosen, 0) if seed is None and "seed" in chosen else seed,
+            model=REHEARSAL if rehearse else model,
+            name=name,
+            cohort_size=side_by_side,
+            extensions=extension,
+            store=opened,
+        )
+        if dry_run:
+            print_estimate(opened, experiment, as_json, extension)
+            return
+        way_on = shlex.join(["tertulia", *as_typed(sys.argv[1:], experiment.cases[0])])
+        named = [value for value in (model, *chosen.values()) if isinstance(value, str)]
+        where, code = Where(on, workers, shards, scorers, limits), trust_remote_code
+        ran = run_trials(
+            opened, experiment, way_on, named=named, extensions=extension, with_code=code, where=where, as_json=as_json
+        )
+        print_trials(experiment, ran, as_json, effects_after(opened, experiment))

@@ -1,0 +1,139 @@
+"""Run the trials of an experiment for a command, show progress, and print how to go on if they stop."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.tree import Tree
+
+from tertulia.cli.driving import exit_when_interrupted
+from tertulia.cli.environment import additions, model_access, print_note
+from tertulia.cli.terminal.output import data, plain, print_json, progress
+from tertulia.cli.terminal.status_line import StatusLine, can_ask, status_line
+from tertulia.cli.where import HERE, Where
+from tertulia.runs.access.named_files import remember_files
+from tertulia.runs.driving.events import Event, Noted, RunEnded
+from tertulia.state.documents import SCHEMA_VERSION
+from tertulia.state.errors import StoppedError
+from tertulia.state.text import shell_argument
+from tertulia.storage.store import SqlStore
+
+if TYPE_CHECKING:
+    from tertulia.lab.experiments.experiment import Experiment
+    from tertulia.lab.experiments.fork_effects import ForkEffects, Shown
+    from tertulia.lab.experiments.reached import Progress
+
+
+def run_trials(
+    store: SqlStore,
+    experiment: "Experiment",
+    way_on: str,
+    *,
+    named: Sequence[str] = (),
+    extensions: Sequence[str] | None = None,
+    with_code: Sequence[str] | None = None,
+    where: Where = HERE,
+    as_json: bool = False,
+) -> tuple["Progress", int]:
+    """Run the missing trials, and return the progress of the experiment and the number of new trials.
+
+    Args:
+        way_on: The command that goes on with it.
+        named: The models that the command names.
+        extensions: Files with nodes and mechanisms that the command names.
+        with_code: Models whose own Python code may run.
+        as_json: Whether an interruption is printed as JSON.
+
+    Raises:
+        TertuliaError: The store has another experiment of that name, or a model can't be opened.
+        typer.Exit: It was interrupted.
+    """
+    from tertulia.lab.experiments.progress import ExperimentProgress
+    from tertulia.lab.experiments.reached import progress_of
+    from tertulia.lab.experiments.running import run_experiment
+
+    counts = ExperimentProgress(progress_of(store, experiment))
+    with exit_when_interrupted(), status_line(counts.text) as line:
+
+        def announce(before: "Progress") -> None:
+            counts.begin(before)
+            with line.pause():
+                text = f"experiment {experiment.name}: {before.missing} of {counts.total} trials to run"
+                progress().print(plain(text))
+
+        def show(event: Event) -> None:
+            counts.note(event)
+            line.show(counts.text)
+            _print_problem(line, event)
+            if isinstance(event, RunEnded) and counts.ended % experiment.cohort_size == 0 and not can_ask():
+                progress().print(plain(counts.text))
+
+        added = additions(extensions)
+        remember_files(experiment.files(), added.trust)
+        executor = where.executor(store, model_access(line, named, with_code), added)
+        try:
+            after = run_experiment(store, experiment, executor, show, announce)
+        except (KeyboardInterrupt, SystemExit, StoppedError) as error:
+            with line.pause():
+                if isinstance(error, StoppedError):
+                    progress().print(plain(str(error)))
+                progress().print(plain(f"{counts.text}; to go on: {way_on}"))
+                if as_json:
+                    _print_end(experiment, "interrupted", counts.finished, counts.new)
+            raise
+    return after, counts.new
+
+
+def print_trials(
+    experiment: "Experiment", ran: tuple["Progress", int], as_json: bool, effects: "ForkEffects | None" = None
+) -> None:
+    """Print the ending of an experiment, and what follows a turn where it is about one; exit with 1 if trials miss."""
+    reached, new = ran
+    finished = len(reached.with_status("finished"))
+    if effects is not None and not as_json:
+        data().print(_tree(effects.tree()))
+    if as_json:
+        document = {} if effects is None else effects.document()
+        _print_end(experiment, "failed" if reached.missing else "finished", finished, new, **document)
+    else:
+        compare = f"tertulia lab compare {shell_argument(experiment.name)}"
+        data().print(plain(f"experiment {experiment.name}: {finished} trials finished, {new} of them now"))
+        data().print(plain(f"to compare its settings: {compare}", "dim"))
+    if reached.missing:
+        raise typer.Exit(1)
+
+
+def _print_end(experiment: "Experiment", status: str, runs: int, new: int, **found: Any) -> None:
+    print_json({"experiment": experiment.name, "status": status, "runs": runs, "new": new, **found})
+
+
+def _tree(shown: "Shown") -> Tree:
+    tree = Tree(plain(shown.text))
+    tree.children += map(_tree, shown.below)
+    return tree
+
+
+def _print_problem(line: StatusLine, event: Event) -> None:
+    match event:
+        case Noted():
+            of = f"{event.run}, " if event.run else ""
+            line.write(lambda: print_note(f"{of}{event.text}"))
+        case RunEnded() if event.status == "failed":
+            line.write(lambda: progress().print(plain(f"run {event.run} failed: {event.error}", "yellow")))
+
+
+def print_estimate(
+    store: SqlStore, experiment: "Experiment", as_json: bool, extensions: Sequence[str] | None = None
+) -> None:
+    """Print what the missing trials of an experiment would take."""
+    from tertulia.lab.experiments.estimating import estimate_experiment
+    from tertulia.lab.experiments.reached import progress_of
+
+    with status_line("rehearsing"):
+        found = estimate_experiment(store, progress_of(store, experiment), additions(extensions))
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "experiment": experiment.name, **asdict(found)})
+        return
+    for text in found.lines(experiment):
+        data().print(plain(text))

@@ -1,0 +1,36 @@
+"""Measure what a stored line leaned on, with a status line; an interrupt keeps what is measured."""
+
+from tertulia.cli.driving import exit_when_interrupted
+from tertulia.cli.opening import open_language_model
+from tertulia.cli.terminal.output import plain, progress
+from tertulia.cli.terminal.status_line import status_line
+from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
+from tertulia.state.language_model import LanguageModel
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.storage.store import SqlStore
+
+
+def check_line(store: SqlStore, run: RunRecord, start: Start, turn: int, reader: str | None, calls: int | None) -> None:
+    """Measure what the line of a turn loses without units of its prompt, and keep it; say before what that takes.
+
+    Raises:
+        typer.Exit: It was interrupted; what was measured is kept.
+    """
+    from tertulia.lab.annotations.leave_one_out import CALLS, check_turn
+
+    parameters = Parameters.model_validate(run.parameters)
+
+    def opened(name: str) -> LanguageModel:
+        return open_language_model(name, parameters, is_named=name == reader)
+
+    def tell(text: str) -> None:
+        progress().print(plain(text))
+
+    kept = "interrupted; what was measured is kept, give the command again to go on"
+    with exit_when_interrupted(kept), status_line() as line, interruptible():
+        budget = CALLS if calls is None else calls
+        run_or_abandon(
+            check_turn(store, run, start, turn, opened, reader=reader, calls=budget, tell=tell, show=line.show)
+        )

@@ -1,0 +1,168 @@
+"""Two runs beside each other: what they were made with, where they part, and every turn that differs."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tertulia.cli.terminal.output import plain
+from tertulia.cli.terminal.tables import has_room
+from tertulia.state.garbage import without_collection
+from tertulia.state.meeting import Start
+from tertulia.state.text import clean, number
+from tertulia.views.reading.comparing import RunComparison, contract_path, settings_that_differ
+from tertulia.views.reading.differences import Difference, TurnComparison, word_differences
+from tertulia.views.reading.turn_documents import Document
+from tertulia.views.wording.comparison_phrases import parting_line, what_differs
+from tertulia.views.wording.phrases import clock, made_with, people_line, silence
+from tertulia.views.wording.turn_lines import turn_lines
+
+#: Characters of a text, and of any other value, that a table shows.
+_SHOWN = 160
+_SHOWN_OF_VALUES = 40
+
+_STYLES = {"A": "red", "B": "green"}
+
+
+@without_collection()
+def print_comparison(console: Console, compared: RunComparison, figures: dict[str, Any]) -> None:
+    """Print how two runs differ, with figures of diversity if there are any; of a single turn, every difference."""
+    _print_heading(console, compared)
+    if made := settings_that_differ(compared):
+        console.print(plain("what they were made with", "bold"))
+        _print_paths(console, made)
+        console.print()
+    parting = compared.first_divergence
+    console.print(plain(parting_line(parting) if parting else "the conversations are identical", "bold"))
+    same: list[int] = []
+    for turn in compared.comparison.turns:
+        if turn.is_same:
+            same += [turn.turn] if turn.turn else []
+            continue
+        _print_same(console, same)
+        _print_turn(console, turn, compared)
+        same = []
+    _print_same(console, same)
+    if figures:
+        _print_figures(console, figures)
+
+
+def _print_heading(console: Console, compared: RunComparison) -> None:
+    for name, run, start in zip("AB", compared.runs, compared.starts, strict=True):
+        made = [run.scenario, people_line(start), *made_with(run)]
+        parent = [f"forked from {run.parent[0]} at turn {run.parent[1]}"] if run.parent else []
+        line = " · ".join([run.run, *made, *parent, f"{run.turns} turns"])
+        console.print(Text.assemble((f"{name}  ", _STYLES[name]), plain(line)))
+    console.print()
+
+
+def _print_same(console: Console, turns: Sequence[int]) -> None:
+    """Print which turns between two that differ are the same."""
+    if turns:
+        which = f"turns {turns[0]} to {turns[-1]} are" if len(turns) > 1 else f"turn {turns[0]} is"
+        console.print(plain(f"{which} the same", "dim"))
+        console.print()
+
+
+def _print_turn(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
+    if console.is_terminal:
+        _print_turn_in_colours(console, turn, compared)
+    else:  # rich takes a millisecond for it
+        print("\n".join(turn_lines(turn, compared)), file=console.file, flush=True)
+    if turn.a is not None and turn.b is not None and compared.turn is not None:
+        _print_paths(console, turn.differences)
+    console.print()
+
+
+def _print_turn_in_colours(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
+    console.print(plain(f"turn {turn.turn}" if turn.turn else "the preparation", "bold cyan"))
+    if turn.turn:
+        _print_utterances(console, turn, compared)
+    if turn.a is not None and turn.b is not None:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(style="dim", no_wrap=True)
+        for subject, words in what_differs(turn.a, turn.b, turn.aspects):
+            table.add_row(subject, plain(words))
+        console.print(Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def _print_utterances(console: Console, turn: TurnComparison, compared: RunComparison) -> None:
+    """Print the utterances of both runs, side by side, and mark the words of one alone."""
+    texts = [(left or beside or {})["text"] for left, beside in ((turn.a, turn.b), (turn.b, turn.a))]
+    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    for _ in texts:
+        grid.add_column(ratio=1)
+    grid.add_row(
+        *(
+            _utterance(name, left, words, start, silence_s)
+            for name, left, words, start, silence_s in zip(
+                "AB", (turn.a, turn.b), word_differences(*texts), compared.starts, compared.silences_s, strict=True
+            )
+        )
+    )
+    console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def _utterance(
+    name: str, document: Document | None, passages: Sequence[tuple[str, bool]], start: Start, silence_s: float
+) -> Text:
+    line = Text.assemble((name, _STYLES[name]), "  ")
+    if document is None:
+        return line.append("–", "dim")
+    line.append(f"{clock(document['clock'], start).strip()}  ", "dim")
+    if document["speaker"] is None:
+        return line.append(silence(silence_s), "dim italic")
+    line.append_text(plain(f"{document['speaker']}:", "bold"))
+    for words, is_common in passages:
+        line.append(" ").append(clean(words), None if is_common else f"underline {_STYLES[name]}")
+    return line.append("  ∎", "dim") if document["ending"] else line
+
+
+def _print_paths(console: Console, differences: Iterable[Difference]) -> None:
+    """Print differences as a table or, if that is too wide, with the two values under their path."""
+    rows = [
+        (plain(".".join(contract_path(difference))), *(_value(of, console) for of in (difference.a, difference.b)))
+        for difference in differences
+    ]
+    if rows and not has_room(console, rows):
+        for path, a, b in rows:
+            console.print(path, style="dim")
+            for name, value in (("A", a), ("B", b)):
+                line = Text.assemble((f"{name}  ", _STYLES[name]), value)
+                console.print(Padding(line, (0, 0, 0, 2), expand=False))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading, style in (("", "dim"), ("A", _STYLES["A"]), ("B", _STYLES["B"])):
+        table.add_column(heading, style=style, overflow="fold", no_wrap=not heading)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _value(value: Any, console: Console) -> Text:
+    """Return a value on one line, shortened on a terminal."""
+    if value is None:
+        return Text("–")
+    if isinstance(value, float):
+        return Text(f"{value:.9g}")
+    is_text = isinstance(value, str)
+    shown = plain(value if is_text else json.dumps(value, ensure_ascii=False))
+    if console.is_terminal:
+        shown.truncate(_SHOWN if is_text else _SHOWN_OF_VALUES, overflow="ellipsis")
+    return shown
+
+
+def _print_figures(console: Console, figures: dict[str, Any]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", "A", "B"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name in figures["a"]:
+        table.add_row(name, *(number(figures[run][name]) for run in "ab"))
+    console.print(table)
+    if "sim" in figures:
+        whole = number(figures["sim_untruncated"])
+        console.print(plain(f"similarity of the two: {number(figures['sim'])} ({whole} embedded whole)"))

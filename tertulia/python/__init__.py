@@ -1,1 +1,0 @@
-"""The objects and functions of the public Python API."""

@@ -1,0 +1,106 @@
+"""Drive a stored run to its end; whatever stops it, its turns are kept and its ending is stored."""
+
+from asyncio import CancelledError
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tertulia.runs.driving.collecting import seldom_collecting
+from tertulia.runs.driving.events import Emit, RunEnded, RunStarted
+from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
+from tertulia.runs.driving.limits import Limits
+from tertulia.state.errors import LeftError, ModelError, StoppedError, StorageError, TertuliaError, failure_text
+from tertulia.state.records import RunStatus
+from tertulia.state.seat import Ask
+
+if TYPE_CHECKING:
+    from tertulia.state.context import Context
+    from tertulia.storage.store import SqlStore
+
+
+def drive_run(
+    store: "SqlStore", context: "Context", emit: Emit, ask: Ask | None = None, limits: Limits | None = None
+) -> None:
+    """Drive a run to its end in this thread, in an event loop of its own.
+
+    Args:
+        context: From `tertulia.runs.planning.starting.begin` or `reopen`.
+        emit: Receives the events, `RunStarted` first and `RunEnded` last.
+        ask: Asks the person in the seat, if the run has one.
+        limits: What it may spend; without them nothing is limited.
+
+    Raises:
+        StorageError: Another process drives the run; nothing of it is touched.
+        StoppedError: Its budget is spent, or somebody asked that it stops; it is interrupted.
+        TertuliaError: The run failed.
+        KeyboardInterrupt: It was interrupted.
+        LeftError: The person who has the seat has left.
+    """
+    run, limits = context.run, limits or Limits()
+
+    def report_end(status: RunStatus, error: TertuliaError | None) -> None:
+        emit(RunEnded(run, status, store.run(run).turns, error))
+
+    ending = recorded_ending(store, partial(store.set_status, run), report_end, limits.why)
+    with store.drive_lock(run), interruptible(), ending, limits.stopping(), seldom_collecting():
+        emit(RunStarted(store.run(run), context.start, tuple(store.turns(run))))
+        context.broker.use(limits)
+        run_or_abandon(_drive(context, store, emit, ask, limits))
+
+
+async def _drive(context: "Context", store: "SqlStore", emit: Emit, ask: Ask | None, limits: Limits) -> None:
+    from tertulia.runs.driving.conversation import drive
+    from tertulia.storage.checkpointing import checkpoints_of
+    from tertulia.storage.stop_requests import StopRequests
+
+    requests = StopRequests(store, "run", context.run)
+    async with checkpoints_of(store) as checkpointer, limits.watching(requests.look_if_possible):
+        await drive(context, checkpointer, emit, ask)
+
+
+@contextmanager
+def recorded_ending(
+    store: "SqlStore",
+    set_status: Callable[..., None],
+    report_end: Callable[[RunStatus, TertuliaError | None], None],
+    why_stopped: Callable[[], StoppedError | None] = lambda: None,
+) -> Iterator[None]:
+    """Store the status of what runs inside: running, then how it ended, whatever stops it.
+
+    Args:
+        store: Reopened before an error is stored, which it may itself have caused.
+        set_status: Stores a status, and the error of a failure.
+        report_end: Receives the status and the error, once they are stored.
+        why_stopped: Returns what an interrupt comes from, if not from a signal.
+
+    Raises:
+        TertuliaError: It failed; foreign errors become a one-line `ModelError`.
+        KeyboardInterrupt: It was interrupted.
+        StoppedError: A budget is spent, or somebody asked for a stop.
+        LeftError: The person in the seat has left.
+    """
+    status: RunStatus = "failed"
+    problem: TertuliaError | None = None
+
+    def save_status_if_possible() -> None:
+        with suppress(StorageError):
+            store.file.reopen()  # a signal may have come in the middle of a transaction, or of a query
+            set_status(status, None if problem is None else str(problem))
+
+    try:
+        set_status("running")
+        yield
+        set_status("finished")
+        status = "finished"
+    except (KeyboardInterrupt, SystemExit, CancelledError, GeneratorExit, LeftError, StoppedError):
+        # What an interrupt leaves no time to tidy up is closed where it waits, which is a GeneratorExit.
+        status, problem = "interrupted", why_stopped()
+        save_status_if_possible()
+        raise
+    except Exception as error:
+        problem = error if isinstance(error, TertuliaError) else ModelError(failure_text(error))
+        save_status_if_possible()
+        raise problem from error
+    finally:
+        report_end(status, problem)

@@ -1,0 +1,119 @@
+"""Runs as files for programs: all records as JSON lines, and dialogues in formats of other tools."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from tertulia.runs.files.written_files import STANDARD_OUTPUT
+from tertulia.state.cognition import Call
+from tertulia.state.documents import Document
+from tertulia.state.errors import UsageError
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.store import Store
+from tertulia.views.measuring.dialogues import dialogue_of_run
+from tertulia.views.reading.documents import run_document, start_document, turn_document
+from tertulia.views.reading.platforms import platforms_document
+from tertulia.views.reading.rounds import read_characters
+from tertulia.views.reading.turns import read_turn
+
+if TYPE_CHECKING:
+    from tertulia.metrics.diversity import Dialogue
+
+#: The formats in which runs are exported (`tertulia.views.measuring.dialogue_formats`).
+Format = Literal["jsonl", "dialogues", "messages", "sdialog"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+def files_of(format: Format, runs: Sequence[RunRecord], out: Path) -> dict[Path, Sequence[RunRecord]]:
+    """Return the runs of each file: all in one, but SDialog's format has one run a file, `RUN.json` in a folder.
+
+    Args:
+        runs: The runs, each once.
+        out: The file, or for SDialog's dialogues a folder that exists; `-` for standard output.
+
+    Raises:
+        UsageError: Several runs would go into one file of SDialog's.
+    """
+    if format != "sdialog":
+        return {out: runs}
+    if out != STANDARD_OUTPUT and out.is_dir():
+        return {out / f"{run.run}.json": [run] for run in runs}
+    if len(runs) > 1:
+        raise UsageError(f"a file of SDialog's has one dialogue, and {len(runs)} runs are given; --out FOLDER")
+    return {out: runs}
+
+
+def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> Iterator[str]:
+    """Yield the lines of a file of runs (one run in SDialog's format).
+
+    Raises:
+        UsageError: Nobody speaks in a run, and the format is one of dialogues.
+    """
+    from tertulia.views.measuring.dialogue_formats import as_dialogue, as_messages, as_sdialog
+
+    for run in runs:
+        start = store.start(run.run)
+        if format == "jsonl":
+            yield from map(json.dumps, run_records(store, run, start))
+            continue
+        dialogue = dialogue_of_run(store, run)
+        if format == "dialogues":
+            yield json.dumps(as_dialogue(run, dialogue))
+        elif format == "messages":
+            yield json.dumps(as_messages(run, dialogue))
+        else:
+            yield json.dumps(as_sdialog(run, dialogue, _personas(run, start, dialogue)), indent=2)
+
+
+def _personas(run: RunRecord, start: Start, dialogue: "Dialogue") -> dict[str, Document]:
+    """Return the personas of everybody who speaks, by their names in the dialogue."""
+    from tertulia.prompts.renaming import names_in_words
+
+    renaming = names_in_words(start.names, Parameters.model_validate(run.parameters))
+    speakers = {name for name, _ in dialogue}
+    return {
+        called: start.participant(name).persona.model_dump(mode="json", exclude_none=True)
+        for name in start.names
+        if (called := renaming.name_of(name)) in speakers
+    }
+
+
+def run_records(store: Store, run: RunRecord, start: Start) -> Iterator[Document]:
+    """Yield all records of a run, each with its kind.
+
+    First the run, its start and the characters; then turn by turn the new prompts, the model calls and the turn as in
+    `show --turn`. Calls of a round that never ended in a turn come last.
+    """
+    platforms = platforms_document(store, run.run)
+    yield {"kind": "run", **run_document(run, start), "platforms": platforms, **_made_with(run)}
+    yield {"kind": "start", **start_document(start)}
+    for agent, character in read_characters(store, run.run).items():
+        yield {"kind": "character", "agent": agent, **character.model_dump(mode="json")}
+    calls: dict[int, list[Call]] = {}
+    for call in store.calls(run.run):
+        calls.setdefault(call.round, []).append(call)
+    written: set[str] = set()
+    yield from _call_records(store, calls.pop(0, []), written)
+    for turn in store.turns(run.run):
+        yield from _call_records(store, calls.pop(turn.turn, []), written)
+        yield {"kind": "turn", **turn_document(store, read_turn(store, run, start, turn.turn))}
+    for round in sorted(calls):
+        yield from _call_records(store, calls[round], written)
+
+
+def _made_with(run: RunRecord) -> Document:
+    document = run.model_dump(mode="json", include={"participant_models", "extensions", "created"})
+    return {"voices": document.pop("participant_models"), **document}
+
+
+def _call_records(store: Store, calls: Iterable[Call], written: set[str]) -> Iterator[Document]:
+    """Yield model calls, each after its prompt unless that was written already."""
+    for call in calls:
+        if call.prompt is not None and call.prompt not in written:
+            written.add(call.prompt)
+            yield {"kind": "prompt", "prompt": call.prompt, **store.prompt(call.prompt).model_dump(mode="json")}
+        document = call.model_dump(mode="json")
+        yield {"kind": "call", "asked_for": document.pop("kind", "generate"), **document}

@@ -1,0 +1,258 @@
+"""Plan a fork: a run that shares its parent's turns up to a point, and goes on with or without changes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tertulia.runs.access.engines import THINKING, named_models
+from tertulia.runs.access.model_names import ROLES, check_models
+from tertulia.runs.planning.other_items import with_other_items
+from tertulia.runs.planning.seats import check_is_there, with_seat
+from tertulia.runs.planning.starting import NOTHING_ADDED, Additions, RunPlan, check_start
+from tertulia.state.cognition import Trace
+from tertulia.state.errors import NotFoundError, SettingError, UsageError
+from tertulia.state.language_model import DECODING
+from tertulia.state.meeting import Start
+from tertulia.state.parameters import PRESETS, Parameters
+from tertulia.state.records import RunRecord
+from tertulia.state.seat import in_one_line
+from tertulia.state.store import Store
+
+if TYPE_CHECKING:
+    from tertulia.storage.store import SqlStore
+
+#: Settings that depend on the model: chosen again for another model.
+_SUITS_THE_MODEL = (
+    "layout", "judge", "inconsistency_threshold", *DECODING, "ending", "ending_threshold", *THINKING,
+    "max_utterance_tokens", "memory_items_min", "memory_items_max",
+)  # fmt: skip
+
+#: Thresholds that depend on a choice: chosen again with it.
+_THRESHOLDS = {
+    "judge": "inconsistency_threshold",
+    "judge_centred": "inconsistency_threshold",
+    "ending": "ending_threshold",
+}
+
+#: What makes a population: fixed in forks, or belongings would not follow from exchanges.
+_OF_THE_POPULATION = ("villagers", "pictures", "agents", "album_pictures")
+
+#: Settings that depend on the judge.
+_SUITS_THE_JUDGE = {"judge", "inconsistency_threshold"}
+
+
+@dataclass(frozen=True)
+class StartChanges:
+    """The changes of a fork to what its parent started from.
+
+    Attributes:
+        person: Fields of people, as `(NAME.FIELD, value)`, under their names in scenario files.
+        remember: Added memories, as `(NAME, text)`.
+        forget: Removed memories, as `(NAME, memory id)`.
+        mechanisms: What agents of a group may switch on; `None`: no change.
+    """
+
+    person: Sequence[tuple[str, str]] = ()
+    remember: Sequence[tuple[str, str]] = ()
+    forget: Sequence[tuple[str, str]] = ()
+    mechanisms: Sequence[str] | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """The new models of people."""
+        return [value for path, value in self.person if path.endswith(".model")]
+
+    def applied(self, start: Start, store: Store, mechanisms: Sequence[str]) -> Start:
+        """Return a start with the changes.
+
+        Args:
+            mechanisms: All that agents may switch on.
+
+        Raises:
+            TertuliaError: There is no such person, field, memory or mechanism.
+        """
+        from tertulia.worlds.changes import with_mechanisms, with_memory, with_person, without_memory
+
+        for path, value in self.person:
+            start = with_person(start, path, value)
+        for name, memory in self.forget:
+            start = without_memory(start, name, memory, store.remembered)
+        for name, text in self.remember:
+            start = with_memory(start, name, text)
+        if self.mechanisms is not None:
+            start = with_mechanisms(start, self.mechanisms, mechanisms)
+        return start
+
+
+def plan_fork(
+    store: "SqlStore",
+    parent: RunRecord,
+    at: int,
+    settings: Mapping[str, Any],
+    *,
+    changes: StartChanges | None = None,
+    model: str | None = None,
+    seed: int | None = None,
+    say: str | None = None,
+    seat: str | None = None,
+    additions: Additions = NOTHING_ADDED,
+    label: str | None = None,
+) -> RunPlan:
+    """Return the plan of a fork, checked against its parent.
+
+    Args:
+        at: The first turn of its own: it shares turns 1 to `at` − 1.
+        settings: Parameters by name, over those of the parent.
+        changes: Changes to the parent's start.
+        model: Another model; settings that depend on the parent's are chosen again.
+        say: What the speaker of turn `at` says instead.
+        seat: The participant whose words a person types from there.
+        additions: Nodes and mechanisms that may have changed since, are new, or were handed over.
+
+    Raises:
+        NotFoundError: The parent has not come so far, or its state there is not known.
+        UsageError: The fork can't be made like that.
+    """
+    from tertulia.prompts.renaming import check_names
+
+    if parent.kind == "album_chat":
+        _check_album_fork(parent, settings, {"say": say, "seat": seat})
+    trace = _trace_before(store, parent, at, say)
+    parameters = _changed_parameters(parent, settings, model)
+    replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
+    registry = additions.reload_registry(parent, replaced)
+    changes = changes or StartChanges()
+    start = changes.applied(store.start(parent.run), store, tuple(registry.mechanisms))
+    start = additions.switched_on(start, tuple(registry.mechanisms))
+    parameters = with_seat(parameters, seat, start)
+    if seat is not None and parameters.seat is not None and trace is not None:
+        check_is_there(parameters.seat, start, float(trace.after["sim_time_s"]))
+    registry.functions(parameters, parent.kind)
+    if settings.keys() & {"names", "names_put_back"}:
+        check_names(start.names, parameters)
+    _check_limits(store, parent, parameters, trace, at, say is not None)
+    check_start(start, parameters, settings)
+    if "items_from" in settings:
+        start = with_other_items(start, parameters)
+    model_given, model = model, model or parent.model
+    check_models(model, start, parameters)
+    return RunPlan(
+        start=start,
+        parameters=parameters,
+        model=model,
+        seed=parent.seed if seed is None else seed,
+        registry=registry,
+        label=label,
+        parent=(parent.run, at),
+        words=None if say is None else in_one_line(say),
+        named=named_models(settings, model_given, *changes.models),
+    )
+
+
+def check_fork_of(
+    store: "SqlStore",
+    parent: RunRecord,
+    at: int,
+    settings: Mapping[str, Any],
+    changes: StartChanges,
+    say: str | None,
+    mechanisms: Sequence[str],
+) -> None:
+    """Raise what `plan_fork` would, as far as that is told without code of extensions, which is not loaded.
+
+    Args:
+        mechanisms: All that agents may switch on.
+
+    Raises:
+        TertuliaError: The fork can't be made.
+    """
+    if parent.kind == "album_chat":
+        _check_album_fork(parent, settings, {"say": say})
+    trace = _trace_before(store, parent, at, say)
+    parameters = _changed_parameters(parent, settings, None)
+    start = changes.applied(store.start(parent.run), store, mechanisms)
+    _check_limits(store, parent, parameters, trace, at, say is not None)
+    check_start(start, parameters, settings)
+
+
+def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> Trace | None:
+    """Return the trace of the turn before the fork (`None` at the first turn), or refuse the fork."""
+    if at < 1:
+        raise SettingError("at", at, ": turns count from 1")
+    last = parent.turns if say is not None else parent.turns + 1
+    if at > last:
+        going = "; it is still running" if parent.status == "running" else ""
+        has = f"it has {parent.turns} turns" if parent.turns else "it has no turns yet"
+        raise NotFoundError(f"run {parent.run} can't be forked at turn {at}: {has}{going}; take turn 1 to {last}")
+    if say is not None:
+        if not in_one_line(say):
+            raise SettingError("say", repr(say), ": nothing is said; give the words")
+        if store.turns(parent.run, at, at)[0].speaker is None:
+            raise UsageError(f"turn {at} of run {parent.run} is a silence: there are no words to rewrite")
+    needed = at if say is not None else at - 1
+    trace = store.trace(parent.run, needed) if needed else None
+    if needed and trace is None and needed == parent.turns and parent.status in ("interrupted", "failed"):
+        raise NotFoundError(f"run {parent.run} stopped while its turn {needed} was being stored; resume it first")
+    if needed and trace is None:
+        raise NotFoundError(
+            f"it is not known how run {parent.run} stood at turn {at}: a Tertulia that did not note it wrote the turn "
+            "before, or a LangGraph graph, whose own history goes back there; fork at turn 1, or run the scenario again"
+        )
+    return trace
+
+
+def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str | None) -> Parameters:
+    """Return the parameters of a fork; what depended on the parent's model or judge is open again."""
+    before, defaults = Parameters.model_validate(parent.parameters), Parameters()
+    reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
+    if before.ending == "off":
+        reopened -= {"ending"}
+    if "thinking_model" in chosen:
+        reopened |= set(THINKING)
+    if "judge_model" in chosen:
+        reopened |= _SUITS_THE_JUDGE
+    reopened |= {threshold for choice, threshold in _THRESHOLDS.items() if choice in chosen}
+    anew = {name: getattr(defaults, name) for name in reopened}
+    if before.preset is not None and "preset" not in chosen:  # it holds for any model
+        anew |= {name: value for name, value in PRESETS[before.preset].items() if name in reopened}
+    chosen_models = {model if model != parent.model else None, *(chosen.get(setting) for setting in ROLES.values())}
+    anew["weights"] = {name: made for name, made in before.weights.items() if name not in chosen_models}
+    changed = before.model_copy(update=anew).with_settings(chosen)
+    if model is not None and model != parent.model and changed.diversity is not None and "diversity" not in chosen:
+        problem = f": λ is calibrated for {parent.model}; ask with --diversity again, or give --lambda"
+        raise SettingError("diversity", f"{changed.diversity:g}", problem)
+    return changed
+
+
+def _check_album_fork(parent: RunRecord, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Refuse changes that forks of album chats can't have."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"run {parent.run} is an album chat, whose forks take no {name}; leave it out")
+    if fixed := next((name for name in _OF_THE_POPULATION if name in settings), None):
+        problem = ": a fork has the villagers of its parent, and their albums; begin a run with others"
+        raise SettingError(fixed, settings[fixed], problem)
+
+
+def _check_limits(
+    store: Store, parent: RunRecord, parameters: Parameters, trace: Trace | None, at: int, rewritten: bool
+) -> None:
+    """Refuse a fork that is at its limits before it begins."""
+    has, unit = at - 1 + rewritten, "turns"
+    if parent.kind == "album_chat":
+        has, unit = _round_at(store, parent, at) - 1, "rounds"
+    if parameters.max_turns <= has:
+        problem = f": a fork at turn {at} has {has} {unit} already; set max_turns higher, or fork earlier"
+        raise SettingError("max_turns", parameters.max_turns, problem)
+    now_s = 0.0 if trace is None else float(trace.after["sim_time_s"])
+    if not rewritten and parameters.max_minutes is not None and now_s >= 60 * parameters.max_minutes:
+        over = f"at turn {at} of run {parent.run} {now_s / 60:.1f} minutes are over"
+        problem = f": {over}; set max_minutes higher, or fork earlier"
+        raise SettingError("max_minutes", f"{parameters.max_minutes:g}", problem)
+
+
+def _round_at(store: Store, parent: RunRecord, at: int) -> int:
+    """Return the round of a turn of an album chat; the next round for the turn after its last."""
+    if at <= parent.turns:
+        return store.turns(parent.run, at, at)[0].round
+    return store.turns(parent.run, at - 1, at - 1)[0].round + 1 if at > 1 else 1

@@ -1,0 +1,450 @@
+"""Plan a run, begin it, and reopen it: from a user's request to the context in which it is driven.
+
+A plan is checked whole before any model is opened; the run exists from `begin` on.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tertulia.runs.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
+from tertulia.runs.access.model_names import check_models, names_of_models
+from tertulia.runs.access.trust import KnownTrust, Trust, Trusted
+from tertulia.runs.planning.other_items import check_named_by_file, with_other_items
+from tertulia.runs.planning.prompt_language import texts_of
+from tertulia.runs.planning.seats import check_seat, with_seat
+from tertulia.state.album import Population
+from tertulia.state.case_seed import case_seed_of
+from tertulia.state.errors import SettingError, UsageError
+from tertulia.state.files import NOT_FOLLOWED
+from tertulia.state.languages import language_of
+from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Extension, HasWithheld, RunRecord, Trial
+from tertulia.state.text import shell_argument
+from tertulia.views.reading.platforms import precision_to_keep
+
+if TYPE_CHECKING:
+    from tertulia.models.cohort import CohortBatches
+    from tertulia.nodes.machinery.node import Node
+    from tertulia.nodes.machinery.registry import Registry
+    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.state.context import Context
+    from tertulia.storage.store import SqlStore
+    from tertulia.worlds.scenario_object import ScenarioObject
+
+DEFAULT_MODEL = "smollm2"
+DEFAULT_SEED = 1
+
+#: Settings of album chats alone that a user is likely to give.
+_OF_ALBUM_CHATS = ("agents", "setting", "villagers", "pictures")
+
+
+def _report_nothing(text: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Additions:
+    """Nodes and mechanisms of the user's own that a run has beside those of its scenario.
+
+    Attributes:
+        files: Files (.py), relative to the current folder, and entry points of installed packages.
+        nodes, mechanisms: Handed over as Python objects.
+        accept_changed: Whether the source of an object may differ from the record of a run that goes on.
+        trust: What else may be executed if a scenario or a store names it; remembers the files.
+        report: Receives a line for each link that was passed over in the folders of a scenario.
+    """
+
+    files: Sequence[str] = ()
+    nodes: Sequence["Node"] = ()
+    mechanisms: Sequence["Mechanism"] = ()
+    accept_changed: bool = False
+    trust: Trust = field(default_factory=Trust)
+    report: Callable[[str], None] = _report_nothing
+
+    def including(self, scenario: "str | ScenarioObject") -> "Additions":
+        """Return a copy with the extensions of a scenario that the user's program has made: the user names them."""
+        if isinstance(scenario, str) or not scenario.is_users:
+            return self
+        return replace(self, files=[*self.files, *scenario.extensions()])
+
+    @property
+    def sources(self) -> list[str]:
+        """The files and entry points, as they are recorded with a run."""
+        from tertulia.worlds.scenario_parts import extension_source
+
+        return [extension_source(file, Path.cwd()) for file in self.files]
+
+    def handed_over(self) -> "Additions":
+        """Return a copy of plain data for another process, which asks nobody.
+
+        Raises:
+            UsageError: Some are Python objects, which only this process has.
+        """
+        if self.nodes or self.mechanisms:
+            raise UsageError(
+                "nodes and mechanisms that are Python objects can't be sent to other processes; name the file that "
+                "declares them (extensions), or run the experiment in this process"
+            )
+        return replace(self, files=self.sources, trust=KnownTrust(self.trust.read()), report=_report_nothing)
+
+    def registry(self, beside: Sequence[str] = ()) -> "Registry":
+        """Return the nodes and mechanisms of a new run; `beside` are the extensions that its scenario names.
+
+        Raises:
+            TertuliaError: An extension is missing, not trusted, can't be loaded, or is declared wrongly.
+        """
+        from tertulia.nodes.machinery.extensions import load_extensions
+
+        registry = load_extensions(self.sources, beside, self.trust.read().extensions if beside else {})
+        self._remember(registry)
+        return registry.including_objects(self.nodes, self.mechanisms)
+
+    def switched_on(self, start: Start, known: tuple[str, ...]) -> Start:
+        """Return a start in which, if it is a meeting, everybody may switch on the given mechanism objects."""
+        from tertulia.worlds.changes import with_mechanisms
+
+        if not self.mechanisms or not isinstance(start, Meeting):
+            return start
+        added = (mechanism.name for mechanism in self.mechanisms)
+        return with_mechanisms(start, [*start.mechanisms, *added], known)
+
+    def registry_of(self, extensions: Sequence[Extension]) -> "Registry":
+        """Return the nodes and mechanisms of recorded extensions, which must be named here or trusted.
+
+        Raises:
+            TertuliaError: An extension is gone, not trusted, or has changed.
+        """
+        from tertulia.nodes.machinery.extensions import reload_extensions
+
+        trusted = self.trust.read().extensions if extensions else {}
+        return reload_extensions(extensions, self.sources, trusted, self.nodes, self.mechanisms, self.accept_changed)
+
+    def reload_registry(self, run: RunRecord, replaced: Collection[str] = ()) -> "Registry":
+        """Return the nodes and mechanisms of a stored run (see `registry_of`).
+
+        Args:
+            replaced: Names of nodes that it no longer has; Python objects among them are not needed.
+        """
+        from tertulia.nodes.machinery.objects import PREFIX
+
+        unneeded = {f"{PREFIX}{name}" for name in replaced}
+        registry = self.registry_of([extension for extension in run.extensions if extension.source not in unneeded])
+        self._remember(registry)
+        return registry
+
+    def _remember(self, registry: "Registry") -> None:
+        named = set(self.sources)
+        loaded = (extension for extension in registry.extensions if extension.source in named)
+        self.trust.remember(Trusted(extensions={extension.hash: extension.source for extension in loaded}))
+
+
+NOTHING_ADDED = Additions()
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """A run as it will be begun.
+
+    Attributes:
+        parameters: As they were asked for; `auto` settings are still open.
+        registry: The nodes and mechanisms that it can have.
+        parent: The run and its turn at which this one is forked.
+        words: What is said in that turn instead, for a fork that rewrites it.
+        named: Models that the user names, not a file.
+        pictures: The stored bytes of a population's pictures.
+        trial: Its place in an experiment, if any.
+    """
+
+    start: Start
+    parameters: Parameters
+    model: str
+    seed: int
+    registry: "Registry"
+    label: str | None = None
+    parent: tuple[str, int] | None = None
+    words: str | None = None
+    named: frozenset[str] = frozenset()
+    pictures: tuple[bytes, ...] = field(default=(), repr=False)
+    trial: Trial | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """The names of all language models that it needs."""
+        return names_of_models(self.model, self.start, self.parameters)
+
+
+def plan_run(
+    scenario: "str | ScenarioObject",
+    settings: Mapping[str, Any],
+    *,
+    model: str = DEFAULT_MODEL,
+    seed: int = DEFAULT_SEED,
+    seat: str | None = None,
+    additions: Additions = NOTHING_ADDED,
+    label: str | None = None,
+) -> RunPlan:
+    """Return the plan of a new run, checked against its scenario.
+
+    Args:
+        scenario: A shipped name, a YAML file, `ga:FOLDER[:CASE]`, or an object; what an object names that the user's
+            program has made is named by the user.
+        settings: Parameters by name, over those of the scenario.
+        model: Everybody's model; `rehearsal` for a stand-in without weights.
+        seat: The participant whose words a person types.
+        additions: Nodes and mechanisms of the user's own; in a meeting everybody may switch on those mechanisms.
+
+    Raises:
+        TertuliaError: There is no such scenario, or it can't be run like that.
+    """
+    from tertulia.prompts.renaming import check_names
+    from tertulia.worlds.catalog import extensions_of, resolve, settings_of
+
+    additions, named_here = additions.including(scenario), _named_by(scenario)
+    registry = additions.registry(extensions_of(scenario))
+    known, files = tuple(registry.mechanisms), dict[str, bytes]()
+    given = settings_of(scenario, known)
+    parameters = Parameters().with_settings(given).with_settings(settings)
+    check_named_by_file(scenario, given, {**named_here, **settings})
+    start = additions.switched_on(resolve(scenario, known, parameters, files), known)
+    for link in links_of(start):
+        additions.report(link)
+    if "language" not in {**given, **settings}:
+        parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
+    parameters = with_seat(parameters, seat, start)
+    registry.functions(parameters, start.kind)
+    check_names(start.names, parameters)
+    check_start(start, parameters, settings)
+    start = with_other_items(start, parameters)
+    check_models(model, start, parameters)
+    return RunPlan(
+        start=start,
+        parameters=parameters,
+        model=model,
+        seed=seed,
+        registry=registry,
+        label=label,
+        named=named_models({**named_here, **settings}, model, *_models_named_by(scenario)),
+        pictures=tuple(files.values()),
+    )
+
+
+def _named_by(scenario: "str | ScenarioObject") -> Mapping[str, Any]:
+    """Return the parameters of a scenario that the user's program has made: they are the user's."""
+    return scenario.settings() if not isinstance(scenario, str) and scenario.is_users else {}
+
+
+def _models_named_by(scenario: "str | ScenarioObject") -> frozenset[str]:
+    return frozenset() if isinstance(scenario, str) else scenario.named
+
+
+def links_of(source: HasWithheld) -> list[str]:
+    """Return a line for each link that was passed over in a case, a population or a town."""
+    return [note for note in source.withheld if note.endswith(NOT_FOLLOWED)]
+
+
+def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that a start can't have.
+
+    Raises:
+        ScenarioError: Nobody could ever reach θ of willingness.
+        SettingError: A setting is for another kind of conversation.
+    """
+    from tertulia.worlds.meeting_file import check_weights
+
+    if isinstance(start, Population):
+        _check_album_chat(start, parameters, settings)
+    elif name := next((name for name in _OF_ALBUM_CHATS if name in settings), None):
+        problem = f": {start.scenario} is no album chat; that is for those, as in `tertulia run villagers`"
+        raise SettingError(name, settings[name], problem)
+    elif isinstance(start, Meeting):
+        if parameters.preset is not None:
+            problem = f": the paper has dialogues of two, and {start.scenario} is a meeting; leave the preset out"
+            raise SettingError("preset", parameters.preset, problem)
+        if parameters.order == "self_driven" and parameters.seat is None:
+            check_weights(start, parameters.willingness_threshold)
+    elif "order" in settings:
+        problem = f": {start.scenario} is a dialogue of two, who speak in turn; speaking orders are for meetings"
+        raise SettingError("order", settings["order"], problem)
+    parameters.check_wording(f"{start.scenario} is a meeting" if isinstance(start, Meeting) else None)
+
+
+def _check_album_chat(population: Population, parameters: Parameters, settings: Mapping[str, Any]) -> None:
+    if parameters.preset is not None:
+        about = f"the paper has dialogues of two, and {population.scenario} is an album chat"
+        problem = f": {about}; leave the preset out, and set wording=paper for the words of Fig. 13 to 15"
+        raise SettingError("preset", parameters.preset, problem)
+    unknown = {
+        "order": settings.get("order"),
+        "seat": parameters.seat,
+        "human_needs": parameters.human_needs or None,
+        "ending": None if parameters.ending == "off" else parameters.ending,
+        "pruning": None if parameters.pruning == "every" else parameters.pruning,
+        "diversity": parameters.diversity,
+    }
+    if (name := next((name for name, value in unknown.items() if value is not None), None)) is not None:
+        about = f"{population.scenario} is an album chat, in which all meet in pairs"
+        raise SettingError(name, unknown[name], f": {about}; it has no {name}, leave it out")
+
+
+def new_record(run: str, plan: RunPlan, engines: Engines) -> RunRecord:
+    """Return the record of a new run."""
+    parameters = with_case_seed(plan.parameters, plan.start)
+    return RunRecord(
+        run=run,
+        status="running",
+        kind=plan.start.kind,
+        scenario=plan.start.scenario,
+        model=engines.model.id,
+        embedder=engines.embedder.id,
+        rehearsed=engines.model.traits.rehearsed,
+        seed=plan.seed,
+        parameters=engines.recorded(parameters),
+        participant_models=engines.recorded_participants(parameters),
+        extensions=plan.registry.extensions,
+        label=plan.label,
+        trial=plan.trial,
+        parent=plan.parent,
+        rewritten=plan.words is not None,
+        created=datetime.now(UTC),
+    )
+
+
+def with_case_seed(parameters: Parameters, case: HasWithheld) -> Parameters:
+    """Return the parameters with the case's seed as a number, so that every fork keeps it."""
+    if parameters.case_seed != "auto":
+        return parameters
+    return parameters.model_copy(update={"case_seed": case_seed_of(case)})
+
+
+def begin(store: "SqlStore", plan: RunPlan, access: ModelAccess) -> "Context":
+    """Open the models of a plan, store the run, and return the context in which it is driven.
+
+    Raises:
+        TertuliaError: A model can't be opened, or the store can't be written.
+    """
+    store.check_writable()
+    return begin_with(store, plan, open_engines(plan.model, plan.start, plan.parameters, access.naming(plan.named)))
+
+
+def begin_with(store: "SqlStore", plan: RunPlan, engines: Engines) -> "Context":
+    """Store the run of a plan with open models, and return the context in which it is driven."""
+    return context_of(store, store_run(store, plan, engines), engines, plan.registry)
+
+
+def store_run(store: "SqlStore", plan: RunPlan, engines: Engines, run: str | None = None) -> RunRecord:
+    """Store the run of a plan with open models, under a reserved id or a new one, and return its record."""
+    store.make_file()
+    with store.transaction():
+        for picture in plan.pictures:
+            store.save_picture(picture)
+        record = new_record(run or store.new_run_id(), plan, engines)
+        store.create_run(record, plan.start)
+        if plan.words is not None and plan.parent is not None:
+            from tertulia.nodes.conversation.seat import write_by_hand
+
+            parent, turn = plan.parent
+            write_by_hand(store, record.run, turn, store.turns(parent, turn, turn)[0].speaker or "", plan.words)
+    store.file.save_log()
+    return record
+
+
+def reopen(
+    store: "SqlStore",
+    run: RunRecord,
+    access: ModelAccess,
+    *,
+    seat: str | None = None,
+    additions: Additions = NOTHING_ADDED,
+    model: str | None = None,
+) -> "Context":
+    """Return the context in which a stored run goes on.
+
+    Args:
+        seat: Checked against the run's; `None`: not checked.
+        additions: Nodes and mechanisms that may have changed since, are new, or were handed over.
+        model: The same model on other servers, which are asked from now on; `None`: the former servers.
+
+    Raises:
+        TertuliaError: The run has another seat or model, an extension has changed or is gone, or a model can't be
+            opened.
+    """
+    check_seat(seat, run)
+    if model is not None:
+        access = _on_other_servers(run, model, access)
+    if run.trial is not None and run.status != "finished":
+        raise UsageError(
+            f"run {run.run} is a trial of experiment {run.trial.experiment}, whose calls meet those of other trials; "
+            f"go on with all of them: tertulia lab resume {shell_argument(run.trial.experiment)}"
+        )
+    registry = additions.reload_registry(run)
+    store.set_extensions(run.run, registry.extensions)
+    return context_of(store, run, reopen_engines(run, access, precision_to_keep(store, run.run)), registry)
+
+
+def _on_other_servers(run: RunRecord, model: str, access: ModelAccess) -> ModelAccess:
+    """Return the access to a run's model on other servers, or raise `UsageError` for another model."""
+    from tertulia.models.served.chat_names import check_chat_name, is_chat_name, is_same_served
+
+    if not is_same_served(model, run.model):
+        raise UsageError(
+            f"run {run.run} has the model {run.model}, and goes on with no other than the same on other servers "
+            "(http://HOST:PORT/v1#NAME); to change the model, fork the run"
+        )
+    if is_chat_name(model):
+        check_chat_name(model)
+    return access.naming([model])
+
+
+def context_of(
+    store: "SqlStore",
+    run: RunRecord,
+    engines: Engines,
+    registry: "Registry",
+    cohort: "CohortBatches | None" = None,
+) -> "Context":
+    """Return the context of a run's nodes; in a cohort, its calls are batched with those of the others.
+
+    Raises:
+        UsageError: The run's nodes, or their settings, are not what there is.
+    """
+    from tertulia.models.batching import BatchingBroker
+    from tertulia.state.context import Context
+    from tertulia.storage.driven import DrivenStore
+
+    parameters = Parameters.model_validate(run.parameters)
+    if parameters.seat is None:
+        store = DrivenStore(store, run.run)
+    for model in engines.seeing:
+        model.use_pictures(store.picture)
+    ancestors = _ancestors_of_same_seed(store, run) if run.kind == "album_chat" else []
+    return Context(
+        run=run.run,
+        seed=run.seed,
+        start=store.start(run.run),
+        parameters=parameters,
+        model=engines.model,
+        embedder=engines.embedder,
+        store=store,
+        broker=BatchingBroker(run.run, store, ancestors, cohort),
+        participant_models={
+            name: (model, Parameters.model_validate(run.participant_models[name].parameters))
+            for name, model in engines.participant_models.items()
+        },
+        roles={role: (model, engines.suited(model, parameters)) for role, model in engines.roles.items()},
+        nodes=registry.functions(parameters, run.kind),
+        mechanisms=registry.own_mechanisms,
+        picture_finder=engines.picture_finder,
+    )
+
+
+def _ancestors_of_same_seed(store: "SqlStore", run: RunRecord) -> list[str]:
+    """Return the ancestors of a run, its parent first, as far as they have its seed."""
+    ancestors: list[str] = []
+    ancestor = run
+    while ancestor.parent is not None and (ancestor := store.run(ancestor.parent[0])).seed == run.seed:
+        ancestors.append(ancestor.run)
+    return ancestors

@@ -1,0 +1,248 @@
+"""The figures of an experiment for the viewer: each measure by setting and case, with its intervals.
+
+They are those of `lab compare`, taken by the same functions of the same conversations. What needs a model is taken from
+what is stored, or not at all: then a document says which command measures it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+from tertulia.runs.access.model_names import REHEARSAL
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import ModelError, NotFoundError, TertuliaError, nearest_hint
+from tertulia.state.language_model import Embedder
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.experiment_progress import finished_runs, read_progress
+
+if TYPE_CHECKING:
+    from tertulia.lab.reports.measures import Measuring
+    from tertulia.metrics.statistics import CaseMean, Contrast, Sample
+
+#: What the page offers, in its order: of what is said, of how it came about, and of meetings.
+OFFERED = (
+    *("sim", "dist1", "dist2", "dist3", "dist3_equal", "vendi", "len", "without_sense", "repeated_lines"),
+    *("duplicate_rate", "trigrams_within", "trigrams_between", "recited_lines", "to_the_point", "match"),
+    *("removed_items", "removed_words", "removed_attention", "inconsistency_before", "inconsistency"),
+    *("entropy", "divergence", "fluency"),
+    *("silences", "silence_s", "sim_minutes", "evenness"),
+)
+
+#: What needs the embedder, the model that spoke, and one that reads dialogues.
+_EMBEDDED = frozenset(
+    {"sim", "sim_untruncated", "vendi", "vendi_untruncated", "to_the_point", "match", "recited_words", "out_of_order"}
+    | {"denied", "partners_memories", "sim_gap", "speaker_found", "memory_reuse", "memory_evenness"}
+)
+_OF_NEXT_LINE = frozenset({"entropy", "divergence"})
+_OF_MODELS = frozenset({"fluency", "attention_kept", "attention_top1", "attention_top3", "trait"})
+
+#: Experiments, with their controls, of which trials stay in memory.
+_KEPT = 6
+
+
+@dataclass
+class KeptTrials:
+    """What was read of experiments: as long as no other run has finished, it is not read again."""
+
+    store: SqlStore | None = None
+    measured: dict[tuple[str, str], tuple[Sequence[str], "Measuring"]] = field(default_factory=dict)
+
+
+def offered_measures() -> list[Document]:
+    """Return the measures that the page offers: the name of each, what it means, and what it needs."""
+    from tertulia.lab.reports.papers import metric_named
+
+    return [
+        {"metric": name, "title": metric.title, "meaning": metric.meaning, "needs": _needs(name)}
+        for name in OFFERED
+        for metric in [metric_named(name)]
+    ]
+
+
+def _needs(metric: str) -> str | None:
+    if metric in _EMBEDDED:
+        return "embedder"
+    return "model" if metric in _OF_NEXT_LINE | _OF_MODELS else None
+
+
+def measure_page(
+    store: SqlStore,
+    name: str,
+    metric: str,
+    open_embedder: Callable[[], Embedder] | None = None,
+    kept: KeptTrials | None = None,
+) -> Document:
+    """Return the figures of a measure in every setting of an experiment, and of its control.
+
+    Args:
+        open_embedder: Opens what similarity is measured with; `None`: what needs it is not measured, but of a rehearsed
+            experiment, whose stand-in needs no weights.
+        kept: What was read before; what is read now is added.
+
+    Raises:
+        NotFoundError: There is no such experiment or measure.
+    """
+    from tertulia.lab.reports.papers import metric_named, metrics_by_name
+
+    if metric not in metrics_by_name():
+        raise NotFoundError(f"there is no measure {metric!r}{nearest_hint(metric, [*metrics_by_name()])}")
+    reading = _Reading(store, metric, open_embedder, kept or KeptTrials())
+    found = reading.of(name)
+    control = reading.of(_control_of(store, name), is_control=True)
+    described = metric_named(metric)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "experiment": name,
+        "metric": metric,
+        "title": described.title,
+        "meaning": described.meaning,
+        "bounds": [None if abs(bound) == float("inf") else bound for bound in described.bounds],
+        "baseline": found.baseline,
+        "cases": found.cases,
+        "conversations": found.conversations,
+        "unpaired": found.unpaired,
+        "settings": [
+            _figures(setting, metric, found, control if control.figures else None) for setting in found.settings
+        ],
+        "not_measured": found.why_not,
+        "can_measure": found.why_not is not None and metric in _EMBEDDED,
+        "command": ["lab", "compare", name, "--metric", metric],
+    }
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The figures of an experiment; `why_not` says in a clause why there are none."""
+
+    baseline: str = ""
+    settings: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    figures: Mapping[str, "Sample"] = field(default_factory=dict)
+    conversations: int = 0
+    unpaired: int = 0
+    why_not: str | None = None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reads a measure of experiments of a store."""
+
+    store: SqlStore
+    metric: str
+    open_embedder: Callable[[], Embedder] | None
+    kept: KeptTrials
+
+    def of(self, name: str | None, is_control: bool = False) -> _Measured:
+        """Return the figures of an experiment; none of one that the store has not."""
+        if name is None:
+            return _Measured()
+        from tertulia.lab.reports.setting_figures import figures_by_setting
+
+        reached = read_progress(self.store, name)
+        experiment, runs = reached.experiment, finished_runs(reached)
+        about = _Measured(experiment.compared_with, tuple(experiment.settings), experiment.cases)
+        if not runs:
+            return _with(about, why_not="as no conversation has finished yet")
+        embedder = self._embedder(experiment.model, is_control)
+        if self.metric in _EMBEDDED and embedder is None:
+            return _with(about, why_not="as similarity needs the embedder, which is not loaded")
+        measuring = self._measuring(name, runs, embedder)
+        why_not = measuring.why_not_measured([self.metric]).get(self.metric) or self._read(measuring, about.baseline)
+        if why_not is not None:
+            return _with(about, why_not=why_not)
+        found = figures_by_setting(measuring, [self.metric])
+        figures = {setting: of_setting[self.metric] for setting, of_setting in found.items() if of_setting}
+        why_not = None if figures else "as these conversations have none of it"
+        return _Measured(
+            about.baseline, about.settings, about.cases, figures, len(measuring.all), measuring.unpaired, why_not
+        )
+
+    def _embedder(self, model: str, is_control: bool) -> Embedder | None:
+        """Return what similarity is measured with: a control with what its experiment is."""
+        if self.metric not in _EMBEDDED:
+            return None
+        if model == REHEARSAL and not is_control:
+            from tertulia.models.rehearsal import RehearsalEmbedder
+
+            return RehearsalEmbedder()
+        return self.open_embedder() if self.open_embedder else None
+
+    def _measuring(self, name: str, runs: Sequence[str], embedder: Embedder | None) -> "Measuring":
+        """Return the trials of an experiment, those that were read before among them."""
+        from tertulia.lab.experiments.results import results_of
+        from tertulia.lab.reports.measures import Measuring
+
+        kept = self.kept
+        if kept.store is not self.store:
+            kept.store, kept.measured = self.store, {}
+        key = name, "" if embedder is None else embedder.id
+        known, measuring = kept.measured.pop(key, ((), None))
+        if measuring is None or known != runs:
+            before = {} if measuring is None else {trial.run.run: trial for trial in measuring.all}
+            results = results_of(self.store, read_progress(self.store, name))
+            measuring = Measuring(self.store, results.runs, embedder, known=before)
+        kept.measured[key] = runs, measuring
+        while len(kept.measured) > _KEPT:
+            del kept.measured[next(iter(kept.measured))]
+        return measuring
+
+    def _read(self, measuring: "Measuring", baseline: str) -> str | None:
+        """Have trials read what of the measure is stored, and return why it can't be told; `None` where it can."""
+        if self.metric in _OF_MODELS:
+            return "as a model must read these conversations"
+        if self.metric in _OF_NEXT_LINE:
+            from tertulia.lab.reports.measured_by_models import read_next_lines
+
+            try:
+                read_next_lines(self.store, measuring.trials, baseline, [self.metric], _not_here)
+            except TertuliaError as error:
+                return f"as {error}"
+        return None
+
+
+def _with(about: _Measured, why_not: str) -> _Measured:
+    return _Measured(about.baseline, about.settings, about.cases, why_not=why_not)
+
+
+def _not_here() -> NoReturn:
+    raise ModelError("the model that spoke has not read all of these lines yet")
+
+
+def _control_of(store: SqlStore, name: str) -> str | None:
+    from tertulia.lab.experiments.controls import control_name
+
+    control = control_name(name)
+    return control if any(record.experiment == control for record in store.experiments.all()) else None
+
+
+def _figures(setting: str, metric: str, found: _Measured, control: _Measured | None) -> Document:
+    figures = _figures_of(setting, metric, found)
+    of_control = None if control is None else _figures_of(setting, metric, control)
+    return {"setting": setting, **figures, "control": of_control}
+
+
+def _figures_of(setting: str, metric: str, found: _Measured) -> Document:
+    """Return a measure in a setting: its mean over cases, that of each case, and the difference to the baseline."""
+    from tertulia.lab.reports.papers import metric_named
+    from tertulia.metrics.statistics import case_mean, paired_difference
+
+    sample, baseline = found.figures.get(setting, {}), found.figures.get(found.baseline, {})
+    difference = paired_difference(sample, baseline) if sample and baseline and setting != found.baseline else None
+    return {
+        **_mean(case_mean(sample, metric_named(metric).bounds)),
+        "by_case": [sample[case].value if case in sample else None for case in found.cases],
+        "difference": None if difference is None else _difference(difference),
+    }
+
+
+def _mean(found: "CaseMean") -> Document:
+    return {
+        "value": found.value,
+        "interval": None if found.ci_low is None else [found.ci_low, found.ci_high],
+        "cases": found.cases,
+        "dialogues": found.trials,
+    }
+
+
+def _difference(found: "Contrast") -> Document:
+    return {**_mean(found), "effect_size": found.effect_size, "above": found.above, "p": found.p}

@@ -1,0 +1,227 @@
+"""Seats in the page: a token for each, which reads what its person perceives and sends their lines, and nothing else.
+
+1. The host's page, which has the token of `tertulia view --allow-runs`, makes an invitation for a seat of a run.
+2. Whoever has its address reads `api/seat` and sends to it; any other path is refused (tertulia/viewer/security.py).
+3. Tokens are kept in a file of the user's configuration, which only the user can read: a server that is started again
+   knows the seats that it gave.
+"""
+
+import asyncio
+import hmac
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from tertulia.state.errors import TertuliaError, UsageError
+from tertulia.storage.addresses import StoreAddress
+from tertulia.storage.store import SqlStore
+from tertulia.viewer.documents.seat import (
+    ConflictError,
+    Sent,
+    answer_seat,
+    check_seat_of,
+    leave_seat,
+    seat_page,
+    seat_version,
+    seats_page,
+)
+from tertulia.viewer.sent import sent_json
+from tertulia.viewer.starting import Starter
+from tertulia.viewer.store_reader import StoreReader
+
+#: The header in which a seat's page sends its token; in an address it is `seat`.
+SEAT_HEADER = "x-tertulia-seat"
+
+#: What a seat's token opens: the page with its files, what its person perceives, and their lines.
+SEAT_PATHS = frozenset({"/", "/viewer.js", "/viewer.css", "/api/seat", "/api/seat/changes"})
+
+#: Seconds between two looks at the store for a seat; when a page connects again; seconds between signs of life.
+_LOOK_EVERY_S, _RECONNECT_AFTER_MS, _HEARTBEAT_S = 0.04, 1000, 15.0
+
+
+@dataclass(frozen=True)
+class SeatOfRun:
+    """The seat of a participant in a run."""
+
+    run: str
+    agent: str
+
+
+class SeatTokens:
+    """The tokens of the seats of a store."""
+
+    def __init__(self, store: StoreAddress, file: Path | None = None) -> None:
+        """Read the tokens given before from `file`, which has those of all stores; `None`: they end with the server."""
+        self._store, self._file = str(store), file
+        self._seats = {token: SeatOfRun(**seat) for token, seat in self._read().get(self._store, {}).items()}
+
+    def seat_of(self, given: str) -> SeatOfRun | None:
+        """Return the seat of a token; every one is compared, in constant time."""
+        found = None
+        for token, seat in self._seats.items():
+            if hmac.compare_digest(token.encode(), given.encode(errors="replace")):
+                found = seat
+        return found
+
+    def token_of(self, seat: SeatOfRun) -> str | None:
+        """Return the token of a seat; `None` if it was not given."""
+        return next((token for token, other in self._seats.items() if other == seat), None)
+
+    def give(self, seat: SeatOfRun) -> str:
+        """Return a new token for a seat.
+
+        Raises:
+            UsageError: It was given to somebody.
+        """
+        if self.token_of(seat) is not None:
+            raise UsageError(
+                f"The seat of {seat.agent} in run {seat.run} is given already, and is for one person. "
+                "Withdraw that invitation to make another."
+            )
+        token = secrets.token_urlsafe(24)
+        self._seats[token] = seat
+        self._write()
+        return token
+
+    def withdraw(self, seat: SeatOfRun) -> None:
+        """Make the token of a seat worthless."""
+        self._seats = {token: other for token, other in self._seats.items() if other != seat}
+        self._write()
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            kept = json.loads(self._file.read_text(encoding="utf-8")) if self._file is not None else {}
+        except (OSError, ValueError):  # none were given yet
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def _write(self) -> None:
+        if self._file is None:
+            return
+        kept = self._read() | {self._store: {token: asdict(seat) for token, seat in self._seats.items()}}
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self._file.parent)  # for this user alone
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(kept, file)
+        os.replace(name, self._file)
+
+
+class SeatPages:
+    """The handlers of requests about seats."""
+
+    def __init__(self, reader: StoreReader, tokens: SeatTokens, starter: Starter) -> None:
+        self._reader, self._tokens, self._starter = reader, tokens, starter
+        self._is_closed = asyncio.Event()
+
+    # --- of the host -------------------------------------------------------------------------------------------------
+
+    async def listed(self, request: Request) -> Response:
+        """Answer who has a seat in a run, with the tokens that were given."""
+        page = await self._reader.read(lambda store: seats_page(store, request.query_params.get("run", "")))
+        for person in page["people"]:
+            person["token"] = self._tokens.token_of(SeatOfRun(page["run"], person["name"]))
+        return JSONResponse(page)
+
+    async def invite(self, request: Request) -> Response:
+        """Make the invitation for a seat, or withdraw it: `{"run": …, "agent": …, "withdraw": false}`."""
+        match await sent_json(request):
+            case {"run": str(run), "agent": str(agent), "withdraw": bool(withdraw), **more} if not more:
+                seat = SeatOfRun(await self._reader.read(lambda store: check_seat_of(store, run, agent)), agent)
+            case _:
+                raise UsageError("an invitation is for a run and an agent")
+        if withdraw:
+            self._tokens.withdraw(seat)
+            return JSONResponse({"token": None})
+        return JSONResponse({"token": self._tokens.give(seat)})
+
+    # --- of who sits -------------------------------------------------------------------------------------------------
+
+    async def perceived(self, request: Request) -> Response:
+        """Answer what the person in the seat perceives."""
+        seat = _seat(request)
+        return JSONResponse(await self._reader.read(lambda store: seat_page(store, seat.run, seat.agent)))
+
+    async def changes(self, request: Request) -> Response:
+        """Answer the stream of what the person in the seat perceives, anew whenever it changes."""
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        return StreamingResponse(self._events(_seat(request)), media_type="text/event-stream")
+
+    async def send(self, request: Request) -> Response:
+        """Store what a person says in a turn, or that they leave; the run goes on from it.
+
+        The body is `{"turn": …, "words": …, "seconds": …}` or `{"leave": true}`, with `agent` besides if the sender
+        says whose line it is.
+        """
+        seat, sent = _seat(request), await sent_json(request)
+        if isinstance(sent, dict) and sent.pop("agent", seat.agent) != seat.agent:
+            raise HTTPException(403, f"This invitation is for {seat.agent} alone; nobody else's line can be sent.")
+        match sent:
+            case {"turn": int(turn), "words": str(words), "seconds": float() | int() | None as seconds, **more} if (
+                not more
+            ):
+                answer = Sent(turn, words, seconds)
+                stored = await self._stored(lambda store: answer_seat(store, seat.run, seat.agent, answer))
+            case {"leave": True, **more} if not more:
+                stored = await self._stored(lambda store: leave_seat(store, seat.run, seat.agent))
+            case _:
+                raise UsageError("a line has a turn, words and seconds")
+        await self._starter.go_on_if_left(self._reader, seat.run)
+        return JSONResponse(stored)
+
+    def close(self) -> None:
+        """End all streams."""
+        self._is_closed.set()
+
+    async def _stored(self, store_it: Callable[[SqlStore], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return await self._reader.read(store_it)
+        except ConflictError as error:
+            raise HTTPException(409, str(error)) from None
+
+    async def _events(self, seat: SeatOfRun) -> AsyncIterator[str]:
+        yield f"retry: {_RECONNECT_AFTER_MS}\n\n"
+        seen: object = None
+        last, quiet_s = "", 0.0
+        while not self._is_closed.is_set() and self._tokens.token_of(seat) is not None:
+            try:
+                version, event = await self._reader.read(partial(_event, seat=seat, seen=seen))
+            except TertuliaError as error:
+                version, event = None, f"event: unreadable\ndata: {json.dumps({'error': str(error)})}\n\n"
+            seen = version
+            if event not in ("", last):
+                last, quiet_s = event, 0.0
+                yield event
+            elif quiet_s >= _HEARTBEAT_S:
+                quiet_s = 0.0
+                yield ": nothing has changed\n\n"
+            await asyncio.sleep(_LOOK_EVERY_S)
+            quiet_s += _LOOK_EVERY_S
+
+
+def _event(store: SqlStore, seat: SeatOfRun, seen: object) -> tuple[object, str]:
+    """Return the store's version with what a seat's page is told; nothing where the version was seen."""
+    written = (store.file.data_version(), store.drivers().is_driven(seat.run))
+    if isinstance(seen, tuple) and seen[0] == written:
+        return seen, ""
+    version = (written, seat_version(store, seat.run))
+    if isinstance(seen, tuple) and seen[1] == version[1]:
+        return version, ""
+    return version, f"data: {json.dumps(seat_page(store, seat.run, seat.agent))}\n\n"
+
+
+def _seat(request: Request) -> SeatOfRun:
+    seat = request.scope.get("seat")
+    if not isinstance(seat, SeatOfRun):
+        raise HTTPException(403, "This address has no seat. Open the invitation that was made for you.")
+    return seat

@@ -1,0 +1,261 @@
+"""The days of a simulated town: diversity, encounters, memories and costs."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from tertulia.state.documents import SCHEMA_VERSION, Document
+from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
+from tertulia.state.language_model import Embedder
+from tertulia.state.records import Remembered
+from tertulia.state.town import FORMED, Encounter, Simulation
+from tertulia.storage.store import SqlStore
+from tertulia.views.reading.agreements import TownAgreement
+
+if TYPE_CHECKING:
+    from tertulia.metrics.diversity import Dialogue
+
+_NO_COST = {"calls": 0, "prompt_tokens": 0, "reply_tokens": 0, "seconds": 0.0}
+
+
+#: Figures of a day's variety that do not follow from how much was said on it.
+_COMPARABLE = {"dist1_equal", "dist2_equal", "dist3_equal", "repeated_lines", "repeated_4grams"}
+
+#: The columns of a table of simulations.
+HEADINGS = ("simulation", "status", "town", "λ", "seed", "days", "model")
+
+
+# --- all simulations ------------------------------------------------------------------------------------------------
+
+
+def simulation_cells(simulation: Simulation) -> tuple[str, ...]:
+    """Return a row of a table of simulations, in the order of `HEADINGS`."""
+    return (
+        simulation.simulation,
+        simulation.status,
+        simulation.town,
+        f"{simulation.parameters['removal_factor']:g}",
+        str(simulation.seed),
+        str(simulation.days),
+        simulation.model,
+    )
+
+
+def simulations_document(simulations: Sequence[Simulation]) -> Document:
+    """Return simulations as JSON."""
+    rows = [simulation.model_dump(mode="json", exclude={"parameters", "created"}) for simulation in simulations]
+    return {"schema_version": SCHEMA_VERSION, "simulations": rows}
+
+
+# --- the days of one ------------------------------------------------------------------------------------------------
+
+
+def day_rows(store: SqlStore, simulation: Simulation, embedder: Embedder | None) -> list[Document]:
+    """Return a row for each day that has begun: encounters, turns, diversity, memories and costs.
+
+    Without an embedder similarity is not measured. Dist-N is of all that was said on a day (`dist1`), and of as many
+    n-grams of each day as the one with the fewest has (`dist1_equal`): only these tell days of different length apart.
+    """
+    from tertulia.metrics.diversity import metrics_of_cases
+    from tertulia.metrics.variety import variety_of_cases
+
+    simulations, name = store.simulations, simulation.simulation
+    days: dict[int, list[Encounter]] = {}
+    all_met = simulations.encounters(name)
+    for encounter in all_met:
+        days.setdefault(encounter.day, []).append(encounter)
+    dialogues: dict[str, list[Dialogue]] = {
+        str(day): [dialogue for encounter in encounters if (dialogue := _dialogue(store, encounter))]
+        for day, encounters in days.items()
+    }
+    figures, variety = metrics_of_cases(dialogues, embedder), variety_of_cases(dialogues, None)
+    costs, kept = simulations.costs(name), simulations.memory_counts(simulation, all_met)
+    begins = simulations.town(name).begins
+    rows = []
+    for day, encounters in days.items():
+        memories, reflections = kept.get(day, (0, 0))
+        rows.append(
+            {
+                "day": day,
+                "date": (begins + timedelta(days=day - 1)).date().isoformat(),
+                "encounters": len(encounters),
+                "turns": sum(map(len, dialogues[str(day)])),
+                **figures[str(day)].model_dump(),
+                **variety[str(day)].model_dump(include=_COMPARABLE),
+                "without_sense": _sense(store, [encounter.run for encounter in encounters]),
+                "memories": memories,
+                "reflections": reflections,
+                **costs.get(day, _NO_COST),
+                "runs": [encounter.run for encounter in encounters],
+            }
+        )
+    return rows
+
+
+def notes_on_days(rows: Sequence[Document]) -> tuple[str, str]:
+    """Return what days took in all, and how their figures are to be read, a line each."""
+    read, written, seconds = (sum(row[name] for row in rows) for name in ("prompt_tokens", "reply_tokens", "seconds"))
+    return (
+        f"{read} tokens read, {written} written, {seconds:.0f} s in the model",
+        "sim and len are of all conversations of a day together; dist-n is of as many words of each day as the day with"
+        " the fewest has; no sense is the share of lines that repeat, or otherwise make none where they are said",
+    )
+
+
+def days_document(
+    simulation: Simulation, rows: Sequence[Document], agreements: Sequence[TownAgreement] = ()
+) -> Document:
+    """Return the days of a simulation as JSON (rows: see `day_rows`), and what was agreed on in them."""
+    document = simulation.model_dump(mode="json", exclude={"days", "created"})
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **document,
+        "days": list(rows),
+        "agreements": agreement_rows(agreements),
+    }
+
+
+def agreement_rows(agreements: Sequence[TownAgreement]) -> list[Document]:
+    """Return the agreements of a town as JSON."""
+    return [
+        {
+            **agreement.agreement.model_dump(mode="json", exclude={"place"}),
+            "said_place": agreement.agreement.place,
+            **agreement.model_dump(mode="json", exclude={"agreement"}),
+        }
+        for agreement in agreements
+    ]
+
+
+def _dialogue(store: SqlStore, encounter: Encounter) -> "Dialogue":
+    from tertulia.metrics.diversity import dialogue_of
+
+    return dialogue_of(store.turns(encounter.run))
+
+
+# --- several beside each other --------------------------------------------------------------------------------------
+
+
+def trial_rows(store: SqlStore, simulations: Sequence[Simulation], embedder: Embedder) -> list[Document]:
+    """Return for each day how conversations at the same encounter differ between simulations.
+
+    Args:
+        simulations: Two or more.
+
+    Raises:
+        UsageError: They have no encounter in common.
+
+    Source: APP §2 (diversity over trials of a case, averaged over cases) and Fig. 2.
+    """
+    from tertulia.metrics.diversity import mean, mean_over_cases, metrics_of_cases
+
+    trials = _shared_encounters(store, simulations)
+    dialogues = {key: [dialogue for dialogue, _ in held] for key, held in trials.items()}
+    figures = metrics_of_cases({f"{day} {at}": of_case for (day, at, *_), of_case in dialogues.items()}, embedder)
+    rows = []
+    for day in dict.fromkeys(day for day, *_ in trials):
+        of_day = [figure for case, figure in figures.items() if case.partition(" ")[0] == str(day)]
+        sense = [_sense(store, [run for _, run in held]) for key, held in trials.items() if key[0] == day]
+        means = {**mean_over_cases(of_day).model_dump(), "without_sense": mean(sense)}
+        rows.append({"day": day, "encounters": len(of_day), **means})
+    return rows
+
+
+def _sense(store: SqlStore, runs: Sequence[str]) -> float | None:
+    """Return the share of lines of these runs that make no sense where they are said; prompts are not read."""
+    from tertulia.views.reading.sense import found_in_run, sense_of
+
+    return sense_of(found_in_run(store, store.run(run), with_prompts=False) for run in runs).without_sense
+
+
+def _shared_encounters(
+    store: SqlStore, simulations: Sequence[Simulation]
+) -> dict[tuple[int, int, str, str], "list[tuple[Dialogue, str]]"]:
+    """Return by day, number and pair the dialogues of the encounters that all simulations have, each with its run."""
+    trials: dict[tuple[int, int, str, str], list[tuple[Dialogue, str]]] = {}
+    for simulation in simulations:
+        drawn = (met for met in store.simulations.encounters(simulation.simulation) if met.is_drawn)
+        numbers: Counter[int] = Counter()  # without those that were agreed on, which differ with what is said
+        for encounter in drawn:
+            numbers[encounter.day] += 1
+            if dialogue := _dialogue(store, encounter):
+                trials.setdefault((encounter.day, numbers[encounter.day], *encounter.pair), []).append(
+                    (dialogue, encounter.run)
+                )
+    shared = {key: held for key, held in trials.items() if len(held) == len(simulations)}
+    if not shared:
+        raise UsageError("these simulations have no encounter in common; begin them with --from-log, or the same seed")
+    return shared
+
+
+def trials_document(simulations: Sequence[Simulation], rows: Sequence[Document]) -> Document:
+    """Return the comparison of several simulations as JSON (rows: see `trial_rows`)."""
+    names = [simulation.simulation for simulation in simulations]
+    return {"schema_version": SCHEMA_VERSION, "simulations": names, "days": list(rows)}
+
+
+# --- encounters and memories ----------------------------------------------------------------------------------------
+
+
+def read_encounters(store: SqlStore, simulation: Simulation) -> Iterator[tuple[Encounter, int]]:
+    """Yield the encounters of a simulation, each with the turns of its conversation."""
+    turns = {run.run: run.turns for run in store.runs()}
+    for encounter in store.simulations.encounters(simulation.simulation):
+        yield encounter, turns[encounter.run]
+
+
+def encounters_document(store: SqlStore, simulation: Simulation) -> Document:
+    """Return the encounters of a simulation as JSON."""
+    rows = [
+        {**encounter.model_dump(mode="json"), "turns": turns} for encounter, turns in read_encounters(store, simulation)
+    ]
+    return {"schema_version": SCHEMA_VERSION, "simulation": simulation.simulation, "encounters": rows}
+
+
+@dataclass(frozen=True)
+class Memories:
+    """The memory stream of a resident."""
+
+    agent: str
+    stream: Sequence[Remembered]
+
+    @property
+    def formed(self) -> list[Remembered]:
+        """The memories of the simulated days."""
+        return [memory for memory in self.stream if memory.id.startswith(FORMED)]
+
+    @property
+    def before(self) -> int:
+        """The number of memories from before the simulation."""
+        return len(self.stream) - len(self.formed)
+
+    def evidence_of(self, memory: Remembered) -> list[str]:
+        """Return the texts of the memories that an insight was drawn from."""
+        texts = {entry.id: entry.text for entry in self.stream}
+        return [texts.get(id, id) for id in memory.evidence]
+
+
+def read_memories(store: SqlStore, simulation: Simulation, agent: str) -> Memories:
+    """Return the memories of a resident, found by a beginning of their name.
+
+    Raises:
+        NotFoundError: No resident, or several, have such a name.
+    """
+    names = [resident.persona.name for resident in store.simulations.town(simulation.simulation).residents]
+    matching = [name for name in names if name.casefold().startswith(agent.casefold())]
+    if len(matching) != 1:
+        raise NotFoundError(f"nobody named {agent!r} lives in {simulation.town}{nearest_hint(agent, names)}")
+    return Memories(matching[0], store.simulations.memories_of(simulation, matching[0]))
+
+
+def memories_document(simulation: Simulation, memories: Memories) -> Document:
+    """Return the memories of a resident from the simulated days as JSON."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "simulation": simulation.simulation,
+        "agent": memories.agent,
+        "before": memories.before,
+        "memories": [memory.model_dump(mode="json") for memory in memories.formed],
+    }

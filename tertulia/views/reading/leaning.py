@@ -1,0 +1,71 @@
+"""What the line of a turn leaned on: units of the prompt that it answered, by the line's own scores.
+
+λ removes by other scores (`views.reading.removal`), of possible responses to the full prompt. What was removed is
+never a reason.
+"""
+
+from dataclasses import dataclass
+from math import exp
+
+from tertulia.state.line_scores import LEAST_ATTENTION, LEAST_LOSS, estimates_loss
+from tertulia.state.records import Unit
+from tertulia.views.reading.turns import TurnDetails
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A unit that a line leaned on.
+
+    Attributes:
+        score: As recorded for the line: an estimated loss in nats a token, or an attention; `None`: it was measured
+            alone.
+        loss: What the line loses without the unit, in nats a token: as measured, else as estimated; `None`: not known.
+        measured: Whether it was measured (`show --check`).
+        times: How many times less likely the whole line is without the unit; `None`: not known.
+    """
+
+    unit: Unit
+    score: float | None
+    loss: float | None
+    measured: bool
+    times: float | None
+
+
+def reasons(details: TurnDetails) -> list[Reason] | None:
+    """Return the units that a line leaned on, those that count most first; `None` where that is not known.
+
+    An empty list says that it leaned on nothing in particular. What was measured counts instead of what was estimated.
+    """
+    scores = details.record.line_scores
+    if scores is None and not details.measured:
+        return None
+    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in details.removable]
+    kept = [reason for reason in found if reason is not None]
+    return sorted(kept, key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
+
+
+def _reason(details: TurnDetails, unit: Unit, score: float | None) -> Reason | None:
+    """Return a unit as a reason for the line; `None` where it is none."""
+    measured = details.measured.get(unit.id)
+    if measured is not None:
+        if measured < LEAST_LOSS:
+            return None
+        return Reason(unit, score, measured, True, _times(measured, details.measured_tokens or line_tokens(details)))
+    estimates = estimates_loss(details.record.line_scored_by)
+    if score is None or score < (LEAST_LOSS if estimates else LEAST_ATTENTION):
+        return None
+    if not estimates:
+        return Reason(unit, score, None, False, None)
+    return Reason(unit, score, score, False, _times(score, line_tokens(details)))
+
+
+def _times(loss: float, tokens: int) -> float:
+    """Return how many times less likely a line of so many tokens is that loses so much a token."""
+    return exp(min(loss * tokens, 700.0))
+
+
+def line_tokens(details: TurnDetails) -> int:
+    """Return how many tokens the words of the line have; 1 where that is not known."""
+    chosen = (candidate for candidate in details.candidates if candidate.attempt == details.record.chosen)
+    first, past_last = next((candidate.reply.text_tokens for candidate in chosen), (0, 1))
+    return max(1, past_last - first)

@@ -1,0 +1,185 @@
+"""Why a turn is what it is, in one or two sentences: what the line leaned on, what was removed, and what was chosen.
+
+What a line leaned on is read from the line (`tertulia.views.reading.leaning`), what λ removed from scores of possible
+responses: neither is told under the other's name. Every figure is stored, or follows from what is stored.
+"""
+
+from collections.abc import Sequence
+
+from tertulia.state.line_edit import EDITED_ATTEMPT
+from tertulia.state.line_scores import reader_of
+from tertulia.state.parameters import Parameters
+from tertulia.state.records import Candidate
+from tertulia.state.text import clean, counted
+from tertulia.views.reading.exchanges import RecordedExchange
+from tertulia.views.reading.leaning import Reason, reasons
+from tertulia.views.reading.removal import retained
+from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why_round import floor_sentence
+from tertulia.views.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percentage, quoted, times, times_in_words
+
+#: The units that are quoted.
+_MOST = 3
+
+
+def why_turn(details: TurnDetails) -> str:
+    """Return in one or two sentences how a stored turn came about.
+
+    It is about what was done, whatever `what_if` asks. Of an utterance it tells what the line leaned on, what λ had
+    taken away before, and which candidate was said and why; of a meeting's round first who wanted to speak, who was
+    first, and what moved them; of an exchange first which picture was shown and why; of both then the most telling of
+    the rest, as more than two sentences are read by nobody.
+    """
+    if details.exchange is not None:
+        return clean(f"{_exchange_sentence(details.exchange)} {_in_short(details)}")
+    if details.round is not None:
+        floor = clean(floor_sentence(details.round, _parameters(details)))
+        return floor if details.record.turn.speaker is None else f"{floor} {_in_short(details)}"
+    return why_said(details)
+
+
+def why_said(details: TurnDetails) -> str:
+    """Return in one or two sentences how an utterance came about: of a turn, or of a part of it."""
+    speaker = details.record.turn.speaker
+    if speaker is None:
+        return "Nobody spoke in this turn."
+    if details.prompt is None:
+        seat = _parameters(details).seat
+        how = "A person typed it" if seat is not None and seat == speaker else "It was written by hand"
+        return clean(f"{how} for {speaker}: no prompt was read, and nobody judged it.")
+    said = _candidate_clause(details)
+    rest = "; ".join(filter(None, (_removal_clause(details), said)))
+    rest = f" {rest if rest.startswith('λ') else rest[0].upper() + rest[1:]}." if rest else ""
+    return clean(f"{_leaning(details, _MOST)}.{rest}")
+
+
+def _in_short(details: TurnDetails) -> str:
+    """Return a sentence on how an utterance came about: the unit that it leaned on most, what went, and a doubt."""
+    if details.record.turn.speaker is None or details.prompt is None:
+        return why_said(details)
+    said = _candidate_clause(details) if _is_telling(details) else ""
+    return clean(f"{'; '.join(filter(None, (_leaning(details, 1), _removal_clause(details), said)))}.")
+
+
+def _is_telling(details: TurnDetails) -> bool:
+    """Whether it tells something which candidate was said: of several, or against the judge."""
+    return details.record.rollbacks > 0 or len(details.candidates) > 1 or "objected" in _candidate_clause(details)
+
+
+def _parameters(details: TurnDetails) -> Parameters:
+    """Return the parameters of whoever spoke."""
+    mine = details.run.participant_models.get(details.record.turn.speaker or "")
+    return Parameters.model_validate(details.run.parameters if mine is None else mine.parameters)
+
+
+# --- what the line leaned on ----------------------------------------------------------------------------------------
+
+
+def _leaning(details: TurnDetails, most: int) -> str:
+    """Return what the line leaned on, by how much, and who read that; or that it is nothing in particular."""
+    found, speaker = reasons(details), details.record.turn.speaker
+    if not [unit for unit in details.removable if unit.id not in details.record.removed]:
+        return f"Nothing was left in the prompt that {speaker} could lean on"
+    if found is None:
+        return f"What {speaker} leaned on is not known, as no attention of this line was read"
+    is_measured = bool(details.measured) and (not found or found[0].measured)
+    by = details.measured_by if is_measured else reader_of(details.record.line_scored_by)
+    reader = f", as {by} reads it" if by and by != details.writer else ""
+    if details.run.rehearsed:
+        reader = " (at random: a rehearsal)"
+    if not found:
+        return f"{speaker} leaned on nothing in particular{', as measured' if is_measured else ''}{reader}"
+    longest = QUOTED if most > 1 else QUOTED_IN_SHORT
+    told = [_reason_told(reason, longest, is_first=place == 0) for place, reason in enumerate(found[:most])]
+    return f"{speaker} leaned on {listed(told)}{reader}"
+
+
+def _reason_told(reason: Reason, longest: int, *, is_first: bool) -> str:
+    """Return a unit with how much less likely the line is without it: about that much, if nobody measured it."""
+    told = quoted(reason.unit.text, longest)
+    if reason.times is None:
+        return told
+    words = times_in_words(reason.times)
+    much = words if reason.measured or words.startswith("over") else f"about {words}"
+    much += " less likely without it" if is_first else ""
+    return f"{told} ({'the line is ' if is_first else ''}{much}{', as measured' if reason.measured else ''})"
+
+
+# --- what was removed -----------------------------------------------------------------------------------------------
+
+
+def _removal_clause(details: TurnDetails) -> str:
+    """Return what λ had taken away before the line was drawn; empty where it takes nothing away."""
+    factor, record = details.removal_factor, details.record
+    removable, removed = details.removable, frozenset(record.removed)
+    gone = [unit for unit in removable if unit.id in removed]
+    if not removable or (not factor and not gone):
+        return ""
+    parameters, scores = _parameters(details), record.scores or {}
+    total = sum(scores.get(unit.id, 0.0) for unit in removable)
+    reached = sum(scores.get(unit.id, 0.0) for unit in gone) / total if total else 0.0
+    what = f"{len(gone)} of {counted(len(removable), 'item')}" if gone else "nothing"
+    if gone and len(gone) == len(removable):
+        what = f"all {len(gone)} items" if len(gone) > 1 else "the only item"
+    kept = retained(details.run)
+    if kept is not None and record.removal_factor is None:
+        return f"only {kept} was to stay: {what} had been taken away"
+    drawn = " at random" if parameters.removal_order == "placebo" and gone else ""
+    share = f", with {percentage(reached)} of the {_measure(details)}" if gone else ""
+    return f"λ{'' if factor is None else f' = {round(factor, 3):g}'} had taken {what} away{drawn}{share}"
+
+
+def _measure(details: TurnDetails) -> str:
+    """Return what a share is of: attention, or the scores of another scorer."""
+    parameters = _parameters(details)
+    return "score" if "score" in parameters.nodes or parameters.reducer == "learned" else "attention"
+
+
+# --- the candidate --------------------------------------------------------------------------------------------------
+
+
+def _candidate_clause(details: TurnDetails) -> str:
+    """Return which candidate of how many was said, and why; empty where it is not stored."""
+    made = [candidate for candidate in details.candidates if candidate.origin != "vetoed"]
+    at = next((place for place, found in enumerate(made) if found.attempt == details.record.chosen), None)
+    if at is None:
+        return ""
+    if made[at].attempt == EDITED_ATTEMPT:
+        return "a person rewrote the line before it was said"
+    which = "the only candidate was said" if len(made) == 1 else f"candidate {at + 1} of {len(made)} was said"
+    reason = _reason(details, made, made[at])
+    back = f"after rolling back {times(details.record.rollbacks)}" if details.record.rollbacks else ""
+    vetoed = len(details.candidates) - len(made)
+    senseless = f" ({counted(vetoed, 'draft')} made no sense)" if vetoed else ""
+    return ", ".join(filter(None, (which, reason, back))) + senseless
+
+
+def _reason(details: TurnDetails, made: Sequence[Candidate], chosen: Candidate) -> str:
+    """Return why a candidate was said, by the figures of the judge against θ; empty where there are none."""
+    parameters = _parameters(details)
+    threshold = parameters.inconsistency_threshold
+    judged = [candidate.inconsistency for candidate in made if candidate.inconsistency is not None]
+    if chosen.inconsistency is None:
+        weighed = chosen.reply.information is not None and max(parameters.drafts or 1, 1) > 1
+        return "the best of its drafts by likelihood" if weighed else ""
+    if threshold is None or not (details.record.removed or parameters.persona_check):
+        return ""
+    rewritten = "rewritten after the judge objected" if chosen.origin == "rewritten" else ""
+    if chosen.inconsistency <= threshold:
+        accepted = "the first that the judge accepted" if len(judged) > 1 else "which the judge accepted"
+        return f"{rewritten}, {accepted}" if rewritten else accepted
+    if len(judged) == 1:
+        return "though the judge objected"
+    worst = f"as the judge rejected all {len(judged)} that it read and this one least"
+    return f"{rewritten}, {worst}" if rewritten else worst
+
+
+# --- an exchange ----------------------------------------------------------------------------------------------------
+
+
+def _exchange_sentence(recorded: RecordedExchange) -> str:
+    exchange, picture = recorded.exchange, recorded.picture
+    near = "" if exchange.similarity is None else f" ({exchange.similarity:.2f})"
+    plan = f"the plan {quoted(recorded.plan)}"
+    found = f"which {plan} names" if exchange.found == "named" else f"the nearest{near} to {plan}"
+    return f"{exchange.asker} showed {exchange.answerer} the picture {quoted(picture.described)}, {found}."

@@ -1,0 +1,199 @@
+"""What λ could not do, and lengths of blocks that are not there, are told and do not stop a run."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.commands import Cli
+from support.dialogue_case import a_context
+from support.stored import a_run
+
+import tertulia
+from tertulia.state.records import Prompt, Turn, TurnRecord, Unit
+from tertulia.storage.store import SqlStore
+from tertulia.views.reading.removal import notes_of_turn, remarks, removal_in_words
+from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.what_if import removed_at
+
+
+def details(scores: dict[str, float], factor: float, what_if: float | None = None, **parameters: Any) -> TurnDetails:
+    """A turn whose prompt has an item of its block for each score, and a text before them."""
+    items = [Unit(id=id, block=id[0], kind="item", text=f"Item {id}.", removable=True) for id in scores]
+    leads = [
+        Unit(id=f"{block}.lead", block=block, kind="text", text="So:") for block in sorted({id[0] for id in scores})
+    ]
+    prompt = Prompt(units=(*leads, *items), speaker="Ann", layout="single_message")
+    run = a_run().model_copy(update={"parameters": {"removal_factor": factor, **parameters}})
+    turn = Turn(turn=1, round=1, speaker="Ann", text="Hm.", sim_time_s=0, ended=False)
+    record = TurnRecord(turn=turn, prompt="x", scores=scores | {lead.id: 1.0 for lead in leads}, scored_by="attention")
+    removed = removed_at(run, record, prompt, factor if what_if is None else what_if)
+    return TurnDetails(run, record, prompt, (), frozenset(removed), what_if, None, None, ())
+
+
+def test_a_unit_with_most_of_the_weight_is_pointed_out_while_lambda_passes_over_it() -> None:
+    scores = {"b1": 71.0, "m1": 15.0, "m2": 14.0}
+    assert remarks(details(scores, 0.7))["heavy"] == (
+        "one unit holds 71% of the removable weight (“Item b1.”): λ below 0.71 passes over it"
+    )
+    assert "heavy" not in remarks(details(scores, 0.71))
+    assert "heavy" in remarks(details(scores, 0.9, what_if=0.3))
+    assert "heavy" not in remarks(details({"b1": 40.0, "m1": 30.0, "m2": 30.0}, 0.35))
+
+
+def test_that_nothing_fits_and_that_zeros_stay_is_told() -> None:
+    scores = {"b1": 4.0, "m1": 3.0, "m2": 3.0}
+    assert remarks(details(scores, 0.2))["nothing"].startswith("nothing fits under λ = 0.2, as the lightest of 3")
+    assert remarks(details({"b1": 4.0, "m1": 0.0, "m2": 0.0}, 1))["zero"].startswith("2 removable items have a score")
+    assert not remarks(details(scores, 1))
+    assert not remarks(details(scores, 0))
+    assert not remarks(details(scores, 0.2, retain="highest"))
+
+
+def test_what_if_and_remarks_follow_the_walk() -> None:
+    scores = {"b1": 71.0, "m1": 15.0, "m2": 14.0}
+    by_walk = {
+        walk: details(scores, 0.5, what_if=0.3, removal_walk=walk) for walk in ("paper", "first_overshoot", "nearest")
+    }
+    assert [sorted(turn.removed - {"m.lead"}) for turn in by_walk.values()] == [["m1", "m2"], [], []]
+    assert "passes over it" in remarks(by_walk["paper"])["heavy"]
+    assert "λ below 0.71 stops at it" in remarks(by_walk["first_overshoot"])["heavy"]
+    assert "λ below 0.35 stops at it" in remarks(by_walk["nearest"])["heavy"]  # 0.36 is nearer to 0.71 than to 0
+    assert not details(scores, 0.35, removal_walk="nearest").removed
+    assert details(scores, 0.36, removal_walk="nearest").removed_items == 1
+    assert "the heaviest of 3 removable items has 71.0%" in remarks(by_walk["nearest"])["nothing"]
+
+
+def test_asked_and_reached_are_told_with_the_walk_that_comes_nearer() -> None:
+    scores = {"b1": 43.0, "m1": 30.0, "m2": 27.0}
+    turn = details(scores, 0.57)
+    assert (turn.removal_factor_asked, turn.removal_factor_reached) == (0.57, pytest.approx(0.43))
+    assert remarks(turn)["reached"] == (
+        "λ = 0.57 was asked for, and 0.430 reached; --set removal_walk=calm would reach 0.570"
+    )
+    assert "reached" not in remarks(details(scores, 0.57, removal_walk="calm"))
+    assert "λ reached: 0.430" in removal_in_words(turn)[0]
+    what_if = details(scores, 0.9, what_if=0.57)
+    assert (what_if.removal_factor_asked, what_if.removal_factor_reached) == (0.57, pytest.approx(0.43))
+    assert "0.430 reached" in remarks(what_if)["reached"]
+
+
+def test_where_no_walk_comes_nearer_that_is_said() -> None:
+    scores = {"b1": 78.0, "m1": 12.0, "m2": 10.0}
+    for walk in ("paper", "calm"):
+        said = remarks(details(scores, 0.3, removal_walk=walk))["reached"]
+        assert said == (
+            "λ = 0.3 was asked for, and 0.220 reached: no walk comes nearer, as no removable unit has a share that "
+            "would fit"
+        )
+    assert "removal_walk=calm would reach 0.780" in remarks(details(scores, 0.7))["reached"]
+
+
+def test_a_share_within_the_tolerance_is_as_asked() -> None:
+    scores = {"b1": 50.0, "m1": 48.0, "m2": 2.0}
+    assert "reached" not in remarks(details(scores, 0.52))
+    assert "reached" not in remarks(details({"b1": 48.0, "m1": 52.0}, 0.5)), "0.48 is 0.02 below"
+    assert "reached" in remarks(details({"b1": 47.0, "m1": 53.0}, 0.5))
+
+
+def test_what_nothing_scored_has_neither_and_retaining_asks_for_no_lambda(cli: Cli) -> None:
+    run = ("run", "tidewell", "--rehearse", "--rounds", "1", "--json")
+    for settings, asked, is_reached in (
+        (("--lambda", "0"), None, False),
+        (("--lambda", "0.5"), 0.5, True),
+        (("--lambda", "0.5", "--set", "retain=highest"), None, True),
+    ):
+        shown = cli("show", cli(*run, *settings).json["run"], "--turn", "1", "--json").json
+        assert shown["removal_factor_asked"] == asked
+        removable = [unit for unit in shown["units"] if unit["removable"]]
+        gone = sum(unit["score"] for unit in removable if unit["removed"]) if is_reached else 0
+        total = sum(unit["score"] for unit in removable) if is_reached else 1
+        assert shown["removal_factor_reached"] == (pytest.approx(gone / total) if is_reached else None)
+
+
+def test_a_run_notes_that_lambda_was_not_reached() -> None:
+    context = a_context(removal_factor=0.57)
+    scores = {"m1": 43.0, "m2": 30.0, "m3": 27.0}
+    units = tuple(Unit(id=id, block="memory", kind="item", text=id, removable=True) for id in scores)
+    prompt = context.store.save_prompt(Prompt(units=units, speaker="Mara", layout="single_message"))
+    turn = Turn(turn=1, round=1, speaker="Mara", text="Hm.", sim_time_s=0, ended=False)
+    record = TurnRecord(turn=turn, prompt=prompt, scores=scores, removed=("m1",), scored_by="m", removal_factor=0.57)
+    context.store.save_turn(context.run, record)
+    assert "removal_walk=calm would reach 0.570" in dict(notes_of_turn(context, 1))["reached"]
+
+
+def test_items_and_units_have_their_own_numbers() -> None:
+    first, *_ = removal_in_words(details({"b1": 4.0, "m1": 3.0, "m2": 3.0}, 0.4))
+    assert first.startswith("✗ 1 of 3 removable items were removed at λ = 0.4: 40.0% of their attention")
+    assert first.endswith(", and 1 text of blocks that lost all items")
+
+
+def test_show_its_json_and_the_views_agree_on_what_was_removed(cli: Cli, tmp_path: Any) -> None:
+    run = str(cli("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "1", "--json").json["run"])
+    shown = cli("show", run, "--turn", "1", "--json").json
+    removed = [unit for unit in shown["units"] if unit["removed"]]
+    items = sum(unit["kind"] == "item" for unit in removed)
+    assert (shown["removed_items"], shown["removed_units"]) == (items, len(removed))
+    assert items < len(removed)
+    words = cli("show", run, "--turn", "1").out
+    assert f"✗ {items} of {items} removable items were removed" in words
+    assert re.search(rf"and {len(removed) - items} texts\s+of blocks that lost all items", words)
+    with SqlStore.open(str(tmp_path / "tertulia.db")) as store:
+        (row,) = store.file.rows("SELECT removed_units FROM each_turn WHERE turn = 1")
+    assert row["removed_units"] == shown["removed_units"]
+
+
+def test_a_length_of_about_so_much_passes_over_a_block_that_is_not_there(cli: Cli) -> None:
+    arguments = ("run", "tidewell", "--rehearse", "--rounds", "2", "--lambda", "0")
+    for lengths in ("h~250w,m~20w", "h~3"):
+        result = cli(*arguments, "--set", f"block_lengths={lengths}")
+        assert (result.code, result.err.count("block_lengths passes over human needs")) == (0, 1), result.err
+    cli(*arguments, "--set", "block_lengths=h=250w").complains(2, "human_needs has no items", "leave h out", "~ for =")
+
+
+@pytest.mark.parametrize("length", ["m~10", "m~3"])
+def test_about_so_many_items_are_so_many_where_there_are_any(cli: Cli, length: str) -> None:
+    run = cli(
+        "run", "tidewell", "--rehearse", "--rounds", "1", "--lambda", "0", "--set", f"block_lengths={length}", "--json"
+    )
+    units = cli("show", str(run.json["run"]), "--turn", "1", "--json").json["units"]
+    assert sum(unit["block"] == "memory" and unit["kind"] == "item" for unit in units) == int(length[2:])
+
+
+def test_a_turn_under_whose_lambda_nothing_fits_is_noted_once(cli: Cli) -> None:
+    result = cli("run", "tidewell", "--rehearse", "--rounds", "3", "--lambda", "0.0001", "--set", "ending=off")
+    assert (result.code, result.err.count("note: turn 1: nothing fits under λ = 0.0001")) == (0, 1), result.err
+    assert result.err.count("nothing fits") == 1
+    assert "nothing fits under λ = 0.0001" in cli("show", "@last", "--turn", "3").out
+
+
+def test_what_a_placebo_removed_is_found_again_from_the_store_in_dialogues_meetings_and_albums(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    settings = {"removal_order": "placebo"}
+    runs = [
+        tertulia.run(
+            name, rehearse=True, rounds=3, removal_factor=0.5, store=path, settings=settings, progress=False, **more
+        )
+        for name, more in (("tidewell", {}), ("team_building", {}), ("villagers", {"agents": 4}))
+    ]
+    removed = 0
+    with SqlStore.open(path) as store:
+        for run in (store.run(run.id) for run in runs):
+            for turn in store.turns(run.run):
+                records = {"": store.turn_record(run.run, turn.turn), **store.parts(run.run, turn.turn)}
+                for part, record in records.items():
+                    if record.scores is None or record.prompt is None:
+                        continue
+                    prompt = store.prompt(record.prompt)
+                    assert removed_at(run, record, prompt, 0.5, part) == record.removed
+                    removed += len(record.removed)
+    assert removed
+
+
+def test_a_placebo_is_told_in_words(cli: Cli) -> None:
+    settings = ("--rounds", "1", "--lambda", "0.5", "--set", "removal_order=placebo")
+    run = cli("run", "tidewell", "--rehearse", *settings, "--json").json["run"]
+    assert "removed at λ = 0.5, drawn at random (placebo): " in cli("show", run, "--turn", "1").out
+    whatif = cli("show", run, "--turn", "1", "--lambda", "0.5", "--json").json
+    recorded = cli("show", run, "--turn", "1", "--json").json
+    assert [unit["removed"] for unit in whatif["units"]] == [unit["removed"] for unit in recorded["units"]]
