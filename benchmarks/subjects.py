@@ -159,7 +159,7 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
     five, nine = _meeting("team_building", 4 * length, *seeded), _meeting("ferry_timetable", 3 * length, *seeded)
     dialogue = _dialogue(8 * length, *seeded)
     town = ("simulate", "tidewell", *_REHEARSE, "--encounters-per-day", "2", "--days", str(length), *seeded)
-    album = ("run", "villagers", *_REHEARSE, "--agents", "7", "--rounds", str(3 * length), "--lambda", "0.4", *seeded)
+    album = ("run", "villagers", *_REHEARSE, "--set", "agents=7", "--rounds", str(3 * length), "--lambda", "0.4", *seeded)
     extended = ("--set", "nodes.score=drawn_scores", *seeded, *EXTENSION)
     say, change = (
         _forked(five, "--say", "Let us begin with what we agree on."),

@@ -327,13 +327,6 @@ def test_in_a_terminal(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatc
     assert "\x07" not in coloured
 
 
-def test_similarity(cli: Cli, meetings: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.cli.commands.diff.open_embedding_model", lambda name: RehearsalEmbedder())
-    assert "sim" not in cli("diff", A, B, "--json").json["diversity"]
-    figures = cli("diff", A, B, "--similarity", "--json").json["diversity"]
-    assert figures["sim"] == figures["sim_untruncated"] == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

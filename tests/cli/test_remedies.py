@@ -35,7 +35,7 @@ from tertulia.state.errors import SettingError, UsageError, meant_number
         ("run tidewell --lambda=0,5", "did you mean: tertulia run tidewell --lambda=0.5"),
         ("run tidewell --rounds 2.5", "--rounds 2.5: takes a whole number"),
         ("run tidewell --set lambda=0,5", "--set lambda=0,5: takes a number (did you mean 0.5?)"),
-        ("run team_building --order randm", "(did you mean 'random'?)"),
+        ("run team_building --set order=randm", "(did you mean 'random'?)"),
         ("run team_building --rehearse --seat Bpb", "did you mean 'Bob'?"),
         ("run tidewell --model gpt-4o", "did you mean 'openai:gpt-4o'?"),
         ("run tidewell --model openai:x", "--lambda 0.5 (not given here) needs scores"),

@@ -145,7 +145,7 @@ def test_a_small_town_is_one_conversation_by_day(cli: Cli) -> None:
 
 
 def test_an_album_chat_is_measured_with_its_answers(cli: Cli) -> None:
-    run = cli("run", "villagers", "--rehearse", "--agents", "4", "--rounds", "4", "--json").json["run"]
+    run = cli("run", "villagers", "--rehearse", "--set", "agents=4", "--rounds", "4", "--json").json["run"]
     (found,) = cli("lab", "population", run, *_EMBEDDED, "--json").json["conversations"]
     assert (found["people"], found["lines"]) == (4, 16)  # two exchanges a round, each a question and an answer
     assert found["coverage"] is not None  # villagers have properties
@@ -276,7 +276,7 @@ def test_what_else_is_refused(cli: Cli, store: SqlStore) -> None:
         3, "no run, simulation or experiment 'nope'", "tertulia runs"
     )
     cli("lab", "population", "m33t", "--baseline", "x", *_EMBEDDED).complains(2, "runs have no settings")
-    one_round = cli("run", "villagers", "--rehearse", "--agents", "4", "--rounds", "1", "--json").json["run"]
+    one_round = cli("run", "villagers", "--rehearse", "--set", "agents=4", "--rounds", "1", "--json").json["run"]
     cli("lab", "population", one_round, *_EMBEDDED).complains(2, "all is said in one round")
     cli("lab", "population", one_round, "--ask", "rehearsal", *_EMBEDDED).complains(2, "--ask is for meetings")
     found = cli("lab", "population", one_round, "m33t", *_EMBEDDED, "--json").json
