@@ -2,7 +2,7 @@
 
 $ python -m benchmarks.executors                   1, then 2 worker processes: seconds, their ratio, the command's share
 $ python -m benchmarks.executors --starts          what starting a worker takes, and what it imports
-$ python -m benchmarks.executors --kills 10        `lab table2` here, by processes, on two Ray nodes, and so often
+$ python -m benchmarks.executors --kills 10        `lab report table2` here, in processes, on two Ray nodes, so often
                                                    with a worker killed there: the same figures?
 
 The ratio wants two idle cores. `here` is this process alone. The command's own CPU is planning, merging and progress.
@@ -97,7 +97,7 @@ def starts() -> None:
 
 
 def kills(repeats: int) -> None:
-    """Print how often `lab table2` has the same figures on a cluster of two nodes, one of whose workers is killed."""
+    """Print how often `lab report table2` has the same figures on a cluster of two nodes with a killed worker."""
     from ray.cluster_utils import Cluster
 
     same, options = 0, {"num_cpus": 1, "object_store_memory": 80_000_000}
@@ -125,9 +125,20 @@ def _outcome(is_same: bool) -> str:
 
 
 def _table2(folder: Path, *where: str, kill_after_s: float | None = None) -> dict[str, Any]:
-    """Return the report of a small `lab table2` without what it cost; a worker of it may be killed."""
-    command = [sys.executable, "-m", "tertulia.cli.main", "lab", "table2", "--quick", "--rehearse", "--trials", "1"]
-    command += ["--cases", "tidewell:all", "--fluency-model", "none", "--side-by-side", "6", "--json", *where]
+    """Return the report of a small `lab report table2` without what it cost; a worker of it may be killed."""
+    command = [
+        sys.executable,
+        "-m",
+        "tertulia.cli.main",
+        "lab",
+        "report",
+        "table2",
+        "--quick",
+        "--rehearse",
+        "--trials",
+        "1",
+    ]
+    command += ["tidewell:all", "--fluency-model", "none", "--side-by-side", "6", "--json", *where]
     command += ["--store", f"{folder}.db", "--out", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as report:
         if kill_after_s is not None:

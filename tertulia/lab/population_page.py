@@ -1,4 +1,4 @@
-"""What `tertulia lab population` found, as a page with tables and plots, and as JSON."""
+"""What `tertulia lab report population` found, as a page with tables and plots, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -74,7 +74,9 @@ def test_another_order_is_one_flag_away(cli: Cli, order: str) -> None:
 
 
 def test_a_dialogue_of_two_has_no_order(cli: Cli) -> None:
-    cli("run", "tidewell", "--rehearse", "--set", "order=random").complains(2, "tidewell", "--set order=random", "meetings")
+    cli("run", "tidewell", "--rehearse", "--set", "order=random").complains(
+        2, "tidewell", "--set order=random", "meetings"
+    )
 
 
 def test_thoughts_are_told_on_demand(cli: Cli) -> None:

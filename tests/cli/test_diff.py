@@ -12,7 +12,6 @@ from support.commands import Cli
 from support.group_stored import NAMES, a_group_run, a_meeting, write_meeting
 from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turns
 
-from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters

@@ -18,7 +18,7 @@ from tertulia.state.errors import SettingError, UsageError, meant_number
         ("compare a b", "did you mean: tertulia diff a b"),
         ("delete k3f9", "did you mean: tertulia runs rm k3f9"),
         ("xyzzy", "No such command 'xyzzy'; see `tertulia --help`"),
-        ("lab table9", "did you mean: tertulia lab table7"),
+        ("lab report table9", "did you mean 'table7'?"),
         ("run tidewell --turns 4", "No such option: --turns; did you mean: tertulia run tidewell --rounds 4"),
         ("run tidewell --max-turns=4", "did you mean: tertulia run tidewell --rounds 4"),
         ("run tidewell --temp 0.5 --rehearse", "tertulia run tidewell --set temperature=0.5 --rehearse"),

@@ -1,39 +1,32 @@
 """The comparison of two album chats as a page with tables and plots, and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from dataclasses import replace
 
 from tertulia.lab.albums.album_comparison import AlbumComparison, Row
 from tertulia.lab.albums.album_plots import album_plots
 from tertulia.lab.pages.page import Cell, Column, Items, Page, Paragraph, Section, Table
-from tertulia.metrics.album import MEANINGS, Estimate
+from tertulia.metrics.album import MEANINGS
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
 
 NAME = "album"
 
-#: Figures that are counts, shown without decimals.
-_COUNTS = ("distinct_pictures",)
-
 _SIDES = ("low", "high", "difference")
 
 
 def album_page(compared: AlbumComparison) -> Page:
     """Return the page: the figures of each call, plots over the rounds, and the meaning of each figure."""
-    sections = [
-        Section(call.capitalize(), [_shown_table(call, list(rows), compared.titles)])
-        for call, rows in groupby(compared.whole, lambda row: row.call)
-    ]
-    meanings = Items([*MEANINGS.items(), ("n", "texts, or exchanges, of the low and of the high run")])
-    data = [_data_table("figures", compared.whole), _data_table("rounds", compared.rounds)]
-    sections.append(Section("Over the rounds", [*album_plots(compared), *data]))
-    sections.append(Section("What the figures are", [meanings]))
-    runs = Items(
-        [*map(_run_item, compared.runs, compared.exchanges), (None, f"sim is measured with {compared.embedder}")]
-    )
+    about = [*map(_run_item, compared.runs, compared.exchanges), (None, f"sim is measured with {compared.embedder}")]
     notes = [Paragraph(note, is_warning="stand-in" in note) for note in compared.notes]
-    return Page(NAME, "Album chats: low and high diversity", [runs, *notes], sections)
+    meanings = [(_title(name), meaning) for name, meaning in MEANINGS.items()]
+    sections = [
+        Section("Over all rounds", [_table("figures", "Figures by call", compared.whole, compared.titles)]),
+        Section("Over the rounds", [*album_plots(compared), _rounds_table(compared)]),
+        Section("What the figures are", [Items([*meanings, ("n", "texts, or exchanges; of a difference, agents")])]),
+    ]
+    return Page(NAME, "Album chats: low and high diversity", [Items(about), *notes], sections)
 
 
 def _run_item(run: RunRecord, exchanges: int) -> tuple[str, str]:
@@ -41,45 +34,31 @@ def _run_item(run: RunRecord, exchanges: int) -> tuple[str, str]:
     return str(run.parameters.get("setting")), about
 
 
-def _shown_table(call: str, rows: Sequence[Row], titles: tuple[str, str]) -> Table:
-    """Return the rows of a call as a page shows them, each figure with its own digits."""
-    low, high = titles
-    columns = [Column("figure", "figure"), Column("low", low), Column("high", high), Column("difference", "difference")]
-    shown = [
-        (
-            row.figure,
-            *(_shown(row.figure, value) for value in (row.low, row.high, row.difference)),
-            f"{row.low.n}, {row.high.n}",
-        )
-        for row in rows
-    ]
-    return Table(call, f"Figures of {call}s", [*columns, Column("n", "n")], shown)
+def _title(figure: str) -> str:
+    return figure.replace("_", " ")
 
 
-def _shown(name: str, estimated: Estimate) -> str | None:
-    digits = 0 if name in _COUNTS else 1 if name == "len" else 3
-    value, low, high = (
-        None if bound is None else f"{round(bound, digits) + 0.0:.{digits}f}"
-        for bound in (estimated.value, estimated.ci_low, estimated.ci_high)
-    )
-    return value if low is None or high is None else f"{value} [{low}, {high}]"
+def _rounds_table(compared: AlbumComparison) -> Table:
+    """Return the figures of each round, which are written as data only."""
+    table = _table("rounds", "Figures by round", compared.rounds, compared.titles)
+    rows = [[row.round, *cells] for row, cells in zip(compared.rounds, table.rows, strict=True)]
+    return replace(table, columns=[Column("round", "round", "count"), *table.columns], rows=rows, on_page=False)
 
 
-def _data_table(name: str, rows: Sequence[Row]) -> Table:
-    """Return all estimates of the rows with all digits."""
-    of_sides = [
-        Column(side if field == "value" else f"{side}_{field}", side, "count" if field == "n" else "number")
-        for side in _SIDES
-        for field in Estimate.model_fields
-    ]
-    columns = [Column("call", "call"), Column("figure", "figure"), Column("round", "round", "count"), *of_sides]
-    return Table(name, name, columns, [list(_cells(row)) for row in rows], on_page=False)
+def _table(name: str, title: str, rows: Sequence[Row], titles: tuple[str, str]) -> Table:
+    columns = [Column("call", "call"), Column("figure", "figure")]
+    for side, heading in zip(_SIDES, (*titles, "difference"), strict=True):
+        columns += [Column(side, heading, "number"), Column(f"{side}_ci", "95 %", "interval")]
+        columns.append(Column(f"{side}_n", "n", "count"))
+    return Table(name, title, columns, [list(_cells(row)) for row in rows], is_grouped=True)
 
 
 def _cells(row: Row) -> Iterator[Cell]:
-    yield from (row.call, row.figure, row.round)
+    yield from (row.call, row.figure)
     for side in (row.low, row.high, row.difference):
-        yield from side.model_dump().values()
+        yield side.value
+        yield None if side.ci_low is None or side.ci_high is None else (side.ci_low, side.ci_high)
+        yield side.n
 
 
 def album_document(compared: AlbumComparison) -> Document:

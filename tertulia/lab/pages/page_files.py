@@ -32,8 +32,9 @@ def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAd
     check_plots()
     check_parquet()
     is_same = _experiment_in(folder / f"{name}.json") == experiment
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder}: this is a file; give a folder")
+    for path in (folder.parent, folder):
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"--out {path}: this is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)
     for ending in _PAGES:
         check_file(folder / f"{name}{ending}", store, force or is_same)
