@@ -30,14 +30,12 @@ from tertulia.state.errors import NotFoundError, UsageError, nearest_hint
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[NAME]", help="A report; without it the reports are listed.", autocompletion=complete_report
-    ),
+    typer.Argument(metavar="NAME", help="A report; without it the reports are listed.", autocompletion=complete_report),
 ]
 InputsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[CASE|RUN]…",
+        metavar="CASE|RUN",
         help="Scenarios in the place of the report's, as `tertulia run` takes them, NAME:all for all cases of a town "
         "or of a log; of album and population the stored runs.",
         autocompletion=complete_report_input,
@@ -87,6 +85,8 @@ def report(
     as_json: options.JsonOption = False,
 ) -> None:
     """Make a report: run what is missing, then write a page, plots and data. Without a name, list the reports.
+
+    Album and population report on stored runs; of population, --model fills in what people of meetings say of themselves.
 
     Example: tertulia lab report table2 --quick --rehearse
     """
