@@ -86,7 +86,7 @@ def report(
 ) -> None:
     """Make a report: run what is missing, then write a page, plots and data. Without a name, list the reports.
 
-    Album and population report on stored runs; of population, --model fills in what people of meetings say of themselves.
+    Album and population report on stored runs; with --model, people of meetings fill in its questionnaire too.
 
     Example: tertulia lab report table2 --quick --rehearse
     """
