@@ -6,6 +6,7 @@ from dataclasses import replace
 from tertulia.lab.albums.album_comparison import AlbumComparison, Row
 from tertulia.lab.albums.album_plots import album_plots
 from tertulia.lab.pages.page import Cell, Column, Items, Page, Paragraph, Section, Table
+from tertulia.lab.reports.report_tables import interval_of
 from tertulia.metrics.album import MEANINGS
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.records import RunRecord
@@ -56,9 +57,7 @@ def _table(name: str, title: str, rows: Sequence[Row], titles: tuple[str, str]) 
 def _cells(row: Row) -> Iterator[Cell]:
     yield from (row.call, row.figure)
     for side in (row.low, row.high, row.difference):
-        yield side.value
-        yield None if side.ci_low is None or side.ci_high is None else (side.ci_low, side.ci_high)
-        yield side.n
+        yield from (side.value, interval_of(side), side.n)
 
 
 def album_document(compared: AlbumComparison) -> Document:
