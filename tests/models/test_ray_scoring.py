@@ -32,7 +32,7 @@ PROMPT = Prompt(
 def cluster() -> Iterator[None]:
     """Ray on this machine, whose workers find the tests' helpers."""
     with pytest.MonkeyPatch.context() as patch:  # of Ray too, so that its first workers are those of the actors
-        patch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")]))
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests")]))
         ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)
         yield
         ray.shutdown()
