@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.store_content import content, differences
 
-from benchmarks.store_content import content, differences
 from tertulia.api import diff
 from tertulia.launching import RunLauncher
 from tertulia.runs.driving.events import Event, StepStarted
