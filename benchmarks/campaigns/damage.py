@@ -50,21 +50,9 @@ class Untold(NamedTuple):
 
 
 UNTOLD = (
-    Untold(
-        r"contents: (id )?exchanged",
-        "",
-        "rows point to texts by number, and of two texts that changed places each has its hash",
-    ),
-    Untold(
-        r"(runs|calls): (id |exchanged)",
-        "",
-        "the order in which rows were stored is their number, which a merge may change, so no checksum covers it",
-    ),
-    Untold(
-        r"(checkpoints|writes): ",
-        "gc",
-        "`gc` says how much would be dropped of what is there",
-    ),
+    Untold(r"contents: (id )?exchanged", "", "rows point to texts by number, and either has its hash"),
+    Untold(r"(runs|calls): (id |exchanged)", "", "a merge may change the order of rows, so no checksum covers it"),
+    Untold(r"(checkpoints|writes): ", "gc", "`gc` says how much would be dropped of what is there"),
     Untold(
         r"memories: deleted",
         "days .* --agent|document towns/.*/people",
@@ -75,11 +63,7 @@ UNTOLD = (
         "(show .* --cost|export|days|lab compare|document .*(cost|opening|agents|towns))",
         "nothing counts those of no turn: before the first, and behind the last",
     ),
-    Untold(
-        r"traces: deleted",
-        "export .* --html|show .* --node",
-        "without calls a turn may have no trace; with a trace go the counts of its turn",
-    ),
+    Untold(r"traces: deleted", "export .* --html|show .* --node", "with a trace go the counts of its turn"),
 )
 
 Damage = Callable[[Path, random.Random], str]

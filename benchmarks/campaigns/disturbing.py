@@ -3,7 +3,7 @@
 1. A process that nobody disturbs is the measure: what is stored at its end, and how long it takes.
 2. The same process starts over, is disturbed, goes on in one of three ways, is perhaps disturbed again, and is at last
    left alone.
-3. All that the two stores hold is compared (see `tests.support.store_content`), and what lies beside them.
+3. All that the two stores hold is compared (see `tests/support/store_content.py`), and what lies beside them.
 """
 
 import random
@@ -18,10 +18,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from support.protocol_server import Served
 from support.store_checks import faults
 from support.store_content import differences
+from support.zygote import ForkedCommand
 
-from benchmarks.campaigns.failing_server import FailingServer
+from benchmarks.campaigns.failing_server import talk_nonsense
 from benchmarks.campaigns.leavings import (
     ALL,
     Left,
@@ -38,7 +40,6 @@ from benchmarks.campaigns.leavings import (
 )
 from benchmarks.campaigns.processes import (
     PATIENCE_S,
-    Process,
     SoakError,
     Start,
     exit_code_of,
@@ -144,7 +145,7 @@ class Attempt:
 class Disturber:
     """Disturbs processes and compares what they leave."""
 
-    def __init__(self, folder: Path, start: Start, server: FailingServer | None = None) -> None:
+    def __init__(self, folder: Path, start: Start, server: Served | None = None) -> None:
         """Note what is needed.
 
         Args:
@@ -246,7 +247,7 @@ class Disturber:
             return str(spoken_turn(before / _STORE))
         return last_run(before / _STORE) if argument == "{last}" else argument
 
-    def start(self, command: Command, store: Path, id: str = "", largest_file: int | None = None) -> Process:
+    def start(self, command: Command, store: Path, id: str = "", largest_file: int | None = None) -> ForkedCommand:
         """Start a command on a store."""
         places = {
             "{store}": str(store),
@@ -270,7 +271,7 @@ class Disturber:
     def talk_nonsense(self, is_nonsense: bool) -> None:
         """Let the server, if there is one, talk nonsense, or sense again."""
         if self._server is not None:
-            self._server.talks_nonsense = is_nonsense
+            talk_nonsense(self._server, is_nonsense)
 
     def _place(self) -> Path:
         self._places += 1
@@ -357,7 +358,7 @@ class _Disturbed:
             send(process.pid, _SIGNALS[self._disturbance])
         return self._is_ended_by_it(process)
 
-    def _is_ended_by_it(self, process: Process) -> bool:
+    def _is_ended_by_it(self, process: ForkedCommand) -> bool:
         """Wait for the end of a disturbed process; return whether the disturbance ended it.
 
         Raises:
@@ -376,7 +377,7 @@ class _Disturbed:
         there = self._store.stat().st_size if self._store.exists() else 0
         return LEAST_FILE + drawn.randrange(max(1, self._measure.largest - drawn.choice((0, there))))
 
-    def _started(self, store: Path, largest_file: int | None = None) -> Process:
+    def _started(self, store: Path, largest_file: int | None = None) -> ForkedCommand:
         """Start the process in a store, or go on with what it has begun there."""
         subject, begun = self._measure.subject, sorted(ids_in(store) - self._known)
         if subject.goes_on and begun:

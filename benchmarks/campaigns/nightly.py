@@ -57,32 +57,12 @@ class Part:
     run: Try
 
 
-def _disturbances(kind: str) -> Try:
-    return partial(_disturbed, kind)
+def _seeded(attack: Callable[[int, str], Tally], count: int, seed: int, folder: Path) -> Tally:
+    return attack(count, str(seed))
 
 
-def _disturbed(kind: str, count: int, seed: int, folder: Path) -> Tally:
-    return disturb_kind(kind, count, seed, folder)
-
-
-def _read(count: int, seed: int, folder: Path) -> Tally:
-    return read_replies(count, str(seed))
-
-
-def _written(count: int, seed: int, folder: Path) -> Tally:
-    return written_replies(count, str(seed))
-
-
-def _spoken(count: int, seed: int, folder: Path) -> Tally:
-    return spoken_replies(count, str(seed), folder)
-
-
-def _answers(count: int, seed: int, folder: Path) -> Tally:
-    return read_answers(count, str(seed))
-
-
-def _asked(count: int, seed: int, folder: Path) -> Tally:
-    return asked_in_runs(count, str(seed), folder)
+def _in_folder(attack: Callable[[int, str, Path], Tally], count: int, seed: int, folder: Path) -> Tally:
+    return attack(count, str(seed), folder)
 
 
 def _damage(kind: str, count: int, seed: int, folder: Path) -> Tally:
@@ -92,7 +72,7 @@ def _damage(kind: str, count: int, seed: int, folder: Path) -> Tally:
 #: The slowest first, so that both workers end at the same time.
 PARTS = (
     *(
-        Part(f"disturbed: {kind}", count, _disturbances(kind))
+        Part(f"disturbed: {kind}", count, partial(disturb_kind, kind))
         for kind, count in {
             "sweep with workers": 300,
             "embedded model": 60,
@@ -117,11 +97,11 @@ PARTS = (
             "gc": 80,
         }.items()
     ),
-    Part("servers: asked in runs", 10_000, _asked),
-    Part("servers: answers that are read", 90_000, _answers),
-    Part("replies: spoken in runs", 20_000, _spoken),
-    Part("replies: written by grammar", 5_000, _written),
-    Part("replies: read as a remote model's", 75_000, _read),
+    Part("servers: asked in runs", 10_000, partial(_in_folder, asked_in_runs)),
+    Part("servers: answers that are read", 90_000, partial(_seeded, read_answers)),
+    Part("replies: spoken in runs", 20_000, partial(_in_folder, spoken_replies)),
+    Part("replies: written by grammar", 5_000, partial(_seeded, written_replies)),
+    Part("replies: read as a remote model's", 75_000, partial(_seeded, read_replies)),
     *(Part(f"damaged stores: {kind}", 250, partial(_damage, kind)) for kind in DAMAGES),
     Part("power cuts", 200, power_cuts),
 )

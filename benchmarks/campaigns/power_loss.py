@@ -1,7 +1,6 @@
 """Cut the power at any moment of a conversation: the store that is left opens whole, and the run goes on as it was.
 
-1. A rehearsed conversation is held, and every write, truncation and sync of SQLite is recorded
-   (`tests.support.write_recorder`).
+1. A rehearsed conversation is held, and every write, truncation and sync of SQLite is recorded.
 2. The recording is cut at any point. What a file was asked to keep by then is there; of what came later, each sector
    may have reached the disk or not, in any order: nothing of it, all of it, a beginning, or any sectors. The file
    system is taken to have a journal: with any sync it keeps which files there are.

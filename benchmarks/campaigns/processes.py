@@ -10,31 +10,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from support.zygote import ForkedCommand
+
 from benchmarks.campaigns.leavings import said_on
 
 #: A process that takes longer hangs, in seconds.
 PATIENCE_S = 600
 
 
-class Process(Protocol):
-    """A process of the command line."""
-
-    pid: int
-
-    def poll(self) -> int | None:
-        """Return its exit code, `None` while it runs."""
-
-    def kill(self) -> None:
-        """Send it SIGKILL."""
-
-    def wait(self) -> int | None:
-        """Wait for its end; return its exit code."""
-
-
 class Start(Protocol):
     """Starts the command line with these arguments; its standard error is appended to the file."""
 
-    def __call__(self, arguments: Sequence[str], stderr: Path, *, largest_file: int | None = None) -> Process:
+    def __call__(self, arguments: Sequence[str], stderr: Path, *, largest_file: int | None = None) -> ForkedCommand:
         """Start it; `largest_file`: bytes that a file may grow to."""
 
 
@@ -42,7 +29,7 @@ class SoakError(Exception):
     """A process that did not end as it should."""
 
 
-def wait_for_id(process: Process, store: Path, known: set[str]) -> None:
+def wait_for_id(process: ForkedCommand, store: Path, known: set[str]) -> None:
     """Wait until a process has printed the id of its run or simulation, or has ended."""
     deadline = time.perf_counter() + PATIENCE_S
     while time.perf_counter() < deadline:
@@ -69,7 +56,7 @@ def send(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def exit_code_of(process: Process, store: Path) -> int:
+def exit_code_of(process: ForkedCommand, store: Path) -> int:
     """Wait for the end of a process; return its exit code.
 
     Raises:
@@ -84,7 +71,7 @@ def exit_code_of(process: Process, store: Path) -> int:
     return code
 
 
-def expect_success(process: Process, store: Path, is_done: Sequence[int] = (0,)) -> None:
+def expect_success(process: ForkedCommand, store: Path, is_done: Sequence[int] = (0,)) -> None:
     """Wait for the end of a process that nobody disturbs.
 
     Raises:

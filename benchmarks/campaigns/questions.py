@@ -51,45 +51,19 @@ MAKING: tuple[Command, ...] = (
 #: Reading commands that read no store; and `view`, whose documents are asked.
 NOT_ASKED = frozenset(
     {
-        *(
-            "view",
-            "score",
-            "scenarios",
-            "settings",
-            "nodes list",
-            "nodes check",
-            "scores list",
-            "scores add",
-            "graph",
-            "trust",
-            "doctor",
-            "lab check",
-        ),
-        "stop",
+        *("view", "score", "scenarios", "settings", "nodes list", "nodes check", "scores list", "scores add", "graph"),
+        *("trust", "doctor", "lab check", "stop"),
     }
 )
 
 #: What those commands import, beside what a rehearsed conversation and the other reading commands do.
 IMPORTS = (
-    *(
-        "tertulia.cli.commands.lab",
-        "tertulia.cli.commands.sweep",
-        "tertulia.cli.commands.merge",
-        "tertulia.cli.lab.reports",
-        "tertulia.lab.experiments.running",
-        "tertulia.lab.experiments.results",
-        "tertulia.lab.experiments.setpoint",
-        "tertulia.lab.albums.album_comparison",
-    ),
-    *(
-        "tertulia.lab.stability",
-        "tertulia.lab.experiments.listing",
-        "tertulia.lab.reports.report",
-        "tertulia.lab.reports.report_making",
-        "tertulia.lab.annotations.behaviour_report",
-        "tertulia.lab.annotations.outcomes_report",
-    ),
-    *("tertulia.viewer.documents.by_path", "tertulia.viewer.server", "benchmarks.campaigns.damage"),
+    *(f"tertulia.cli.{name}" for name in ("commands.lab", "commands.sweep", "commands.merge", "lab.reports")),
+    *(f"tertulia.lab.experiments.{name}" for name in ("running", "results", "setpoint", "listing")),
+    *(f"tertulia.lab.{name}" for name in ("albums.album_comparison", "stability", "reports.report")),
+    *(f"tertulia.lab.{name}" for name in ("reports.report_making", "annotations.behaviour_report")),
+    *("tertulia.lab.annotations.outcomes_report", "tertulia.viewer.documents.by_path", "tertulia.viewer.server"),
+    "benchmarks.campaigns.damage",
 )
 
 

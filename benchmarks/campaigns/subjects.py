@@ -14,19 +14,8 @@ Command = tuple[str, ...]
 READS = frozenset(
     {
         *("view", "runs", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score", "stop"),
-        *(
-            "scenarios",
-            "settings",
-            "nodes list",
-            "nodes check",
-            "scores list",
-            "scores add",
-            "graph",
-            "export",
-            "trust",
-            "doctor",
-        ),
-        *("lab album", "lab compare", "lab list", "lab stability", "lab check"),
+        *("scenarios", "settings", "nodes list", "nodes check", "scores list", "scores add", "graph", "export"),
+        *("trust", "doctor", "lab album", "lab compare", "lab list", "lab stability", "lab check"),
     }
 )
 

@@ -13,7 +13,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -55,36 +54,6 @@ TINY |= {"num_attention_heads": 4, "num_key_value_heads": 2}
 FIELD = ReplyField("speech", "text", max_tokens=REPLY_TOKENS)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Seconds of one number of conversations, and the tokens they wrote in one of our runs."""
-
-    conversations: int
-    read_s: float
-    plain_s: float
-    scored_s: float
-    transformers_s: float
-    tokens: int
-    peak_gib: float
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the row of the table."""
-        same = self.conversations * REPLY_TOKENS
-        share = 1 - self.plain_s / self.scored_s
-        return (
-            str(self.conversations),
-            f"{self.read_s:.2f}",
-            f"{self.plain_s:.2f}",
-            f"{self.tokens / self.plain_s:.0f}",
-            f"{self.tokens / (self.plain_s - self.read_s):.0f}",
-            f"{self.scored_s:.2f}",
-            f"{share:.1%}",
-            f"{self.transformers_s:.2f}",
-            f"{same / self.transformers_s:.0f}",
-            f"{self.peak_gib:.1f}",
-        )
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -101,9 +70,9 @@ def main() -> None:
     columns = ("conversations", "reading s", "plain s", "tokens/s", "behind reading", "scored s", "scoring's share")
     table = Table(*columns, "transformers s", "tokens/s", "peak GiB")
     for number in asked.conversations:
-        measured = measure(model, number)
-        table.add_row(*measured.cells())
-        print(" | ".join(measured.cells()), flush=True)
+        cells = measure(model, number)
+        table.add_row(*cells)
+        print(" | ".join(cells), flush=True)
     console.print(table)
 
 
@@ -123,8 +92,8 @@ def random_model(shape: dict[str, Any]) -> CausalLanguageModel:
     return CausalLanguageModel("random", model, cast(PreTrainedTokenizerFast, tokenizer), traits)
 
 
-def measure(model: CausalLanguageModel, conversations: int) -> Measured:
-    """Return what so many conversations take: reading alone, plainly, scored, and by `generate` of transformers."""
+def measure(model: CausalLanguageModel, conversations: int) -> tuple[str, ...]:
+    """Return the row of so many conversations: reading alone, plainly, scored, and by `generate` of transformers."""
     prompts = [prompt_of(number, model) for number in range(conversations)]
     written: list[int] = []
 
@@ -149,7 +118,12 @@ def measure(model: CausalLanguageModel, conversations: int) -> Measured:
     peak = torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
     model.clear_cache()
     transformers_s = _median_s(partial(_by_transformers, model, prompts))
-    return Measured(conversations, read_s, plain_s, scored_s, transformers_s, tokens, peak)
+    same = conversations * REPLY_TOKENS
+    return (
+        *(str(conversations), f"{read_s:.2f}", f"{plain_s:.2f}", f"{tokens / plain_s:.0f}"),
+        *(f"{tokens / (plain_s - read_s):.0f}", f"{scored_s:.2f}", f"{1 - plain_s / scored_s:.1%}"),
+        *(f"{transformers_s:.2f}", f"{same / transformers_s:.0f}", f"{peak:.1f}"),
+    )
 
 
 def _median_s(work: Callable[[], None]) -> float:

@@ -1,34 +1,28 @@
-"""Measure what stored runs cost: size, forks, replay, and how fast they are read (`make bench-runs`).
+"""Measure the cost of stored runs: size, forks, and how fast they are read (`make bench-runs`).
 
 Everything is done by the command line, each command in a new interpreter, on rehearsed meetings of five.
 """
 
-import hashlib
-import json
 import os
 import resource
 import shlex
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from support.store_checks import differences
 
 from tertulia.runs.access.engines import ModelAccess, open_engines
 from tertulia.runs.planning.starting import new_record, plan_run
 from tertulia.state.records import Turn, TurnRecord
 from tertulia.storage.store import SqlStore
-from tertulia.storage.tables import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 100
@@ -37,9 +31,6 @@ MANY, TURNS = 1000, 10
 REPETITIONS = 7
 MB = 1e6
 TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
-
-#: Packages that can't be imported where a replay must do without a model.
-MISSING = ("torch", "transformers", "sentence_transformers", "models")
 
 
 @dataclass(frozen=True)
@@ -56,7 +47,7 @@ def main() -> None:
     """Print the table; exit with 1 if a target is missed."""
     with tempfile.TemporaryDirectory(prefix="tertulia-runs-") as folder:
         store = Path(folder) / "tertulia.db"
-        figures = [*size(store), *forks(store), replay(store), *speed(store)]
+        figures = [*size(store), *forks(store), *speed(store)]
     console = Console(width=110, highlight=False)
     table = Table("figure", "found", "target", "", title=f"a rehearsed meeting of five, {ROUNDS} rounds")
     for figure in figures:
@@ -87,22 +78,14 @@ def size(store: Path) -> list[Figure]:
 
 
 def forks(store: Path) -> list[Figure]:
-    """Fork the run; return what forks add to the store, and whether they are identical where they should be."""
+    """Fork the run; return what forks add to the store."""
     whole = store.stat().st_size
-    before = rows_of_the_first(store)
-    shared = copied(store, "shared.db")
-    alike = copied(store, "alike.db")
-    changed = copied(store, "changed.db")
+    shared, alike, changed = (copied(store, name) for name in ("shared.db", "alike.db", "changed.db"))
     for _ in range(FORKS):
         tertulia("fork", parent_of(shared), "--at", FORK_AT, "--rounds", FORK_AT, "--json", "--store", shared)
     tertulia("fork", parent_of(alike), "--at", FORK_AT, "--json", "--store", alike)
     tertulia("fork", parent_of(changed), "--at", FORK_AT, "--set", "seed=2", "--json", "--store", changed)
     added = {at: at.stat().st_size - whole for at in (shared, alike, changed)}
-    diff = tertulia("diff", parent_of(alike), "@last", "--exit-code", "--json", "--store", alike, expect=(0, 4))
-    with SqlStore.open(alike) as opened:
-        fork, parent = (record.run for record in opened.runs())
-        found = differences((opened, parent), (opened, fork))
-    untouched = all(rows_of_the_first(at) == before for at in added)
     return [
         Figure(
             f"{FORKS} forks that hold turn {FORK_AT} alone add",
@@ -112,23 +95,7 @@ def forks(store: Path) -> list[Figure]:
         ),
         Figure(f"  one that goes on to {ROUNDS}, unchanged, adds", megabytes(added[alike])),
         Figure(f"  one that goes on to {ROUNDS}, with another seed", megabytes(added[changed])),
-        Figure("  the parent's rows, after all of them", "the same" if untouched else "others", "the same", untouched),
-        Figure("diff --exit-code of a run and its unchanged fork", str(diff.returncode), "0", diff.returncode == 0),
-        Figure("  all that is stored of them", "; ".join(found) or "identical", "identical", not found),
     ]
-
-
-def rows_of_the_first(store: Path) -> str:
-    """Return a hash over everything that the store holds of its first run, checkpoints included."""
-    digest = hashlib.blake2b()
-    run = parent_of(store)
-    keys = {table: "run" for table, columns in COLUMNS.items() if "run" in columns}
-    keys |= dict.fromkeys(["checkpoints", "writes"], "thread_id")
-    with closing(sqlite3.connect(store)) as connection:
-        for table, key in keys.items():
-            rows = sorted(map(repr, connection.execute(f"SELECT * FROM {table} WHERE {key} = ?", [run])))
-            digest.update("\n".join([table, *rows]).encode())
-    return digest.hexdigest()
 
 
 def copied(store: Path, name: str) -> Path:
@@ -140,27 +107,6 @@ def parent_of(store: Path) -> str:
     """Return the id of a store's first run."""
     with SqlStore.open(store) as opened:
         return opened.runs()[-1].run
-
-
-# --- replay ---------------------------------------------------------------------------------------------------------
-
-
-def replay(store: Path) -> Figure:
-    """Play the run back where neither a model nor torch can be imported."""
-    folder = store.parent / "missing"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({MISSING}))\n")
-    before, started = store.read_bytes(), time.perf_counter()
-    replayed = tertulia("replay", "@last", "--thoughts", "--json", "--store", store, first_on_path=folder)
-    took = time.perf_counter() - started
-    turns = len(json.loads(replayed.stdout)["turns"])
-    same = store.read_bytes() == before
-    return Figure(
-        f"replay without {', '.join(MISSING)}",
-        f"{turns} turns in {took:.1f} s{'' if same else ', the store has changed'}",
-        f"{ROUNDS} turns",
-        turns == ROUNDS and same,
-    )
 
 
 # --- speed ----------------------------------------------------------------------------------------------------------
@@ -205,21 +151,17 @@ def store_many(path: Path) -> None:
 # --- commands -------------------------------------------------------------------------------------------------------
 
 
-def tertulia(
-    *arguments: object, expect: Sequence[int] = (0,), first_on_path: Path | None = None
-) -> "subprocess.CompletedProcess[str]":
+def tertulia(*arguments: object) -> None:
     """Run a command in a new interpreter; `SystemExit` with its standard error if it fails."""
-    folders = [str(folder) for folder in (first_on_path, ROOT) if folder]
     done = subprocess.run(
         [*TERTULIA, *map(str, arguments)],
         cwd=tempfile.gettempdir(),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
-    if done.returncode not in expect:
+    if done.returncode:
         sys.exit(f"{shlex.join(done.args)}: exit code {done.returncode}\n{done.stderr}")
-    return done
 
 
 def seconds(command: Sequence[str], folder: Path) -> tuple[float, float]:

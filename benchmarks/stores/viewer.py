@@ -183,14 +183,9 @@ def _wait_until_usable(page: Page) -> None:
 
 
 def _rehearsed(store: Path, turns: int) -> str:
+    settings = {"ending": "off"}
     run = tertulia.run(
-        "tidewell",
-        rounds=turns,
-        removal_factor=0.5,
-        rehearse=True,
-        store=store,
-        settings={"ending": "off"},
-        progress=False,
+        "tidewell", rounds=turns, removal_factor=0.5, rehearse=True, store=store, settings=settings, progress=False
     )
     return run.id
 

@@ -10,8 +10,8 @@ likely. It is measured
    same replies with the memory of another pair, about which neither says anything: more than 0.5 would be wording.
 
 That is the figure of runs before it was centred (`judge_centred=false`), whose threshold is the contrast that one in
-four replies to prompts pruned at λ = 0.5 exceeds; the centred one is in `benchmarks/judge_centre.py`. Of the ending
-(`nodes/utterance/end.py`) it is shown how many exchanges that were not taught are told apart at its threshold.
+four replies to prompts pruned at λ = 0.5 exceeds. Of the ending (`nodes/utterance/end.py`) it is shown how many
+exchanges that were not taught are told apart at its threshold.
 """
 
 import argparse

@@ -23,7 +23,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.to_the_point import shown
 from tertulia.cli.environment import cache_folder
 from tertulia.metrics.recitation import recites
 from tertulia.models.loading import open_embedder, open_model
@@ -137,6 +136,13 @@ def figures(lines: Sequence[FirstLines], embedder: Embedder) -> NDArray[np.float
         length = np.mean([len(words(text)) for text in of_case.texts])
         rows.append([within - between, within, np.mean(of_case.entropies), np.mean(of_case.recited), length])
     return np.array(rows)
+
+
+def shown(values: NDArray[np.float64], sign: str = "") -> str:
+    """Return a mean over cases with its 95 % interval, by bootstrap over cases."""
+    rows = np.random.default_rng(0).integers(0, len(values), (2000, len(values)))
+    low, high = np.quantile(values[rows].mean(axis=1), (0.025, 0.975))
+    return f"{values.mean():{sign}.2f} [{low:{sign}.2f}, {high:{sign}.2f}]"
 
 
 def main() -> None:

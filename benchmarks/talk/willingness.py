@@ -36,15 +36,9 @@ def behaviour(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "willingness.db"
         run = tertulia.run(
-            scenario,
-            model=model or EMBEDDED,
-            seed=seed,
-            rounds=rounds,
-            rehearse=model is None,
-            store=path,
-            progress=False,
-            settings=settings or {},
-        )
+            scenario, model=model or EMBEDDED, seed=seed, rounds=rounds, rehearse=model is None, store=path,
+            progress=False, settings=settings or {},
+        )  # fmt: skip
         with SqlStore.open(path, create=False) as store:
             return observe(store, run.id)
 
