@@ -1,7 +1,4 @@
-"""Two shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs.
-
-A hundred shards of a hundred runs are `python -m benchmarks.merging`.
-"""
+"""Two shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs."""
 
 import random
 import shutil
