@@ -133,8 +133,7 @@ style: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	$(BIN)/mypy tertulia benchmarks --exclude node_modules
-	$(BIN)/mypy tests/support --exclude tests/support/readers
+	$(BIN)/mypy tertulia benchmarks tests/support --exclude node_modules --exclude tests/support/readers
 
 bench: setup
 	$(BIN)/python -m benchmarks.speed.utterance
