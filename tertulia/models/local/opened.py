@@ -1,4 +1,4 @@
-"""A model that somebody has opened with transformers, for as long as its attention is read."""
+"""A model that a user has opened with transformers, for as long as its attention is read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
