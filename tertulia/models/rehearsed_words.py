@@ -1,6 +1,6 @@
 """The words of the rehearsal: sentences of a stock about phrases of the prompt, and how those are found.
 
-A rehearsed line says that it has no author.
+A rehearsed line says itself that it means nothing.
 """
 
 import random

@@ -21,7 +21,7 @@ _MOST_STEPS, _MOST_OPTIONS, _MOST_QUESTIONS = 101, 50, 1000
 
 
 class Question(Part):
-    """A question to somebody: answered in words, or by an option, or by a whole number of a scale.
+    """A question to a person: answered in words, or by an option, or by a whole number of a scale.
 
     ::
 
