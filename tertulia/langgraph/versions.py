@@ -1,4 +1,4 @@
-"""Warn, once, where LangGraph has another version than those that were tested."""
+"""Warn, once, if LangGraph has another version than those that were tested."""
 
 import operator
 import re
@@ -24,7 +24,7 @@ _COMPARISONS: Mapping[str, Callable[[_Release, _Release], bool]] = {
 
 @cache
 def warn_if_untested() -> None:
-    """Warn where the installed LangGraph is outside of the range that this distribution was tested with."""
+    """Warn if the installed LangGraph is outside of the range that this distribution was tested with."""
     try:
         installed, declared = version(_PACKAGE), requires("tertulia") or ()
     except PackageNotFoundError:
