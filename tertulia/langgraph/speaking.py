@@ -67,8 +67,8 @@ def utterance(
         removal_factor: λ in [0, 1]: how much of the attended information to remove; `None`: 0.
         seed: Seed of all draws: the same messages are answered by the same words.
         place: The place of the conversation.
-        review: Whether the graph is interrupted with the utterance before it counts; `Command(resume=True)` lets it
-                remain, and a text is said instead. The parent needs a checkpointer.
+        review: Whether the graph is interrupted with the utterance before it counts; `Command(resume=True)`
+            accepts it, and a text is said instead. The parent needs a checkpointer.
         settings: Any other parameters, by name (`tertulia settings` lists them).
         nodes: By place, a node of your own or the name of a shipped one.
         store: The file in which the conversation is recorded as a run; `:memory:` for the life of the process.

@@ -45,8 +45,8 @@ class Utterance(TypedDict):
         removed: The texts of the removed units, in the order of the prompt.
         removal_factor: λ, as it was asked for; `None` if another choice replaced it.
         removed_share: The share of the removable units' total score that was removed, in [0, 1]: the λ that was
-                reached; `None` if nothing was scored.
-            rollbacks: How often the judge had it said anew, because it contradicted the removed units.
+            reached; `None` if nothing was scored.
+        rollbacks: How often the judge had it said anew, because it contradicted the removed units.
         ended: Whether it ends the conversation.
         by_hand: Whether a person's words replaced the model's.
         run, turn: Its place in the store: `tertulia.open_store(…).run(run).turn(turn)`.

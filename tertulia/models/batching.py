@@ -1,7 +1,7 @@
 """The broker: concurrent model calls of the agents of a round, run as one batch and stored.
 
 1. A seat is an agent, or one of several parts of an agent that make calls concurrently. All seats stand at one table,
-      or, if there are many, a fixed number of them at each.
+   or, if there are many, a fixed number of them at each.
 2. A batch runs when every seat of a table waits. So its composition does not depend on which agent was faster, and
    neither do the numbers that come out of it.
 3. Calls of remote models are made at once, each by itself: they do not depend on other calls.

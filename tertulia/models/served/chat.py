@@ -3,9 +3,9 @@
 1. A prompt of units becomes messages (`chat_messages`); there is no tokenizer. Pictures are sent if the user
    asks for it (`sight=pictures`), or if LangChain's profile of the provider's model has image input.
 2. The reply is a JSON object: by schema if the provider can, and repaired in any case (`repair`). An unreadable
-      one is asked for again, with a description of its fault.
-   3. Requests wait for their turn, and are repeated while a failure may pass (`remote_requests`); a final failure
-      becomes one line (`chat_errors`), and so does an answer that no model gives
+   one is asked for again, with a description of its fault.
+3. Requests wait for their turn, and are repeated while a failure may pass (`remote_requests`); a final failure
+   becomes one line (`chat_errors`), and so does an answer that no model gives
    (`answer_limits`). No key is ever in an error, a record or a representation.
 
 Names and providers are in `chat_names`; the provider or server is behind `chat_client`. LangChain is imported when
