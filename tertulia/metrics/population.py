@@ -1,7 +1,7 @@
 """Measure whether the people of a conversation stay themselves or become one another, by the vectors of their lines.
 
-1. *Spread* is the distance between the lines of different people, within a moment; *apart*, how much larger that is than
-   the distance between one person's lines. Half the squared distance of two people's means is estimated so without bias:
+1. *Spread* is the distance between different people's lines, within a moment; *apart*, how much larger that is than the
+   distance between one person's lines. Half the squared distance of two people's means is so estimated without bias:
    a few lines of the same voice are not apart, however much they scatter.
 2. *Pull* is the fall of apart over the conversation; *towards*, the share of a person's move that points at the others.
 3. *Attribution* is how often a line is most like its speaker's lines elsewhere, each person counting the same.
