@@ -90,7 +90,7 @@ def read_item(text: str) -> Item:
 
 
 def read_list(written: str) -> list[Item]:
-    """Return the replies of an answer that is a list, in its order; of one that is none, its first line."""
+    """Return the replies of an answer that is a list, in its order; of any other, its first line."""
     text = written[:_LONGEST]
     for read in (_tagged, _objects, _strings, _lines):
         if len(items := [*read(text)]) > 1:

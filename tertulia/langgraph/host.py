@@ -81,7 +81,7 @@ class Host:
         return self._registry
 
     def nodes(self, kind: RunKind) -> "Mapping[str, NodeFunction]":
-        """Return the nodes that were chosen, by place; `SettingError` if a parameter can't be had."""
+        """Return the nodes that were chosen, by place; `SettingError` if a parameter is impossible."""
         return self.registry.functions(self._parameters(kind), kind)
 
     def _parameters(self, kind: RunKind) -> Parameters:

@@ -19,7 +19,7 @@ Line = tuple[str, str]
 
 
 def lines_of(state: Mapping[str, Any], names: Sequence[str]) -> list[Line]:
-    """Return the lines of the messages in a state as pairs of speaker and text; instructions and tools are none.
+    """Return the lines of the messages in a state as pairs of speaker and text, without instructions and tools.
 
     Args:
         names: The people; a model's message without a name is theirs if there is only one.

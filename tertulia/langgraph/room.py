@@ -51,7 +51,7 @@ class Room:
 
     def _submit(self, step: Callable[[], Coroutine[Any, Any, Result]]) -> "Future[Result]":
         context = contextvars.copy_context()
-        # Graphs within a step are none of the caller's: else they would store their steps with its checkpointer.
+        # Graphs within a step are separate from the caller's: else they would store their steps with its checkpointer.
         context.run(var_child_runnable_config.set, None)
         return context.run(lambda: asyncio.run_coroutine_threadsafe(step(), self._loop))
 

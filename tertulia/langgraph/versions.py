@@ -52,7 +52,7 @@ def untested(installed: str, declared: tuple[str, ...]) -> str | None:
 
 
 def _keeps(installed: str, bound: str) -> bool:
-    """Return whether a version keeps to a bound such as `>=1.1`; one that can't be read is none."""
+    """Return whether a version keeps to a bound such as `>=1.1`; an unreadable bound does not count."""
     if (found := re.fullmatch(r"(==|!=|>=|<=|>|<)\s*([0-9.]+)(\.\*)?", bound)) is None:
         return True
     has, asked = _release(installed), _release(found[2])

@@ -232,7 +232,8 @@ def difference(low: Measured, high: Measured) -> Estimate:
 def _half_width(without: Sequence[float], agents: int | None = None) -> float | None:
     """Return half the width of the jackknife's interval, by Student's t with one less than the number of agents.
 
-    If a figure is the same without each of them, such as a share of 0, there is none: it would claim certainty.
+    There is no interval of a figure that is the same without each of them, such as a share of 0: it would claim
+    certainty.
     """
     agents = len(without) if agents is None else agents
     if agents < 2:

@@ -328,7 +328,7 @@ def coverage(given: Vectors, shown: Vectors) -> float | None:
 
     It is the slope, through the means, of the shown values `(people, D)` on the given ones `(people, D)`: 1 if people
     differ as they were made to, 0 if they don't, or differ without regard to it, and below 0 if they swap. Noise
-    has 0 in expectation, so it can't be had by scattering.
+    has 0 in expectation, so scattered lines do not raise it.
 
     Returns:
         The slope; `None` if all were given the same.

@@ -91,7 +91,7 @@ def open_model(
 
     Raises:
         NotFoundError: No model of that name.
-        AttentionUnavailableError: Its attention can't be had exactly.
+        AttentionUnavailableError: Its attention can't be computed exactly.
         ModelError: It can't be loaded.
     """
     if precision not in PRECISIONS:

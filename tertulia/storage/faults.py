@@ -45,7 +45,7 @@ _OF_THE_MOMENT = (
     *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
 )
 
-#: The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
+#: The store's statements never change: an error in one means that the tables, or the JSON, were altered.
 _ALTERED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 #: The errors of the file; others, such as a broken constraint, are bugs.

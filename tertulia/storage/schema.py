@@ -90,7 +90,7 @@ class TableSchema:
 
     @cached_property
     def not_null(self) -> tuple[str, ...]:
-        """The names of the columns that are NOT NULL; a key of one column is none, but in a table without row ids."""
+        """The names of the columns that are NOT NULL: no key of one column, unless the table lacks row ids."""
         return tuple(c.name for c in self.columns if not c.nullable and (self.without_rowid or self.key != (c.name,)))
 
     def kind(self, name: str) -> Kind:

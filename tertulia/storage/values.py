@@ -130,12 +130,12 @@ def parsed(text: str | bytes) -> Any:
     """Return the value of a stored JSON text.
 
     Raises:
-        DamagedValueError: It is none, or one that only a stranger would write: nested thousands of levels deep, or a
+        DamagedValueError: It is no JSON, or only a stranger would write it: nested thousands of levels deep, or a
             number of thousands of digits.
     """
     try:
         return from_json(text)  # half the time of `json.loads`, which reads all that this does, as the same
-    except (ValueError, TypeError):  # it is none, or has half a surrogate pair or hundreds of levels
+    except (ValueError, TypeError):  # it is no JSON, or has half a surrogate pair or hundreds of levels
         pass
     try:
         return json.loads(text)

@@ -94,7 +94,7 @@ class PageServer(uvicorn.Server):
                 loop="asyncio",
                 lifespan="off",
                 log_config=None,
-                log_level="critical",  # errors are logged by the application; a cancelled answer is none
+                log_level="critical",  # errors are logged by the application; a cancelled answer is no error
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,

@@ -99,7 +99,7 @@ class RunFiles:
     """A run folder.
 
     Attributes:
-        rooms: The rooms of a building as far as anybody in the run knows, by `world:building`.
+        rooms: The rooms of a building that any person in the run knows, by `world:building`.
         notes: The folder's gaps, in words for people.
     """
 
@@ -324,7 +324,7 @@ def _is_there(file: Path, folder: Path) -> bool:
 
 
 def _is_led_to(file: Path, folder: Path) -> bool:
-    """Return whether a link leads to a file; for a link to a device or a pipe, reading it says so."""
+    """Return whether a link leads to a file; if it leads to a device or a pipe, reading it raises the error."""
     return file.is_file() and is_linked(file, folder)
 
 

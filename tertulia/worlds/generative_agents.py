@@ -3,7 +3,7 @@
 1. A dialogue is an unordered pair with a text, at the earliest time at which either of them recorded it.
 2. Cases count from 0 in order of time.
 3. All records of a case are from strictly before its time. Files that hold the end of the run (`scratch.json`,
-   `spatial_memory.json`) give only constant facts; the rest is withheld, and the case says so.
+   `spatial_memory.json`) give only constant facts; the rest is withheld, with a note in the case.
 4. Being from before is not enough. The log plans a conversation one step before it records it, so the movement
    entry of the last step before a case already holds the whole conversation and its summary; such an entry is
    passed over, and a memory of the conversation that the case itself starts stays out of its prompts.

@@ -225,7 +225,7 @@ def split_caption(text: str) -> tuple[str, str | None]:
 
 
 def checked_text(value: Any) -> str:
-    """Return a stripped text; a `ValueError` (`PydanticCustomError`) if it is none, or can't be shown on one line."""
+    """Return a stripped text; `ValueError` (`PydanticCustomError`) for no text, or one unfit for a line."""
     if not isinstance(value, str):
         hint = " (if this is one, put it in quotes)" if isinstance(value, bool | int | float) else ""
         raise complete_problem(f"takes a text, not {shown(value)}{hint}")

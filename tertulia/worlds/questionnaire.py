@@ -30,7 +30,7 @@ class Question(Part):
         tertulia.Question(text="How content are you?", scale=(1, 7))
 
     Raises:
-        UsageError: The question is empty, or its options or its scale are none.
+        UsageError: The question is empty, or its options or its scale are invalid.
     """
 
     text: Text

@@ -23,7 +23,7 @@ _YEARS = range(2, 9999)
 
 
 def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
-    """Parse a local time; `ValueError`, with the example `like`, if it is none."""
+    """Parse a local time; `ValueError`, with the example `like`, for another text."""
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):

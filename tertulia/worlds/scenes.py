@@ -238,7 +238,7 @@ def read_scenes(paths: Sequence[Path]) -> list[Scene]:
     """Return the scenes of files, and of all `*.jsonl` files of folders but links, in the order of their names.
 
     Raises:
-        ScenarioError: A file is missing, holds no scene, too many, or one that is none; it names file and line.
+        ScenarioError: A file is missing, holds no scene, too many, or an invalid one; it names file and line.
     """
     scenes: list[Scene] = []
     for path in paths:

@@ -253,9 +253,9 @@ def _item(text: str) -> str | dict[str, str | None]:
 
 
 def _problems(villagers: Sequence[VillagerEntry]) -> Iterator[Problem]:
-    """Yield two villagers of one name, compared without letter case and kinds of spaces, and entries without content.
+    """Yield two villagers of one name, entries without content, and files with two captions.
 
-    So is a file that has two captions.
+    Names are compared without letter case and kinds of spaces.
     """
     seen: dict[str, int] = {}
     captions: dict[str, tuple[str, str | None]] = {}

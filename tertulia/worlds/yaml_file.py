@@ -241,7 +241,7 @@ def _refused(message: str, event: Any) -> yaml.MarkedYAMLError:
 
 
 def _is_text(node: yaml.ScalarNode) -> bool:
-    """Return whether a scalar that looks like a number is none, as it has a colon; refuse one of too many digits."""
+    """Return whether a scalar that looks like a number is text, as it has a colon; refuse one of too many digits."""
     if len(node.value) > _MAX_DIGITS:
         message = f"a number takes {_MAX_DIGITS} characters at most, not {len(node.value):,}"
         raise yaml.constructor.ConstructorError(None, None, message, node.start_mark)

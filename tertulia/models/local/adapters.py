@@ -66,7 +66,7 @@ def find_adapters(name: str, cache: Path) -> Path:
     """Return the folder of adapters: the folder of that path, or those that are kept under that name.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: There is no such folder.
     """
     if "/" not in name and not name.startswith(".") and kept_under(name, cache).is_dir():
         return kept_under(name, cache)
@@ -83,7 +83,7 @@ def read_adapters(folder: Path) -> Adapters:
     """Return the adapters in a folder, without their weights.
 
     Raises:
-        ModelError: They are none, damaged, or of a kind that is not read.
+        ModelError: They are no adapters, damaged, or of a kind that is not read.
     """
     if not (folder / WEIGHTS).is_file():
         if pickle := next((name for name in _PICKLES if (folder / name).exists()), None):

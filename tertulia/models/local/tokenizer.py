@@ -66,7 +66,7 @@ class HuggingFaceTokenizer:
         """Return the tokenizer in the form that grammars take (`grammar.ReplyGrammar`).
 
         Raises:
-            ValueError: It can't be had in it.
+            ValueError: It has no such form.
         """
         if isinstance(self.tokenizer, BareTokenizer):
             return LLTokenizer(self.tokenizer.text, eos_token=self.tokenizer.end)

@@ -127,7 +127,7 @@ def keys_of_servers(addresses: Sequence[str], value: str) -> dict[str, str]:
 
 
 def origin_of(address: str) -> str | None:
-    """Return scheme, host and port of an address, `http://127.0.0.1:8000`, as one spelling; `None` if it is none."""
+    """Return scheme, host and port of an address, `http://127.0.0.1:8000`, in one spelling; `None` for other texts."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
         return None

@@ -90,7 +90,7 @@ class ServerPool:
             asyncio.get_running_loop().call_later(rest_s, self._hand_out)
 
     def has_another(self, failed: Collection[Server]) -> bool:
-        """Whether a server is awake that is none of these."""
+        """Whether another server than these is awake."""
         return any(server.is_awake for server in self.servers if server not in failed)
 
     def _free(self, passed_over: Collection[Server] = ()) -> Server | None:

@@ -234,7 +234,7 @@ class _Merge:
         """Return an experiment of both stores, and when it was begun; the older one first, whichever store has it."""
         if known is None:
             if self._joined is not None:
-                self._joined(given.definition, given.definition)  # one that is none would break every list of them
+                self._joined(given.definition, given.definition)  # an invalid one would break every list of them
             return given.definition, given.created
         older, later = sorted((known, given), key=lambda record: record.created)
         if older.definition == later.definition:

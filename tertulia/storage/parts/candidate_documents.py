@@ -32,7 +32,7 @@ def candidate_document(row: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return a `Candidate` as JSON has it, from its row and its text.
 
     Raises:
-        ValueError: The row is none of one.
+        ValueError: The row is not a candidate's.
     """
     attempt, inconsistency = row["attempt"], row["inconsistency"]
     stored: dict[str, Any] = _reader(_Stored).validate_json(row["reply"])

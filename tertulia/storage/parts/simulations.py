@@ -60,7 +60,7 @@ class Simulations(Streams, TownStore):
         """Return a simulation by its id, a unique beginning of it, or `@last`.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: There is no such simulation.
             UsageError: Several ids begin like that.
         """
         ids = [row["simulation"] for row in self.file.rows("SELECT simulation FROM simulations ORDER BY id DESC")]

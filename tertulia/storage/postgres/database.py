@@ -362,7 +362,7 @@ class ServerDatabase(Database):
 
     @override
     def data_version(self) -> Hashable:
-        # Differs whenever anybody has begun or ended to write, to any table of the server's.
+        # Differs whenever a connection has begun or ended to write, to any table of the server's.
         return str(self.rows("SELECT CAST(pg_current_snapshot() AS text) AS snapshot")[0]["snapshot"])
 
     # --- LangGraph's checkpoints ------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ _ADVICE: dict[type[psycopg.Error], str] = {
     errors.ProgramLimitExceeded: "{address} can't hold a value of this size ({cause})",
 }
 
-#: The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
+#: The store's statements never change: an error in one means that the tables, or the JSON, were altered.
 _ALTERED = (psycopg.ProgrammingError, psycopg.DataError)
 
 #: How the codes begin of errors after which there is no connection.

@@ -88,7 +88,7 @@ def copy_store(path: Path, copy: Path) -> None:
 
     Raises:
         NotFoundError: There is no such file.
-        StorageError: It is none, is cut off, too large, or can't be read.
+        StorageError: It is no store, is cut off, too large, or can't be read.
     """
     if not os.path.exists(path):
         refuse_lost_log(path)
@@ -141,7 +141,7 @@ def _check_size(path: Path) -> None:
     with open(path, "rb") as file:
         header = file.read(_HEADER_BYTES)
     if not header.startswith(_MAGIC):
-        return  # opening the copy says so, unless it is too large for one
+        return  # the error comes with opening the copy, unless the file is too large for one
     page, pages = int.from_bytes(header[_PAGE_SIZE], "big"), int.from_bytes(header[_PAGES], "big")
     told = pages * (65_536 if page == 1 else page)
     has_log = any(os.path.exists(f"{path}{ending}") and os.path.getsize(f"{path}{ending}") for ending in _FILES[1:])

@@ -98,7 +98,7 @@ def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = No
 
     Raises:
         NotFoundError: There is no such path, run, turn, agent or simulation.
-        UsageError: The run has no such document, as an album chat has no race; or a number of the query is none.
+        UsageError: The run has no such document, as an album chat has no race; or the query has an invalid number.
         StorageError: The store can't be read.
     """
     parts = parts_of(path)
