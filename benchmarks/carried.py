@@ -17,8 +17,8 @@ from tertulia.cli.environment import cache_folder
 from tertulia.models.loading import open_embedder, open_model
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.scorers.attention import carried_scores
-from tertulia.nodes.shared.removing import prune_units
 from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.state.language_model import ScoringOptions
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Prompt

@@ -28,8 +28,8 @@ from tertulia.models.local.adapters import merge_adapters, read_adapters
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.nodes.scorers.attention import scores_by_reading
 from tertulia.nodes.shared.memory import retrieve_memories
-from tertulia.nodes.shared.removing import prune_units
 from tertulia.nodes.utterance.generate import utterance_request
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.nodes.utterance.retrieve import focal_points
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.state.language_model import Embedder, ScoringOptions, Tokenizer

@@ -105,10 +105,18 @@ def run(
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
     limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
-    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
-    options |= {"order": order, "agents": agents, "setting": setting}
+    options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
-    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    plan = launcher.plan(
+        scenario,
+        settings,
+        options,
+        removal_factor=removal_factor,
+        model=name,
+        seed=seed,
+        seat=seat,
+        label=label,
+    )
     return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
 
 
@@ -153,10 +161,18 @@ async def stream(
     """
     launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
     limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
-    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
-    options |= {"order": order, "agents": agents, "setting": setting}
+    options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
-    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    plan = launcher.plan(
+        scenario,
+        settings,
+        options,
+        removal_factor=removal_factor,
+        model=name,
+        seed=seed,
+        seat=seat,
+        label=label,
+    )
     events = stream_of(launcher.drive(launcher.beginning(plan, limits), ask, limits))
     try:
         async for event in events:

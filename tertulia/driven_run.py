@@ -101,7 +101,7 @@ class DrivenRun:
         from tertulia.launching import RunLauncher
         from tertulia.runs.planning.forking import plan_fork
 
-        changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
+        changed = {"max_turns": rounds, "order": order}
         launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
         limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
         check_names(model, seat, label)
@@ -110,7 +110,8 @@ class DrivenRun:
         planned = partial(plan_fork, model=model, say=say, seat=seat, additions=launcher.additions, label=label)
         with self.store.opened() as store, named_as_arguments(changed):
             chosen = launcher.settings(settings, changed)
-            plan = planned(store, store.run(self.id), first, chosen, changes=changes, seed=seed)
+            parent = store.run(self.id)
+            plan = planned(store, parent, first, chosen, removal_factor=removal_factor, changes=changes, seed=seed)
         return type(self)(self.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
 
     afork = awaitable(

@@ -27,7 +27,8 @@ from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Emit, Noted, RunStarted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import Drive, events_of
-from tertulia.runs.planning.starting import Additions, RunPlan, begin, plan_run, reopen
+from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.starting import RunPlan, begin, plan_run, reopen
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
@@ -91,6 +92,7 @@ class RunLauncher:
         settings: Mapping[str, Any] | None,
         options: Mapping[str, Any],
         *,
+        removal_factor: float | None = None,
         model: str,
         seed: int,
         seat: str | None,
@@ -103,6 +105,7 @@ class RunLauncher:
             return plan_run(
                 _scenario(scenario),
                 self.settings(settings, options),
+                removal_factor=removal_factor,
                 model=model,
                 seed=whole_number("seed", seed, SEED),
                 seat=seat,

@@ -36,7 +36,8 @@ from tertulia.runs.access.named_files import remember_files
 from tertulia.runs.driving.events import Emit, Noted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import events_of
-from tertulia.runs.planning.starting import DEFAULT_MODEL, Additions
+from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.starting import DEFAULT_MODEL
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress

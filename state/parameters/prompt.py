@@ -28,7 +28,7 @@ GenerationWay = Literal["single", "sequential", "verbalized", "string_seed"]
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` and `head_attention.py` have formulas.
 Reducer = Literal["sum-mean", "mean-mean", "capped", "beyond-neutral", "learned"]
 
-#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/shared/removing.py` has the four.
+#: Algorithm 1 (`nodes/utterance/prune.py`), and the other walks of `nodes/utterance/walks/`.
 Walk = Literal["paper", "first_overshoot", "nearest", "calm"]
 
 #: How far the share that is removed may be from λ before it is told, and before `calm` goes on.

@@ -17,8 +17,9 @@ from tertulia.nodes.conversation.turns import speaking_time_s
 from tertulia.prompts.renaming import check_names
 from tertulia.runs.access.engines import ModelAccess, named_models, open_engines
 from tertulia.runs.access.model_names import check_models
+from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.prompt_language import texts_of
-from tertulia.runs.planning.starting import Additions, RunPlan, check_start, context_of, new_record, store_run
+from tertulia.runs.planning.starting import RunPlan, check_start, context_of, new_record, store_run
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of
@@ -48,7 +49,8 @@ class Host:
 
     Attributes:
         model: `rehearsal`, `smollm2`, a folder, a hub id, `openai:NAME` or `http://SERVER/v1#NAME`.
-        settings: Parameters by name, λ among them.
+        settings: Parameters by name.
+        removal_factor: λ, over that of the settings.
         seed: Seed of all draws.
         store: The file, or `:memory:`.
         additions: Nodes of the user's own.
@@ -59,6 +61,7 @@ class Host:
 
     model: str
     settings: Mapping[str, Any]
+    removal_factor: float | None
     seed: int
     store: str
     additions: Additions
@@ -85,7 +88,7 @@ class Host:
         return self.registry.functions(self._parameters(kind), kind)
 
     def _parameters(self, kind: RunKind) -> Parameters:
-        return Parameters().with_settings(_BASE[kind]).with_settings(self.settings)
+        return Parameters().with_settings(_BASE[kind]).with_settings(self.settings, removal_factor=self.removal_factor)
 
     def open_store(self) -> SqlStore:
         """Return the open store."""

@@ -25,7 +25,7 @@ from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, StorageError, UsageError
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore

@@ -15,7 +15,7 @@ from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt,
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import WALKS
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
@@ -141,7 +141,7 @@ def test_any_scores_are_pruned_as_the_engine_prunes_them(
     for order, walk in SETTINGS:
         choose_settings(page, order, walk)
         expected = [
-            [set(removed_with_blocks(prompt, prune_units(units, scores, factor, order, walk))) for scores in scored]  # type: ignore[arg-type]
+            [set(removed_with_blocks(prompt, WALKS[walk](units, scores, factor, order))) for scores in scored]  # type: ignore[arg-type]
             for factor in factors
         ]
         assert struck_units(page, factors) == expected

@@ -248,7 +248,7 @@ def checked(
         TertuliaError: A scenario does not exist, or a setting can't be run.
     """
     from tertulia.lab.experiments.fork_points import plan_case
-    from tertulia.runs.planning.starting import Additions
+    from tertulia.runs.planning.additions import Additions
 
     additions = Additions(extensions)
     if experiment.baseline is not None and experiment.baseline not in experiment.settings:
