@@ -124,7 +124,7 @@ def rehearse(path: Path, seed: int, runs: int) -> Path:
 
 def begin_twice(path: Path, seed: int) -> None:
     """Store a run, and a twin of it that was interrupted within the last turn but one."""
-    launcher = RunLauncher(StoreHandle(path), None, (), (), None, None)
+    launcher = RunLauncher(StoreHandle(path), None, None, None)
     limits = {"max_turns": TURNS}
     plan = launcher.plan("tidewell", _ENDLESS, limits, model="rehearsal", seed=seed, seat=None, label=None)
     steps = Counter[int]()

@@ -49,7 +49,7 @@ def additions(extensions: Iterable[str] | None, scenarios: Iterable[str] = ()) -
     from tertulia.runs.planning.additions import Additions
 
     remember_files(files_named(scenarios, {}), trust := user_trust())
-    return Additions(list(extensions or ()), trust=trust, report=cache(print_note))
+    return Additions(extensions=list(extensions or ()), trust=trust, report=cache(print_note))
 
 
 def print_note(text: str) -> None:

@@ -33,13 +33,12 @@ def host_of(
     Raises:
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
-    chosen = {f"nodes.{place}": node if isinstance(node, str) else node.name for place, node in (nodes or {}).items()}
-    given = {**(settings or {}), **chosen}
+    additions = Additions(nodes=nodes or {})
+    given = {**(settings or {}), **additions.settings}
     Parameters().with_settings(given, removal_factor=removal_factor)
-    objects = [node for node in (nodes or {}).values() if not isinstance(node, str)]
     address = store if store == MEMORY else store_address(store)
     where = os.path.abspath(address) if isinstance(address, Path) else store  # the current folder may change
-    return Host(model, given, removal_factor, seed, where, Additions(nodes=objects), dict(api_keys or {}), cache)
+    return Host(model, given, removal_factor, seed, where, additions, dict(api_keys or {}), cache)
 
 
 def rounds_of(rounds: Any) -> int:

@@ -46,7 +46,9 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     path = tmp_path_factory.mktemp("turns") / "t.db"
     dialogue = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.5, store=path, progress=False)
-    fork = dialogue.fork(2, nodes={"score": "embedding_similarity"}, rounds=2, progress=False)
+    fork = dialogue.fork(
+        2, additions=tertulia.Additions(nodes={"score": "embedding_similarity"}), rounds=2, progress=False
+    )
     meeting = tertulia.run("team_building", rehearse=True, rounds=3, removal_factor=0.4, store=path, progress=False)
     by_hand = dialogue.fork(1, say="I baked <b>all</b> of them myself.", rounds=2, progress=False)
     album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)

@@ -250,7 +250,7 @@ def checked(
     from tertulia.lab.experiments.fork_points import plan_case
     from tertulia.runs.planning.additions import Additions
 
-    additions = Additions(extensions)
+    additions = Additions(extensions=extensions)
     if experiment.baseline is not None and experiment.baseline not in experiment.settings:
         at(("baseline",))
         hint = nearest_hint(experiment.baseline, experiment.settings)

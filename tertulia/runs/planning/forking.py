@@ -118,6 +118,7 @@ def plan_fork(
     """
     from tertulia.prompts.renaming import check_names
 
+    settings = {**settings, **additions.settings}
     if parent.kind == "album_chat":
         _check_album_fork(parent, settings, {"say": say, "seat": seat})
     trace = _trace_before(store, parent, at, say)

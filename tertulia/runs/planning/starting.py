@@ -100,6 +100,7 @@ def plan_run(
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     additions, named_here = additions.including(scenario), _named_by(scenario)
+    settings = {**settings, **additions.settings}
     registry = additions.registry(extensions_of(scenario))
     known, files = tuple(registry.mechanisms), dict[str, bytes]()
     given = settings_of(scenario, known)
