@@ -74,8 +74,7 @@ def full_prompt(state: UtteranceState, context: Context, mark: str = "", moment:
     lines, inner_life, points = moment or _moment(state, context)
     participant = start.participant(speaker)
     memories = recall(participant, points, start.time, context.embedder, context.store, parameters)
-    if parameters.memory_order == "stable":
-        memories = in_places(memories, shown_before(context, speaker, state["turn"], mark))
+    memories = in_places(memories, shown_before(context, speaker, state["turn"], mark))
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,
