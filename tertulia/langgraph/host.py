@@ -14,7 +14,6 @@ from tertulia.langgraph.messages import Line
 from tertulia.langgraph.room import room
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.nodes.conversation.turns import speaking_time_s
-from tertulia.prompts.renaming import check_names
 from tertulia.runs.access.engines import ModelAccess, named_models, open_engines
 from tertulia.runs.access.model_names import check_models
 from tertulia.runs.planning.additions import Additions
@@ -126,7 +125,6 @@ class Host:
         if "language" not in self.settings:
             parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
         self.registry.functions(parameters, start.kind)
-        check_names(start.names, parameters)
         check_start(start, parameters, {})
         check_models(self.model, start, parameters)
         named = named_models(self.settings, self.model)

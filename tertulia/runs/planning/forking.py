@@ -116,8 +116,6 @@ def plan_fork(
         NotFoundError: The parent has not come so far, or its state there is not known.
         UsageError: The fork can't be made like that.
     """
-    from tertulia.prompts.renaming import check_names
-
     settings = {**settings, **additions.settings}
     if parent.kind == "album_chat":
         _check_album_fork(parent, settings, {"say": say, "seat": seat})
@@ -132,8 +130,6 @@ def plan_fork(
     if seat is not None and parameters.seat is not None and trace is not None:
         check_is_there(parameters.seat, start, float(trace.after["sim_time_s"]))
     registry.functions(parameters, parent.kind)
-    if settings.keys() & {"names", "names_put_back"}:
-        check_names(start.names, parameters)
     _check_limits(store, parent, parameters, trace, at, say is not None)
     check_start(start, parameters, settings)
     if "items_from" in settings:

@@ -96,7 +96,6 @@ def plan_run(
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
     """
-    from tertulia.prompts.renaming import check_names
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     additions, named_here = additions.including(scenario), _named_by(scenario)
@@ -113,7 +112,6 @@ def plan_run(
         parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
-    check_names(start.names, parameters)
     check_start(start, parameters, settings)
     start = with_other_items(start, parameters)
     check_models(model, start, parameters)
@@ -148,10 +146,12 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
     Raises:
         ScenarioError: Nobody could ever reach θ of willingness.
-        SettingError: A setting is for another kind of conversation.
+        SettingError: A setting is for another kind of conversation, or `names` does not fit the people.
     """
+    from tertulia.prompts.renaming import check_names
     from tertulia.worlds.meeting_file import check_weights
 
+    check_names(start.names, parameters)
     if isinstance(start, Population):
         _check_album_chat(start, parameters, settings)
     elif name := next((name for name in _OF_ALBUM_CHATS if name in settings), None):
