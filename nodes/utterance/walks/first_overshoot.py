@@ -21,4 +21,6 @@ def first_overshoot(
             break
         current_sum += score
         removed.append(unit)
+        if current_sum >= target:
+            break
     return removed
