@@ -199,6 +199,7 @@ def test_an_argument_that_there_is_not_gets_a_sentence(folder: Path, call: Calla
 
 def test_it_lists_its_public_names_alone() -> None:
     assert dir(tt) == sorted(tt.__all__)
+    assert len(tt.__all__) <= 45
     with pytest.raises(AttributeError, match="module 'tertulia' has no attribute 'swep'") as unknown:
         tt.swep  # noqa: B018
     assert (unknown.value.name, unknown.value.obj) == ("swep", tt)
