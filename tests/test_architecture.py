@@ -20,8 +20,8 @@ ROOMS = (
 
 #: Rooms that know less than their place would allow: models and store reach nodes through the runtime context.
 KNOWS_ONLY = {
-    "nodes": {"state", "prompts", "worlds"},
-    "graphs": {"state", "prompts", "worlds", "nodes"},
+    "nodes": {"state", "prompts"},
+    "graphs": {"state", "prompts", "nodes"},
     "metrics": {"state"},
 }
 

@@ -3,14 +3,14 @@ from collections import Counter
 
 import pytest
 
-from tertulia.state.randomness import keyed_generator
-from tertulia.worlds.human_needs import (
+from tertulia.nodes.shared.human_needs import (
     CLOSENESS_CHANCE,
     EMOTION_CHANCE,
     MODIFIERS,
     UNSATISFIED_CHANCE,
     draw_human_needs,
 )
+from tertulia.state.randomness import keyed_generator
 
 DRAWS = 20_000
 
