@@ -1,5 +1,4 @@
-"""The figures of trials that need their cases: whether they are about them, whose words they are, and the words they
-reuse.
+"""The figures of trials that need their cases: their topics, whose words they are, and reused words.
 
 All texts have their names masked: else a name would tell case and speaker, whatever is said.
 """

@@ -1,5 +1,4 @@
-"""The experiments of the papers as data: settings of this program, published figures, and the papers' statements on
-them.
+"""The experiments of the papers as data: settings of this program, published figures, and statements on them.
 
 A report is a table or a figure of a paper, or a question of ours beside it. Its file in `lab/papers/` has its question,
 the settings as parameters, the published figures of each, the published orderings, and two sizes: `quick` for a small
@@ -112,7 +111,7 @@ Claim = Annotated[WeightedSum | EverySum | Rising | Efficient | OverTime, Field(
 
 
 class Ordering(Record):
-    """A paper's statement about the order of its figures, which these conversations can bear out or not."""
+    """A paper's statement about the order of its figures, for these conversations to bear out or not."""
 
     id: str
     text: str

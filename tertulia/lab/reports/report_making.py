@@ -120,8 +120,7 @@ def planned(
 
 
 def plan_of_report(report: Report, experiment: Experiment) -> str:
-    """Return the plan of an experiment and its report, as YAML: the tests, their methods, and the effects they can
-    find."""
+    """Return the plan of an experiment and its report, as YAML: the tests, their methods, their power."""
     is_primary = [metrics_of(ordering) <= {*report.primary} for ordering in report.orderings]
     cases, sources = len(experiment.cases), len({source_of(case) for case in experiment.cases})
     power = {
