@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from tertulia.arguments import MODEL, check_argument, check_texts, path_of, whole_number
+from tertulia.api.arguments import MODEL, check_argument, check_texts, path_of, whole_number
+from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Turn
-from tertulia.tables import Records
 from tertulia.views.reading.documents import unit_documents
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.leaning import Reason, reasons

@@ -2,13 +2,13 @@
 
 from contextlib import closing
 
+from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.interrupting import run_or_abandon
 from tertulia.runs.driving.session import events_of
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
-from tertulia.store_handle import StoreHandle
 
 
 class Checking:
