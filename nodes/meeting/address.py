@@ -140,7 +140,7 @@ class Address:
     Attributes:
         asked: Names of those whom it asks something, or asks to speak.
         named: Names of all whom it names, those it asks among them.
-        is_open_question: Whether it has a question to everybody who hears it.
+        is_open_question: Whether it has a question to all hearers.
     """
 
     asked: tuple[str, ...] = ()
@@ -273,7 +273,7 @@ def _called(sentence: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> t
 
 
 def _talked_of(question: str, mentions: Sequence[tuple[tuple[int, int], str]]) -> tuple[str, ...]:
-    """Return the people whom a question asks without calling them: `What does Jonas think?`."""
+    """Return the people that a question asks without calling them: `What does Jonas think?`."""
     if _OTHERS_MEANT.search(question):
         return ()
     owners = [place for place, _ in mentions if _POSSESSIVE.match(question[place[1] :])]

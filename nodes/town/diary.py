@@ -21,7 +21,7 @@ from tertulia.state.town import Diary, Encounter, Habit, Town, TownContext
 
 #: How long people are at the agreed place, and how far apart two such times are at least.
 STAY = timedelta(minutes=30)
-#: Words for a home, and words that tell no place from another.
+#: How people call where somebody lives, and words that tell no place from another.
 _HOME = frozenset(("place", "house", "home", "flat", "cottage"))
 _PLAIN = frozenset(("the", "a", "an", "of", "at", "in", "my", "your", "our"))
 
