@@ -330,8 +330,7 @@ def _is_title(part: str) -> bool:
 
 
 def _places(name: str, text: str, whole: bool = False) -> list[tuple[int, int]]:
-    """Return the places of a person's full name in a text or, unless it must be whole, of the name they are called
-    by."""
+    """Return the places of a person's full name in a text or, unless it must be whole, of their called name."""
     name = unicodedata.normalize("NFC", name).strip()
     folded = text.casefold()
     places: list[tuple[int, int]] = []

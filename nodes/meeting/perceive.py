@@ -1,7 +1,7 @@
 """Perceive the last message: is it relevant to the agent? Source: ChatAgents §III-A, perceptual filtering.
 
-1. A message is compared with the agent's profile, background (their memories and goals) and emotion, with the topic of
-   the meeting, with their last thought, and with the last lines in their working memory: a short answer is about its
+1. A message is compared with the agent's profile, background (knowledge and wishes) and emotion, with the topic of the
+   meeting, with their last thought, and with the last lines in their working memory: a short answer is about its
    question.
 2. No text that is compared has a participant's name in it, which would be alike in every line.
 3. A message that would turn anybody's head passes whatever its relevance (`reason_to_notice`).

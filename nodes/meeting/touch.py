@@ -1,6 +1,6 @@
 """How much the lines of a meeting touch a person: their matters, their goals, their feelings (`willingness=heard`).
 
-1. A line is compared with texts about a person (their *matters*): their traits, memories and goals, their way of
+1. A line is compared with texts about a person (their *matters*): their traits, knowledge and wishes, their way of
    talking, their relations to others. The two nearest count, less the line's nearness to everyone's texts.
 2. Whether a line is of any matter, is about a task, or is said with feeling, is its nearness to sentences of each sort
    (`prompts/templates/touch.yaml`). Its words are not looked at: any embedder will do, in any language.

@@ -82,7 +82,7 @@ def where_and_doing(initiator: str, first: Habit | None, second: Habit | None, l
 
 
 def habit_at(town: Town, name: str, time: datetime) -> Habit | None:
-    """Return a resident's activity at a time by their day, or still does since the day before."""
+    """Return a resident's activity at a time by their day, or the one that goes on since the day before."""
     day, minute = town.day_of(time), time.hour * 60 + time.minute
     if (habit := _habit(town, name, day, minute)) is not None:
         return habit

@@ -221,8 +221,7 @@ def what_is_weighed(parameters: Parameters) -> DraftsBy:
 
 
 def prompt_without(prompt: Prompt, weighed: DraftsBy) -> Prompt | None:
-    """Return the prompt without the units that drafts are weighed by: the lines of the dialogue, or all items but
-    these.
+    """Return the prompt without the context of drafts: the lines of the dialogue, or all items but these.
 
     `None` if it has none of them.
     """
@@ -300,7 +299,7 @@ def temperature_of(prompt: Prompt, parameters: Parameters) -> float:
 
 
 def not_repeated(prompt: Prompt, tokenizer: Tokenizer) -> tuple[tuple[int, ...], ...]:
-    """Return the texts that speech must not repeat, as tokens: this dialogue and earlier ones, instructions and the
+    """Return texts that speech must not repeat, as tokens: this dialogue and earlier ones, instructions, the
     example."""
     dialogues = ("current_dialogue", "previous_dialogues")
     lines = (unit.text for unit in whole_items(prompt).units if unit.kind == "text" or unit.block in dialogues)

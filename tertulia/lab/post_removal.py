@@ -47,7 +47,7 @@ async def post_removal_of_runs(
     open_model: Callable[[], LanguageModel],
     show: Callable[[str], None] = lambda _: None,
 ) -> dict[str, PostRemoval]:
-    """Return the attention to blocks of the prompts of runs, by run: the mean over its turns from a given one on.
+    """Return the attention after removal in the prompts of runs, by run: the mean over its turns from a given one on.
 
     Fig. 5a has it by the model that spoke. The store keeps the figures, run by run.
 

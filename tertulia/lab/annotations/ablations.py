@@ -328,8 +328,7 @@ def _scored(
 
 
 def _target(store: SqlStore, line: AblatedLine) -> str:
-    """Return the text that units are compared with (the scorer's): the last lines, or before any the names and the
-    place."""
+    """Return the scorer's text to compare units with: the last lines, or before any the names and the place."""
     turn, start = line.line.turn, store.start(line.line.run)
     turns = store.turns(line.line.run, max(1, turn - LATEST_LINES), turn - 1) if turn > 1 else []
     spoken = "\n".join(f"{each.speaker}: {each.text}" for each in turns if each.speaker is not None)

@@ -140,7 +140,7 @@ async def check_turn(
         open_reader: Opens the model that reads; called for a missing value.
         reader: Its name; `None`: the model that scored the line, else the run's surrogate, else the writer of the line.
         calls: Readings of each line, at most.
-        tell: Receives the number of prompts, before they are read.
+        tell: Receives a line on the readings, before they begin.
         show: Receives a line for each reading.
 
     Raises:
@@ -319,7 +319,7 @@ class _Check:
         return self._opened[name]
 
     async def _tell_cost(self, line: CheckedLine, model: LanguageModel, known: _Known, left: int) -> None:
-        """Announce the prompts, and see that the model tells how likely a line is."""
+        """Announce the readings, and see that the model tells how likely a line is."""
         of = line.place
         if not model.traits.text_only:
             self._tell(f"{of}: {counted(left, 'reading')} of its prompt by {line.reader}, whole and without units")

@@ -10,7 +10,7 @@ from tertulia.state.records import Record
 #: The parameter along which figures are drawn if it differs.
 _FIRST = "removal_factor"
 
-#: The value in a setting that does not name a parameter.
+#: The value of a parameter that a setting does not name.
 _NONE = object()
 
 

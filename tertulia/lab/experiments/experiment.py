@@ -275,7 +275,7 @@ def checked(
         plan_case(store, cases[0], experiment.parameters(setting), experiment.model, additions)
     for case in cases[1:]:
         at(("cases", entries[case]))
-        for setting, parameters in experiment.settings.items():  # the parameters of a case depend on it
+        for setting, parameters in experiment.settings.items():  # the allowed parameters depend on the case
             if setting == first or parameters.get("items_from") is not None:
                 plan_case(store, case, experiment.parameters(setting), experiment.model, additions)
     return experiment

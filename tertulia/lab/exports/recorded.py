@@ -134,7 +134,7 @@ class RecordedRun:
 
     @cached_property
     def figures(self) -> dict[str, float]:
-        """The figures of `Run.measure` that need no other run and no embedder."""
+        """Its figures as `Run.measure` has them: of it alone, and without an embedder."""
         first = 1 if self.run.trial is None else first_turn_of(self.run.trial.case)
         trial = TrialRun("", "", 1, self.run, spoken_in(self.store, self.run, first))
         found: Mapping[str, object] = {}

@@ -70,6 +70,6 @@ def _row(setting: str, dialogues: Sequence[tuple[str, Dialogue]]) -> list[str | 
 def _logged(cases: tuple[str, ...]) -> dict[str, Dialogue]:
     found: dict[str, Dialogue] = {}
     for case in filter(is_log, cases):
-        with suppress(TertuliaError):  # without the folder, the page does without it
+        with suppress(TertuliaError):  # the folder may be gone; then the page does without it
             found[case] = logged_dialogue(case)
     return found

@@ -277,8 +277,7 @@ def _repeated_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | 
     return mean(equals_earlier(trial.dialogue)[at] for trial in trials) if at else None
 
 
-# --- figures that are taken from elsewhere
-# -----------------------------------------------------------------------------
+# --- figures that are taken from elsewhere --------------------------------------------------------------------------
 
 
 def _trigrams_within(trials: Sequence[MeasuredTrial], at: int | None) -> float | None:

@@ -89,8 +89,7 @@ class Rising(Record):
 
 
 class Efficient(Record):
-    """A curve of one metric over another lies above a second curve, as far as both reach; either may be a single
-    point."""
+    """A curve of one metric over another lies above a second, as far as both reach; either may be one point."""
 
     kind: Literal["efficient"] = "efficient"
     position: str = Field(description="the metric that is the position")

@@ -22,7 +22,7 @@ class Lesson:
 
     Attributes:
         source: The kind of call that it teaches: `dialogue`, `meeting`, `assess`, `plan` and so on.
-        learned: The learned texts of units: by unit id, the given text before it in the unit, and the text.
+        learned: The units that are learned: by unit id, the given text before the learned rest.
         answer: The model's answer behind the prompt, if any: the beginning that is given, and the rest.
     """
 
