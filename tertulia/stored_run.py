@@ -32,7 +32,6 @@ from tertulia.views.wording.wrong_arguments import with_named_arguments
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from tertulia.metrics.outcome_records import Outcomes
     from tertulia.metrics.participation import Participation
     from tertulia.views.reading.comparing import RunComparison
 
@@ -163,21 +162,6 @@ class Run(DrivenRun, Questioned, Checking, Exported):
 
         with self._opened() as opened:
             return read_participation(*opened)
-
-    def outcomes(self, embedder: str = "minilm") -> "Outcomes":
-        """Return what came of it for everybody by rules, in Sotopia's dimensions; docs/measuring.md has the ranges.
-
-        Args:
-            embedder: Compares lines with goals, secrets and memories.
-
-        Raises:
-            TertuliaError: It is an album chat, or there is no such embedder.
-        """
-        from tertulia.views.measuring.outcomes import read_outcomes
-
-        check_argument("embedder", embedder, str, "an embedder is named by a text: 'minilm'", optional=False)
-        with self._opened() as opened:
-            return read_outcomes(*opened, ModelAccess().naming([embedder]).embedder(embedder))
 
     @with_named_arguments
     def measure(self, *metrics: str, embedder: str | None = None) -> dict[str, float | None]:
