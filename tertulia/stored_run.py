@@ -13,7 +13,6 @@ from tertulia.driven_run import DrivenRun
 from tertulia.exporting import Exported
 from tertulia.questioning import Questioned
 from tertulia.runs.access.engines import ModelAccess
-from tertulia.state.agreements import Agreement
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.meeting import Start
@@ -22,7 +21,6 @@ from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.store import SqlStore
 from tertulia.stored_turn import RunTurn, StoredTurn
 from tertulia.tables import Records
-from tertulia.views.reading.agreements import agreements_of
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.views.reading.turns import TurnDetails, read_turn
@@ -91,12 +89,6 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         """All exchanges of an album chat; none of another conversation."""
         with self._opened() as (store, run, start):
             return Records(read_exchanges(store, run.run, start) if isinstance(start, Population) else ())
-
-    @property
-    def agreements(self) -> Records[Agreement]:
-        """What those who take part agreed on: to meet, or that somebody does something (docs/measuring.md)."""
-        with self._opened() as (store, record, start):
-            return Records(agreements_of(record, start, store.turns(record.run)))
 
     def turn(self, number: int) -> StoredTurn:
         """Return a turn and how it came about: units with their scores, what was removed, candidates, cognition.

@@ -10,7 +10,6 @@ from tertulia.state.meeting import Meeting, Start
 from tertulia.state.records import RunRecord, order_of
 from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
-from tertulia.views.reading.agreements import agreements_document
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.platforms import platforms_document
@@ -92,11 +91,10 @@ def start_document(start: Start) -> Document:
 
 
 def conversation_document(store: Store, run: RunRecord, start: Start) -> Document:
-    """Return a run with its turns, and what was agreed on in them."""
+    """Return a run with its turns."""
     return run_document(run, start) | {
         "turns": turn_rows(store, run, start),
         "platforms": platforms_document(store, run.run),
-        "agreements": agreements_document(run, start, store.turns(run.run)),
     }
 
 
