@@ -35,6 +35,9 @@ INSIGHT = "insight_"
 #: which has what the two had agreed on who meet for it.
 AGREED, KEPT = "agreed", "kept"
 
+#: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
+PAST_KEPT = 10
+
 
 class Habit(Record):
     """The activity of a resident from a time of day on.

@@ -1,10 +1,10 @@
-"""The functions of the public Python API that drive a run: `run`, `arun`, `stream`, `resume`, `aresume`, and `diff`.
+"""The functions of the public Python API that drive a run: `run`, `arun`, `stream`, `resume` and `diff`.
 
 Everything works inside a running event loop, as in a notebook, and outside of one: a run is driven in a thread of its
 own (`tertulia.runs.driving.session`). The environment is not read: the store, the cache and keys are arguments.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ from tertulia.launching import RunLauncher
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Event
 from tertulia.runs.driving.session import stream_of
+from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
+from tertulia.state.budget import Budget
 from tertulia.state.seat import Ask
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 from tertulia.store_handle import StoreHandle
@@ -24,8 +26,6 @@ from tertulia.views.reading.comparing import RunComparison
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
-    from tertulia.nodes.machinery.node import Node
-    from tertulia.nodes.mechanisms.mechanism import Mechanism
     from tertulia.worlds.scenario_object import ScenarioObject
 
 
@@ -44,16 +44,10 @@ def run(
     rehearse: bool = False,
     settings: Mapping[str, Any] | None = None,
     label: str | None = None,
-    nodes: "Mapping[str, Node | str] | None" = None,
-    mechanisms: "Sequence[Mechanism]" = (),
-    extensions: Sequence[Path | str] = (),
+    additions: Additions | None = None,
     seat: str | None = None,
     ask: Ask | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost: float | None = None,
-    max_minutes: float | None = None,
-    prices: Mapping[str, tuple[float, float]] | None = None,
+    budget: Budget | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -82,16 +76,10 @@ def run(
         rehearse: Whether a stand-in without weights speaks.
         settings: Any other parameters, by name (`tertulia settings` lists them).
         label: What you call the run.
-        nodes: By place, a node (see `scorer` and `node`) or the name of one that is shipped, or in an extension.
-        mechanisms: Mechanisms of your own (see `mechanism`); in a meeting everybody may switch them on.
-        extensions: Files (.py) or entry points with nodes and mechanisms.
+        additions: Nodes, mechanisms and extensions of your own (`Additions`).
         seat: Whose words a person types.
         ask: Asks that person: an async function from an `Invitation` to an `Answer`, or `None` where they leave.
-        max_calls: The budget of calls of models: none is made that would exceed it.
-        max_tokens: The budget of tokens read and written: it ends after the call that reaches it.
-        max_cost: The budget of money, likewise.
-        max_minutes: The budget of real time in minutes, likewise; `minutes` is simulated time.
-        prices: By model, what a million tokens read, and a million written, cost: `{"openai:NAME": (2.5, 10)}`.
+        budget: Calls, tokens, money and real time that it may take (`Budget`).
         store: The store: a file, or the address of a database, `postgresql://USER@HOST/DATABASE`.
         cache: Where converted models are kept; `~/.cache/tertulia` if it is not given.
         api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
@@ -103,12 +91,20 @@ def run(
         TertuliaError: The run can't be made like that, or failed; the text is the line that the command prints.
         KeyboardInterrupt: It was interrupted.
     """
-    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
-    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
-    options |= {"order": order, "agents": agents, "setting": setting}
+    launcher = RunLauncher(_handle(store), additions, cache, api_keys)
+    limits = limits_of(budget)
+    options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
-    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    plan = launcher.plan(
+        scenario,
+        settings,
+        options,
+        removal_factor=removal_factor,
+        model=name,
+        seed=seed,
+        seat=seat,
+        label=label,
+    )
     return Run(launcher.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
 
 
@@ -127,16 +123,10 @@ async def stream(
     rehearse: bool = False,
     settings: Mapping[str, Any] | None = None,
     label: str | None = None,
-    nodes: "Mapping[str, Node | str] | None" = None,
-    mechanisms: "Sequence[Mechanism]" = (),
-    extensions: Sequence[Path | str] = (),
+    additions: Additions | None = None,
     seat: str | None = None,
     ask: Ask | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost: float | None = None,
-    max_minutes: float | None = None,
-    prices: Mapping[str, tuple[float, float]] | None = None,
+    budget: Budget | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -151,12 +141,20 @@ async def stream(
 
     Args and Raises: As `run`.
     """
-    launcher = RunLauncher(_handle(store), nodes, mechanisms, extensions, cache, api_keys)
-    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
-    options: dict[str, Any] = {"removal_factor": removal_factor, "max_turns": rounds, "max_minutes": minutes}
-    options |= {"order": order, "agents": agents, "setting": setting}
+    launcher = RunLauncher(_handle(store), additions, cache, api_keys)
+    limits = limits_of(budget)
+    options = {"max_turns": rounds, "max_minutes": minutes, "order": order, "agents": agents, "setting": setting}
     name = REHEARSAL if rehearse else model
-    plan = launcher.plan(scenario, settings, options, model=name, seed=seed, seat=seat, label=label)
+    plan = launcher.plan(
+        scenario,
+        settings,
+        options,
+        removal_factor=removal_factor,
+        model=name,
+        seed=seed,
+        seat=seat,
+        label=label,
+    )
     events = stream_of(launcher.drive(launcher.beginning(plan, limits), ask, limits))
     try:
         async for event in events:
@@ -170,16 +168,9 @@ async def stream(
 def resume(
     run: str | Run = "@last",
     *,
-    nodes: "Mapping[str, Node | str] | None" = None,
-    mechanisms: "Sequence[Mechanism]" = (),
-    extensions: Sequence[Path | str] = (),
-    accept_changed: bool = False,
+    additions: Additions | None = None,
     ask: Ask | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost: float | None = None,
-    max_minutes: float | None = None,
-    prices: Mapping[str, tuple[float, float]] | None = None,
+    budget: Budget | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -189,8 +180,7 @@ def resume(
 
     Args:
         run: A run, its id, a unique beginning of it, or `@last`.
-        nodes, mechanisms, extensions, accept_changed, ask, cache, api_keys, progress: As in `Run.resume`.
-        max_calls, max_tokens, max_cost, max_minutes, prices: A new budget, as in `run`.
+        additions, ask, budget, cache, api_keys, progress: As in `Run.resume`.
         store: The store, where a run is named.
 
     Raises:
@@ -202,16 +192,9 @@ def resume(
         with handle.opened() as opened:
             run = Run(handle, opened.run(run).run)
     return run.resume(
-        nodes=nodes,
-        mechanisms=mechanisms,
-        extensions=extensions,
-        accept_changed=accept_changed,
+        additions=additions,
         ask=ask,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        max_minutes=max_minutes,
-        prices=prices,
+        budget=budget,
         cache=cache,
         api_keys=api_keys,
         progress=progress,
@@ -229,14 +212,6 @@ arun = awaitable(
         run = await tertulia.arun("tidewell", removal_factor=0.5, rounds=6)
 
     Args and Raises: As `run`; CancelledError where it is cancelled.
-    """,
-)
-
-aresume = awaitable(
-    resume,
-    """Go on with a run where it was stopped without blocking the event loop, and return it (see `resume`, `arun`).
-
-    Args and Raises: As `resume`; CancelledError where it is cancelled.
     """,
 )
 

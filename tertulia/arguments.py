@@ -1,19 +1,20 @@
 """Checks of arguments in Python: a value of a wrong type is refused under the name of its argument."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import contextmanager
-from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Any
 
 from tertulia.state.errors import SettingError
-from tertulia.views.wording.wrong_arguments import shortened
+from tertulia.views.wording.wrong_arguments import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tertulia.runs.driving.limits import Limits
+    from tertulia.runs.planning.additions import Additions
+    from tertulia.state.budget import Budget
 
 #: What a seed, a model, and the function that asks the person in a seat are, for messages.
 SEED = "a seed is an integer"
@@ -78,51 +79,22 @@ def check_changes(say: object, **changes: object) -> None:
             check_argument(f"{name}.{key}", value, str, "a text is expected", optional=False)
 
 
-def check_additions(nodes: object, mechanisms: object, extensions: object) -> None:
-    """Raise `SettingError` for nodes, mechanisms or extensions of a wrong type."""
-    from tertulia.nodes.machinery.node import Node
-    from tertulia.nodes.mechanisms.mechanism import Mechanism
-
-    check_texts("nodes", nodes, "nodes are given by place: nodes={'score': …}")
-    for place, node in (nodes or {}).items() if isinstance(nodes, Mapping) else ():
-        declared = "a node is expected, or the name of one; @tertulia.scorer or @tertulia.node makes one of a function"
-        if not isinstance(node, Node | str):
-            raise refusal(f"nodes.{place}", node, declared)
-    _check_sequence("mechanisms", mechanisms, Mechanism, "a mechanism", "; @tertulia.mechanism makes one of a function")
-    _check_sequence("extensions", extensions, (str, os.PathLike), "a file or an entry point", "")
-
-
-def _check_sequence(name: str, values: object, kind: type | tuple[type, ...], item: str, remedy: str) -> None:
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise refusal(name, values, f"a list is expected: {name}=[…]{remedy}")
-    for value in values:
-        if not isinstance(value, kind):
-            raise refusal(name, value, f"{item} is expected{remedy}")
-
-
-def limits_of(
-    max_calls: Any, max_tokens: Any, max_cost: Any, max_minutes: Any, prices: "Mapping[str, tuple[float, float]] | None"
-) -> "Limits":
-    """Return the limits that the arguments of a budget set, numbers of numpy's among them.
-
-    Raises:
-        SettingError: One is no limit, or a price is none.
-    """
+def limits_of(budget: "Budget | None") -> "Limits":
+    """Return the limits of a budget, or none; `SettingError` for anything else."""
     from tertulia.runs.driving.limits import Limits
-    from tertulia.state.budget import Budget
+    from tertulia.state.budget import NO_BUDGET, Budget
 
-    expected = "prices of a million tokens, read and written, are given by model: prices={'openai:NAME': (2.5, 10)}"
-    check_texts("prices", prices, expected)
-    for model, price in (prices or {}).items():
-        if not (isinstance(price, Sequence) and len(price) == 2 and all(_is_price(figure) for figure in price)):
-            raise refusal(f"prices[{model!r}]", price, expected)
-    limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "max_minutes": max_minutes}
-    plain = {name: value.item() if hasattr(value, "item") else value for name, value in limits.items()}
-    return Limits(Budget(**plain, prices={model: (read, written) for model, (read, written) in (prices or {}).items()}))
+    check_argument("budget", budget, Budget, "a budget is a tertulia.Budget: budget=tertulia.Budget(max_calls=200)")
+    return Limits(budget or NO_BUDGET)
 
 
-def _is_price(figure: object) -> bool:
-    return isinstance(figure, int | float) and not isinstance(figure, bool) and 0 <= figure < inf
+def additions_of(additions: "Additions | None") -> "Additions":
+    """Return additions, or none; `SettingError` for anything else."""
+    from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
+
+    expected = "additions are a tertulia.Additions: additions=tertulia.Additions(nodes={'score': …})"
+    check_argument("additions", additions, Additions, expected)
+    return additions or NOTHING_ADDED
 
 
 @contextmanager
@@ -139,8 +111,3 @@ def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
         if argument is None or given.get(error.setting) is None:
             raise
         raise SettingError(argument, error.value, error.problem.replace(error.setting, argument)) from None
-
-
-def refusal(name: str, value: object, expected: str) -> SettingError:
-    """Return the error of an argument with a value that it can't have; `expected` says what it is."""
-    return SettingError(name, shortened(value if isinstance(value, str) else repr(value)), f": {expected}")

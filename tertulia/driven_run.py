@@ -1,7 +1,7 @@
 """Going on with a stored run in Python: as a fork, from where it was stopped; and stopping it."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -13,10 +13,10 @@ from tertulia.store_handle import StoreHandle
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
-    from tertulia.nodes.machinery.node import Node
-    from tertulia.nodes.mechanisms.mechanism import Mechanism
     from tertulia.runs.driving.stopping import Stopped
+    from tertulia.runs.planning.additions import Additions
     from tertulia.runs.planning.forking import StartChanges
+    from tertulia.state.budget import Budget
     from tertulia.state.seat import Ask
 
 
@@ -54,17 +54,10 @@ class DrivenRun:
         forget: Mapping[str, str] | None = None,
         settings: Mapping[str, Any] | None = None,
         label: str | None = None,
-        nodes: "Mapping[str, Node | str] | None" = None,
-        mechanisms: "Sequence[Mechanism]" = (),
-        extensions: Sequence[Path | str] = (),
-        accept_changed: bool = False,
+        additions: "Additions | None" = None,
         seat: str | None = None,
         ask: "Ask | None" = None,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        max_cost: float | None = None,
-        max_minutes: float | None = None,
-        prices: Mapping[str, tuple[float, float]] | None = None,
+        budget: "Budget | None" = None,
         cache: Path | str | None = None,
         api_keys: Mapping[str, str] | None = None,
         progress: bool = True,
@@ -84,13 +77,10 @@ class DrivenRun:
             forget: Ids of memories that are taken from people, by name.
             settings: Parameters by name.
             label: What you call the fork.
-            nodes: By place, a node or the name of one.
-            mechanisms: Mechanisms of your own.
-            extensions: Files (.py) or entry points with nodes and mechanisms.
-            accept_changed: Whether the source of what is handed over may have changed since this run.
+            additions: Nodes, mechanisms and extensions of your own, those of this run handed over again (`Additions`).
             seat: Whose words a person types.
             ask: Asks that person (see `tertulia.run`).
-            max_calls, max_tokens, max_cost, max_minutes, prices: The fork's own budget (see `tertulia.run`).
+            budget: The fork's own budget (`Budget`).
             cache: Where converted models are kept.
             api_keys: Keys of remote models, by variable.
             progress: Whether a progress bar is shown.
@@ -101,16 +91,17 @@ class DrivenRun:
         from tertulia.launching import RunLauncher
         from tertulia.runs.planning.forking import plan_fork
 
-        changed = {"removal_factor": removal_factor, "max_turns": rounds, "order": order}
-        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
-        limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
+        changed = {"max_turns": rounds, "order": order}
+        launcher = RunLauncher(self.store, additions, cache, api_keys)
+        limits = limits_of(budget)
         check_names(model, seat, label)
         changes, first = _changes(say, person, remember, forget), whole_number("at", at, "a turn is an integer")
         seed = None if seed is None else whole_number("seed", seed, SEED)
         planned = partial(plan_fork, model=model, say=say, seat=seat, additions=launcher.additions, label=label)
         with self.store.opened() as store, named_as_arguments(changed):
             chosen = launcher.settings(settings, changed)
-            plan = planned(store, store.run(self.id), first, chosen, changes=changes, seed=seed)
+            parent = store.run(self.id)
+            plan = planned(store, parent, first, chosen, removal_factor=removal_factor, changes=changes, seed=seed)
         return type(self)(self.store, launcher.drive_to_end(launcher.beginning(plan, limits), ask, progress, limits))
 
     afork = awaitable(
@@ -125,16 +116,9 @@ class DrivenRun:
     def resume(
         self,
         *,
-        nodes: "Mapping[str, Node | str] | None" = None,
-        mechanisms: "Sequence[Mechanism]" = (),
-        extensions: Sequence[Path | str] = (),
-        accept_changed: bool = False,
+        additions: "Additions | None" = None,
         ask: "Ask | None" = None,
-        max_calls: int | None = None,
-        max_tokens: int | None = None,
-        max_cost: float | None = None,
-        max_minutes: float | None = None,
-        prices: Mapping[str, tuple[float, float]] | None = None,
+        budget: "Budget | None" = None,
         cache: Path | str | None = None,
         api_keys: Mapping[str, str] | None = None,
         progress: bool = True,
@@ -142,12 +126,9 @@ class DrivenRun:
         """Go on where the run was stopped, to its end; a finished run is returned as it is, with a warning.
 
         Args:
-            nodes: By place, the nodes that were handed over as Python objects.
-            mechanisms: The mechanisms that were handed over.
-            extensions: Files (.py) or entry points that may have changed.
-            accept_changed: Whether the source of what is handed over may have changed.
+            additions: The nodes and mechanisms that were handed over, and extensions that may have changed.
             ask: Asks the person who has a seat.
-            max_calls, max_tokens, max_cost, max_minutes, prices: A new budget (see `tertulia.run`).
+            budget: A new budget.
             cache: Where converted models are kept.
             api_keys: Keys of remote models, by variable.
             progress: Whether a progress bar is shown.
@@ -158,8 +139,8 @@ class DrivenRun:
         from tertulia.launching import RunLauncher
         from tertulia.runs.access.model_names import models_of_run
 
-        record, limits = self.record, limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
-        launcher = RunLauncher(self.store, nodes, mechanisms, extensions, cache, api_keys, accept_changed)
+        record, limits = self.record, limits_of(budget)
+        launcher = RunLauncher(self.store, additions, cache, api_keys)
         launcher.check_resumed(record)
         limits.budget.check_prices(models_of_run(record))
         if record.status == "finished":

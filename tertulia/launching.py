@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,12 @@ from tertulia.arguments import (
     ASK,
     MODEL,
     SEED,
-    check_additions,
+    additions_of,
     check_argument,
     check_names,
     check_texts,
     named_as_arguments,
     path_of,
-    refusal,
     whole_number,
 )
 from tertulia.progress_bar import ProgressBar
@@ -27,13 +26,15 @@ from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Emit, Noted, RunStarted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import Drive, events_of
-from tertulia.runs.planning.starting import Additions, RunPlan, begin, plan_run, reopen
+from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.starting import RunPlan, begin, plan_run, reopen
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
 from tertulia.storage.store import SqlStore
 from tertulia.store_handle import StoreHandle
+from tertulia.views.wording.wrong_arguments import refusal
 from tertulia.worlds.scenario_object import ScenarioObject
 
 if TYPE_CHECKING:
@@ -51,39 +52,23 @@ class RunLauncher:
     def __init__(
         self,
         store: StoreHandle,
-        nodes: "Mapping[str, Node | str] | None",
-        mechanisms: "Sequence[Mechanism]",
-        extensions: Sequence[Path | str],
+        additions: Additions | None,
         cache: Path | str | None,
         api_keys: Mapping[str, str] | None,
-        accept_changed: bool = False,
     ) -> None:
         """Take the arguments of `run`, `Run.fork` and `Run.resume` under their names there."""
         store.check_open()
-        self.store = store
-        nodes, mechanisms, extensions = nodes or {}, mechanisms or (), extensions or ()
-        if nodes or mechanisms or extensions:
-            check_additions(nodes, mechanisms, extensions)
+        self.store, self.additions = store, additions_of(additions)
         check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
-        self._nodes = dict(nodes)
-        objects = [node for node in self._nodes.values() if not isinstance(node, str)]
-        self.additions = Additions([os.fspath(file) for file in extensions], objects, tuple(mechanisms), accept_changed)
         keys = dict(api_keys or {})
         self._access = ModelAccess(keys=keys) if cache is None else ModelAccess(Path(path_of("cache", cache)), keys)
 
-    @property
-    def objects(self) -> dict[str, Sequence[Any]]:
-        """The Python objects that were handed over, by argument; to go on, they are handed over again."""
-        return {"nodes": self.additions.nodes, "mechanisms": self.additions.mechanisms}
-
     def settings(self, settings: Mapping[str, Any] | None, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings with the given options and the chosen nodes over them."""
+        """Return the settings with the given options over them."""
         check_texts("settings", settings, "parameters are given by name: settings={'temperature': 1.0}")
         if settings and "seed" in settings:
             raise SettingError("seed", settings["seed"], ": it is an argument, seed=…, beside settings")
-        nodes = {f"nodes.{place}": node if isinstance(node, str) else node.name for place, node in self._nodes.items()}
-        given = {name: value for name, value in options.items() if value is not None}
-        return {**(settings or {}), **given, **nodes}
+        return {**(settings or {}), **{name: value for name, value in options.items() if value is not None}}
 
     def plan(
         self,
@@ -91,6 +76,7 @@ class RunLauncher:
         settings: Mapping[str, Any] | None,
         options: Mapping[str, Any],
         *,
+        removal_factor: float | None = None,
         model: str,
         seed: int,
         seat: str | None,
@@ -103,6 +89,7 @@ class RunLauncher:
             return plan_run(
                 _scenario(scenario),
                 self.settings(settings, options),
+                removal_factor=removal_factor,
                 model=model,
                 seed=whole_number("seed", seed, SEED),
                 seat=seat,
@@ -122,7 +109,7 @@ class RunLauncher:
 
         chosen = Parameters.model_validate(run.parameters).nodes
         way_on = "; resume goes on with what it has, fork it to change that"
-        for place, node in self._nodes.items():
+        for place, node in self.additions.nodes.items():
             name, has = node if isinstance(node, str) else node.name, chosen.get(place, "its default")
             if name != has:
                 raise SettingError(f"nodes.{place}", name, f": run {run.run} has {has} there{way_on}")
@@ -130,7 +117,7 @@ class RunLauncher:
         for mechanism in self.additions.mechanisms:
             if f"{PREFIX}{mechanism.name}" not in recorded:
                 raise SettingError("mechanisms", mechanism.name, f": run {run.run} was begun without it{way_on}")
-        objects: list[Node | Mechanism] = [*self.additions.nodes, *self.additions.mechanisms]
+        objects: list[Node | Mechanism] = [*self.additions.node_objects, *self.additions.mechanisms]
         check_objects(run.extensions, objects, self.additions.accept_changed)
 
     def beginning(self, plan: RunPlan, limits: Limits | None = None) -> Opening:
@@ -173,7 +160,8 @@ class RunLauncher:
         return run
 
     def _note_how_to_go_on(self, error: BaseException, run: str, ask: Ask | None) -> None:
-        again = "".join(f", {name}=…" for name, given in (*self.objects.items(), ("ask", ask)) if given)
+        objects = [*self.additions.node_objects, *self.additions.mechanisms]
+        again = "".join(f", {name}=…" for name, given in (("additions", objects), ("ask", ask)) if given)
         note = f"run {run} is kept; to go on: tertulia.resume({run!r}, store={str(self.store.path)!r}{again})"
         error.add_note(note)
         if isinstance(error, KeyboardInterrupt):

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tertulia.arguments import MODEL, SEED, check_argument, check_texts, path_of, refusal, whole_number
+from tertulia.arguments import MODEL, SEED, check_argument, check_texts, path_of, whole_number
 from tertulia.calling import awaitable
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
@@ -17,7 +17,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.store_handle import StoreHandle
 from tertulia.tables import Records
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
 
 if TYPE_CHECKING:
     from tertulia.lab.annotations.asking import Inquiry, Response

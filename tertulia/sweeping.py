@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -12,12 +12,11 @@ from typing import Any, TypeGuard
 from tertulia.arguments import (
     MODEL,
     SEED,
-    check_additions,
+    additions_of,
     check_argument,
     check_texts,
     limits_of,
     path_of,
-    refusal,
     whole_number,
 )
 from tertulia.calling import awaitable
@@ -36,13 +35,15 @@ from tertulia.runs.access.named_files import remember_files
 from tertulia.runs.driving.events import Emit, Noted
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.driving.session import events_of
-from tertulia.runs.planning.starting import DEFAULT_MODEL, Additions
+from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.starting import DEFAULT_MODEL
+from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
 from tertulia.store_handle import StoreHandle
 from tertulia.stores import Store
-from tertulia.views.wording.wrong_arguments import with_named_arguments
+from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
 
 #: A value of a parameter, or several, which are an axis.
 Values = Any
@@ -64,12 +65,8 @@ def sweep(
     name: str | None = None,
     side_by_side: int = 10,
     workers: int | None = None,
-    extensions: Sequence[Path | str] = (),
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    max_cost: float | None = None,
-    max_minutes: float | None = None,
-    prices: Mapping[str, tuple[float, float]] | None = None,
+    additions: Additions | None = None,
+    budget: Budget | None = None,
     store: StoreAddress | str | StoreHandle = DEFAULT_STORE,
     cache: Path | str | None = None,
     api_keys: Mapping[str, str] | None = None,
@@ -101,8 +98,8 @@ def sweep(
         name: What the experiment is called; else that follows from all that is given but λ and trials.
         side_by_side: Conversations whose calls of models meet in batches.
         workers: At most so many processes, 1 for this one; by default as many as suit model and machine.
-        extensions: Files (.py) or entry points with nodes and mechanisms that settings name.
-        max_calls, max_tokens, max_cost, max_minutes, prices: The budget of all trials and workers together (see `run`).
+        additions: Extensions whose nodes and mechanisms the settings name (`Additions`).
+        budget: The budget of all trials and workers together (`Budget`).
         store, cache, api_keys, progress: As in `run`.
 
     Raises:
@@ -116,13 +113,15 @@ def sweep(
     handle.check_open()
     check_argument("model", model, str, MODEL)
     check_argument("name", name, str, "an experiment is named by a text")
-    check_additions({}, (), extensions or ())
+    added = additions_of(additions)
+    if given := next((name for name in ("nodes", "mechanisms") if getattr(added, name)), None):
+        raise refusal(given, getattr(added, given), "trials take files: extensions=['FILE']; settings choose")
     _check_counts(trials=trials, rounds=rounds, side_by_side=side_by_side, workers=workers)
     axes, common = _axes_and_settings(removal_factor, settings)
-    limits = limits_of(max_calls, max_tokens, max_cost, max_minutes, prices)
+    limits = limits_of(budget)
     names, objects = named_cases(cases, handle)
     named_files, named_models = named_by(objects)
-    files = [*(os.fspath(file) for file in extensions or ()), *named_files]
+    files = [*(os.fspath(file) for file in added.extensions), *named_files]
     defined = partial(sweep_experiment, trials=trials, rounds=rounds, name=name, cohort_size=side_by_side)
     with handle.opened() as opened:
         experiment = defined(
@@ -136,7 +135,7 @@ def sweep(
             axes=axes,
         )
     access = _access(experiment, [model or DEFAULT_MODEL, *named_models], cache, api_keys)
-    _run(handle, experiment, access, Additions(files), workers, progress, limits)
+    _run(handle, experiment, access, replace(added, extensions=files), workers, progress, limits)
     return Experiment(handle, experiment.name, experiment)
 
 

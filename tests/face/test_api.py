@@ -104,9 +104,9 @@ def test_a_store_lists_its_runs() -> None:
         ({"settings": {"tempreature": 1}}, "--set tempreature=1"),
         ({"seat": "Nobody"}, "--seat Nobody"),
         ({"model": "openai:gpt"}, "--model openai:gpt"),
-        ({"extensions": ["gone.py"]}, "--extension gone.py"),
-        ({"nodes": {"score": "gone"}}, "--set nodes.score=gone"),
-        ({"order": "random"}, "--order random"),
+        ({"additions": tt.Additions(extensions=["gone.py"])}, "--extension gone.py"),
+        ({"additions": tt.Additions(nodes={"score": "gone"})}, "--set nodes.score=gone"),
+        ({"order": "random"}, "--set order=random"),
     ],
 )
 def test_what_the_command_refuses_is_refused_with_its_words(cli: Cli, given: dict[str, Any], command: str) -> None:
@@ -185,7 +185,7 @@ def test_a_setting_that_can_not_be_is_named_before_there_is_a_store(
         (lambda: tt.stream("tidewell", lambda_=0.5), "stream has no argument 'lambda_'; write removal_factor=0.5"),
         (lambda: tt.run("tidewell", 0.5), "run takes scenario by place, and the others by their names"),
         (lambda: tt.run(rounds=3), "run: missing a required argument: 'scenario'"),
-        (lambda: tt.resume("k3f9", volume=3), "resume has no argument 'volume' (known: run, nodes"),
+        (lambda: tt.resume("k3f9", volume=3), "resume has no argument 'volume' (known: run, additions"),
         (lambda: tt.open_store("a.db", mode="r"), "open_store has no argument 'mode'"),
         (lambda: tt.Run(tt.Store("a.db"), "k3f9").fork(2, top_p=0.9), "top_p is a setting: settings={'top_p': 0.9}"),
         (lambda: tt.Store("a.db").runs(lable="x"), "runs has no argument 'lable' (did you mean 'label'?)"),
@@ -199,6 +199,7 @@ def test_an_argument_that_there_is_not_gets_a_sentence(folder: Path, call: Calla
 
 def test_it_lists_its_public_names_alone() -> None:
     assert dir(tt) == sorted(tt.__all__)
+    assert len(tt.__all__) <= 45
     with pytest.raises(AttributeError, match="module 'tertulia' has no attribute 'swep'") as unknown:
         tt.swep  # noqa: B018
     assert (unknown.value.name, unknown.value.obj) == ("swep", tt)
@@ -228,13 +229,8 @@ def plain(units: Any) -> list[int]:
         ({"model": "", "rehearse": False}, "model=: a model has a name"),
         ({"settings": ["x"]}, "settings=.'x'.: parameters are given by name"),
         ({"settings": {3: 1}}, "settings={3: 1}: "),
-        ({"nodes": {"score": plain}}, "nodes.score=<function plain.*@tertulia.scorer or @tertulia.node"),
-        ({"nodes": {"score": None}}, "nodes.score=None: a node is expected"),
-        ({"nodes": "score"}, "nodes=score: nodes are given by place"),
-        ({"mechanisms": [plain]}, "mechanisms=<function plain.*@tertulia.mechanism"),
-        ({"mechanisms": tt.mechanism("listen")(plain)}, "mechanisms=Mechanism.*a list is expected"),
-        ({"extensions": "mine.py"}, r"extensions=mine.py: a list is expected: extensions=\[…\]"),
-        ({"extensions": [3]}, "extensions=3: "),
+        ({"additions": ["mine.py"]}, "additions=.*mine.py.*: additions are a tertulia.Additions"),
+        ({"budget": 200}, "budget=200: a budget is a tertulia.Budget"),
         ({"store": 3}, "store=3: a path is a text"),
         ({"store": "a\0b"}, "store=a\0b: a path is a text"),
         ({"cache": 3}, "cache=3: "),
@@ -248,6 +244,23 @@ def test_a_value_of_another_type_is_refused_under_the_name_of_its_argument(
     with pytest.raises(SettingError, match=f"^{line}"):
         tt.run(**{"scenario": "tidewell", "rehearse": True, **given})
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"nodes": {"score": plain}}, "nodes.score=<function plain.*@tertulia.scorer or @tertulia.node"),
+        ({"nodes": {"score": None}}, "nodes.score=None: a node is expected"),
+        ({"nodes": "score"}, "nodes=score: nodes are given by place"),
+        ({"mechanisms": [plain]}, "mechanisms=<function plain.*@tertulia.mechanism"),
+        ({"mechanisms": tt.mechanism("listen")(plain)}, "mechanisms=Mechanism.*a list is expected"),
+        ({"extensions": "mine.py"}, r"extensions=mine.py: a list is expected: extensions=\[…\]"),
+        ({"extensions": [3]}, "extensions=3: "),
+    ],
+)
+def test_additions_of_another_type_are_refused(given: dict[str, Any], line: str) -> None:
+    with pytest.raises(SettingError, match=f"^{line}"):
+        tt.Additions(**given)
 
 
 def test_questions_to_a_run_and_a_store_are_checked_too() -> None:
@@ -300,7 +313,7 @@ def test_a_folder_is_no_store(folder: Path) -> None:
 
 
 def test_none_stands_for_what_is_not_given() -> None:
-    run = tt.run("tidewell", rounds=1, rehearse=True, nodes=None, mechanisms=None, extensions=None)  # type: ignore[arg-type]
+    run = tt.run("tidewell", rounds=1, rehearse=True, additions=None, budget=None)
     assert run.status == "finished"
 
 

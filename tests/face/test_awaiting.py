@@ -63,7 +63,7 @@ async def test_a_cancelled_run_is_interrupted_and_goes_on_to_the_same_conversati
     run = tt.open_store("tertulia.db").run()
     assert (run.status, 1 <= len(run.turns) < 12) == ("interrupted", True)
     assert f"run {run.id} is kept; to go on: tertulia.resume('{run.id}'" in capsys.readouterr().err
-    going_on = asyncio.create_task(tt.aresume(run.id))
+    going_on = asyncio.create_task(run.aresume())
     await turns.next()
     going_on.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -94,11 +94,11 @@ async def test_what_is_refused_is_refused_where_it_is_awaited() -> None:
     with pytest.raises(tt.UsageError, match="temperature is a setting: settings="):
         await tt.arun("tidewell", temperature=0.9)  # type: ignore[call-arg]
     with pytest.raises(tt.NotFoundError):
-        await tt.aresume("zzzz")
+        await tt.open_store("none.db").run("zzzz").aresume()
 
 
 def test_they_are_called_like_what_they_await() -> None:
-    for name, function in (("arun", tt.run), ("aresume", tt.resume), ("asweep", tt.sweep)):
+    for name, function in (("arun", tt.run), ("asweep", tt.sweep)):
         awaited = getattr(tt, name)
         assert inspect.iscoroutinefunction(awaited)
         assert awaited.__name__ == name

@@ -133,7 +133,7 @@ def test_a_long_computation_of_the_thread_is_interrupted_in_the_middle(monkeypat
             pass
 
     monkeypatch.setattr(RehearsalModel, "generate_scored", computes)
-    events = events_of(RunLauncher(tt.Store("tertulia.db"), None, (), (), None, None).drive(_opening(), None))
+    events = events_of(RunLauncher(tt.Store("tertulia.db"), None, None, None).drive(_opening(), None))
     for event in events:
         if isinstance(event, tt.StepStarted) and event.step == "retrieve_memory" and entered.wait(10):
             break

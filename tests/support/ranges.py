@@ -21,7 +21,8 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from .wheel import ROOT, build_wheel, pip
+from .package import ROOT
+from .wheel import build_wheel, pip
 
 #: The lowest versions of what is declared (tests/test_dependencies.py compares them).
 LOWEST = ROOT / "requirements.lowest.txt"
@@ -85,7 +86,7 @@ _COMMANDS = (
     "fork @last --at 2 --lambda 0.9",
     "export @last --html run.html",
     "stats @last",
-    "run villagers --rehearse --agents 4 --rounds 1 --setting high",
+    "run villagers --rehearse --set agents=4 --rounds 1 --set setting=high",
     "sweep tidewell --rehearse --lambda 0,1 --trials 2 --rounds 2 --name knob",
     "runs --json",
 )

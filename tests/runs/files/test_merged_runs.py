@@ -1,7 +1,4 @@
-"""Two shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs.
-
-A hundred shards of a hundred runs are `python -m benchmarks.merging`.
-"""
+"""Two shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs."""
 
 import random
 import shutil
@@ -11,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.store_content import content, differences
 
-from benchmarks.store_content import content, differences
 from tertulia.api import diff
 from tertulia.launching import RunLauncher
 from tertulia.runs.driving.events import Event, StepStarted
@@ -32,7 +29,7 @@ class Shard:
 
     def __init__(self, path: Path, plans: dict[str, RunPlan]) -> None:
         self.store, self.plans = Store(path), plans
-        self._launcher = RunLauncher(self.store, None, (), (), None, None)
+        self._launcher = RunLauncher(self.store, None, None, None)
 
     def rehearse(self, plan: str, seed: int, stop: tuple[int, int] | None = None) -> None:
         """Run a conversation to its end, or until a number of steps of a turn were begun."""
@@ -69,7 +66,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     """Stores with as many runs each; no two runs have one id, as an experiment sees to."""
     folder = tmp_path_factory.mktemp("shards")
     paths = [folder / f"{number}.db" for number in range(SHARDS)]
-    launcher = RunLauncher(StoreHandle(folder / "none.db"), None, (), (), None, None)
+    launcher = RunLauncher(StoreHandle(folder / "none.db"), None, None, None)
 
     def plan(scenario: str, rounds: int) -> RunPlan:
         settings = {"ending": "continuation", "ending_threshold": 1} if scenario == "tidewell" else {}
