@@ -12,6 +12,7 @@ from tertulia.nodes.utterance.generate import candidate_at
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.remove import remove_units
 from tertulia.prompts.render import render, retokenized
+from tertulia.prompts.units import nameable_units
 from tertulia.state.context import Context
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.graph_state import UtteranceState
@@ -23,7 +24,7 @@ from tertulia.state.scored_layers import layers_to_score
 
 
 async def score_line(state: UtteranceState, runtime: Runtime[Context]) -> UtteranceState:
-    """Score each removable unit of the prompt that was answered by the attention of the line that is said.
+    """Score each unit that can be named of the prompt that was answered by the attention of the line that is said.
 
     Nothing is scored where no such unit is left, or no attention is shown: by the model, or a surrogate of it. The call
     is not journalled: it draws nothing, so it gives the same again.
@@ -47,9 +48,9 @@ async def score_line(state: UtteranceState, runtime: Runtime[Context]) -> Uttera
 
 
 async def scores_of_line(
-    reader: LanguageModel, prompt: Prompt, reply: Reply, *, is_writer: bool
+    reader: LanguageModel, prompt: Prompt, reply: Reply, *, is_writer: bool, reply_prefix: str | None = None
 ) -> Mapping[str, float] | None:
-    """Return the score of each removable unit by the attention of a line's words to it; `None` if there are none.
+    """Return the score of each unit that can be named by the attention of a line's words; `None` if there are none.
 
     With learned weights of heads a score is the likelihood that the line is estimated to lose without the unit, in nats
     a token (`state/head_weights.py`); else it is the attention beyond that of a reply to anything, mean over heads and
@@ -58,9 +59,10 @@ async def scores_of_line(
     Args:
         prompt: The prompt that the line answered.
         is_writer: Whether the reader wrote the reply, whose tokens are its own then.
+        reply_prefix: The beginning of the reply that ended the prompt; `None`: that of an utterance.
     """
-    units = [unit.id for unit in prompt.units if unit.removable]
-    prefix = reply_prefix_of(prompt)
+    units = [unit.id for unit in nameable_units(prompt)]
+    prefix = reply_prefix_of(prompt) if reply_prefix is None else reply_prefix
     read = reply if is_writer else retokenized(reader.tokenizer, reply, prefix)
     first, past_last = read.text_tokens
     if not units or first >= past_last:

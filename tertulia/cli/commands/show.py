@@ -136,7 +136,8 @@ def show(
                 print_opening(data(), opened, record, start, agent)
         else:
             if check:
-                check_line(opened, record, start, turn, reader, calls)
+                thinker = agent if isinstance(start, Meeting) else None
+                check_line(opened, record, start, turn, reader, calls, thinker)
             _show_turn(opened, start, read_turn(opened, record, start, turn, agent, removal_factor, reader), as_json)
 
 

@@ -1,4 +1,4 @@
-"""What the line of a turn leaned on: units of the prompt that it answered, by the line's own scores.
+"""What a line, or a thought, leaned on: units of the prompt that it answered, by the line's own scores.
 
 λ removes by other scores (`views.reading.removal`), of possible responses to the full prompt. What was removed is
 never a reason.
@@ -39,7 +39,7 @@ def reasons(details: TurnDetails) -> list[Reason] | None:
     scores = details.record.line_scores
     if scores is None and not details.measured:
         return None
-    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in details.removable]
+    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in details.nameable]
     kept = [reason for reason in found if reason is not None]
     return sorted(kept, key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
 
