@@ -113,18 +113,18 @@ def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -
     rated = parameters.willingness == "rated"  # by the model, and moved by nothing
     need, pull = (0.0, 0.0) if rated else (bid.need or 0.0, bid.address * parameters.address_pull)
 
-    emotion, personality = _unmoved(parts.emotion, need), _unmoved(parts.personality, need)
+    emotion, personality = unmoved(parts.emotion, need) or 0.0, unmoved(parts.personality, need) or 0.0
     if not _reaches(weighted_sum(weights, parts.topic, parts.goal, emotion, personality), threshold):
         return "waiting"
-    topic, personality = _unmoved(parts.topic, pull), _unmoved(personality, pull)
+    topic, personality = unmoved(parts.topic, pull) or 0.0, unmoved(personality, pull) or 0.0
     by_content = _reaches(weighted_sum(weights, topic, parts.goal, emotion, personality), threshold)
     return "content" if by_content else "asked"
 
 
-def _unmoved(part: float, *shares: float) -> float:
-    """Return a part before the moves that `moved` made; 0 where one of them was whole."""
+def unmoved(part: float, *shares: float) -> float | None:
+    """Return a part before the moves that `moved` made; `None` where one of them was whole: it is not known then."""
     left = prod(1 - share for share in shares)
-    return max(0.0, 1 - (1 - part) / left) if left > _ROUNDING else 0.0
+    return max(0.0, 1 - (1 - part) / left) if left > _ROUNDING else None
 
 
 # --- who can reach the threshold ------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 read from the line itself: other responses lean on other things, and a removed unit is no reason.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
@@ -48,7 +48,7 @@ async def score_line(state: UtteranceState, runtime: Runtime[Context]) -> Uttera
 
 
 async def scores_of_line(
-    reader: LanguageModel, prompt: Prompt, reply: Reply, *, is_writer: bool, reply_prefix: str | None = None
+    reader: LanguageModel, prompt: Prompt, reply: Reply, *, is_writer: bool
 ) -> Mapping[str, float] | None:
     """Return the score of each unit that can be named by the attention of a line's words; `None` if there are none.
 
@@ -59,15 +59,26 @@ async def scores_of_line(
     Args:
         prompt: The prompt that the line answered.
         is_writer: Whether the reader wrote the reply, whose tokens are its own then.
-        reply_prefix: The beginning of the reply that ended the prompt; `None`: that of an utterance.
     """
-    units = [unit.id for unit in nameable_units(prompt)]
-    prefix = reply_prefix_of(prompt) if reply_prefix is None else reply_prefix
+    prefix = reply_prefix_of(prompt)
     read = reply if is_writer else retokenized(reader.tokenizer, reply, prefix)
-    first, past_last = read.text_tokens
-    if not units or first >= past_last:
+    return await scores_of_words(reader, prompt, prefix, read.tokens, [read.text_tokens])
+
+
+async def scores_of_words(
+    reader: LanguageModel, prompt: Prompt, prefix: str, tokens: Sequence[int], words: Sequence[tuple[int, int]]
+) -> Mapping[str, float] | None:
+    """Return the score of each unit that can be named by the attention of some words of a reply (see above).
+
+    Args:
+        prefix: The beginning of the reply that ended the prompt.
+        tokens: The reply, in the reader's tokens.
+        words: `[first, past_last]` of its tokens that are read; scores are the mean over them all.
+    """
+    units, words = [unit.id for unit in nameable_units(prompt)], [span for span in words if span[0] < span[1]]
+    if not units or not words:
         return None
-    rendered = render(prompt, reader.tokenizer, prefix)
+    rendered, past_last = render(prompt, reader.tokenizer, prefix), max(last for _, last in words)
     weights, layers = reader.traits.head_weights, None
     if weights is None:
         try:
@@ -75,7 +86,10 @@ async def scores_of_line(
         except AttentionUnavailableError:  # it would tell where units stand, and λ may not need scores here
             return None
     options = ScoringOptions("beyond-neutral" if weights is None else "learned", layers=layers)
-    (scores,) = await reader.score(rendered, [read.tokens[:past_last]], options, [(first, past_last)])
+    by_span = await reader.score(rendered, [tokens[:last] for _, last in words], options, words)
+    count = sum(last - first for first, last in words)
+    shares = [(last - first) / count for first, last in words]
+    scores = {unit: sum(share * of[unit] for share, of in zip(shares, by_span, strict=True)) for unit in units}
     if weights is not None:
         return {unit: rounded(weights.estimated_loss(scores[unit])) for unit in units}
     summed = len(layers or reader.traits.layer_windows or (None,))

@@ -8,7 +8,7 @@ from tertulia.lab.annotations.next_line import SpokenLine
 from tertulia.models.served.chat_names import is_chat_name
 from tertulia.prompts.assemble import reply_prefix_of
 from tertulia.prompts.remove import remove_units
-from tertulia.prompts.render import retokenized
+from tertulia.prompts.render import retokenized, tokens_of_texts
 from tertulia.prompts.units import nameable_units
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import LanguageModel
@@ -69,6 +69,11 @@ class CheckedLine:
         if model.traits.text_only or (self.is_writers and first < past_last):
             return reply
         return retokenized(model.tokenizer, reply, self.reply_prefix)
+
+    def words_of(self, reply: Reply, model: LanguageModel) -> list[tuple[int, int]]:
+        """Return which tokens of the reply are the words that are read."""
+        texts = self.details.words
+        return tokens_of_texts(model.tokenizer, reply.tokens, texts) if texts else [reply.text_tokens]
 
     def losses(self, values: Mapping[Kept, float]) -> dict[str, float]:
         """Return by unit what the line loses without it, in nats a token, as far as that is known."""

@@ -8,7 +8,7 @@
    If not, random ablations are read (each unit kept with probability 1/2), a linear surrogate is fitted to them
    (`tertulia/metrics/faithfulness.py`), and its three highest units are left out.
 4. In a meeting the thought of the speaker, or of another agent, is read in the same way, behind the prompt of its own
-   call: the answer from the first word of the situation on, behind which the thought is written.
+   call: the words of the situation and of the thought, which are one answer. (A server counts all its tokens.)
 5. Every value is stored as soon as it is there, so an interrupted check goes on with what is missing.
 
 Prompts are read from the last unit that is left out to the first: those that share the longest beginning follow one
@@ -31,7 +31,7 @@ from tertulia.lab.annotations.ablations import Kept
 from tertulia.lab.annotations.checked_line import CheckedLine, lines_to_check, thought_to_check
 from tertulia.lab.annotations.precisions import named_with, precision_of
 from tertulia.metrics.faithfulness import Ablations, surrogate, top_units
-from tertulia.nodes.utterance.score_line import scores_of_line
+from tertulia.nodes.utterance.score_line import scores_of_words
 from tertulia.prompts.render import render
 from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.errors import ModelError, UsageError
@@ -177,7 +177,8 @@ async def value_behind(
             logs = await cast(ServedModel, model).text_log_likelihoods(rendered, reply, tokens or None)
             return sum(logs) / len(logs), len(logs)
         first, past_last = reply.text_tokens
-        return await model.log_likelihood(rendered, reply), past_last - first
+        words = sum(last - start for start, last in line.words_of(reply, model))
+        return await model.log_likelihood(rendered, reply) * (past_last - first) / words, words
 
 
 class _Check:
@@ -253,13 +254,14 @@ class _Check:
         self._tell(f"{line.place}: {line.reader} scores the line by its attention")
         reply, whole = line.reply_for(model), line.ablated.prompt(self._store, line.ablated.full)
         with model_failures(model):
-            # The tokens are the reader's, whoever wrote the line.
-            scores = await scores_of_line(model, whole, reply, is_writer=True, reply_prefix=line.reply_prefix)
+            words = line.words_of(reply, model)
+            scores = await scores_of_words(model, whole, line.reply_prefix, reply.tokens, words)
         if scores is None:
             return line
         scored_by = scored_line_by(model, None if line.is_writers else line.details.writer)
+        tokens = sum(last - first for first, last in words)
         answers = {unit: repr(score) for unit, score in scores.items()}
-        self._keep(line, [_annotation(line, "line_scores", precision_of(model), scored_by, answers)])
+        self._keep(line, [_annotation(line, "line_scores", precision_of(model), scored_by, answers, tokens)])
         record = record.model_copy(update={"line_scores": dict(scores), "line_scored_by": scored_by})
         return replace(line, details=replace(line.details, record=record))
 

@@ -17,6 +17,7 @@ from tertulia.state.store import Store
 #: The number of each utterance of a turn under which annotations have it.
 PART_NUMBERS = {part: number for number, part in enumerate(("", *filter(None, PARTS.values())))}
 
+
 def thought_number(names: Sequence[str], agent: str) -> int:
     """Return the number under which annotations have the thought of an agent, behind those of utterances.
 
@@ -94,7 +95,7 @@ def read_checked(
         first.append(reader_in(scores))
     losses = _preferred([each for each in found if (each.instrument, each.agent) == ("leave_one_out", LOSSES)], first)
     if losses is None:
-        return Checked(scored)
+        return Checked(scored, tokens=scores.reply_tokens or None if scored and scores is not None else None)
     return Checked(scored, numbers_of(losses.answers), reader_in(losses), losses.reply_tokens or None)
 
 

@@ -46,17 +46,17 @@ def reasons(details: TurnDetails) -> list[Reason] | None:
 
 def _reason(details: TurnDetails, unit: Unit, score: float | None) -> Reason | None:
     """Return a unit as a reason for the line; `None` where it is none."""
-    measured = details.measured.get(unit.id)
+    measured, tokens = details.measured.get(unit.id), details.measured_tokens or line_tokens(details)
     if measured is not None:
         if measured < LEAST_LOSS:
             return None
-        return Reason(unit, score, measured, True, _times(measured, details.measured_tokens or line_tokens(details)))
+        return Reason(unit, score, measured, True, _times(measured, tokens))
     estimates = estimates_loss(details.record.line_scored_by)
     if score is None or score < (LEAST_LOSS if estimates else LEAST_ATTENTION):
         return None
     if not estimates:
         return Reason(unit, score, None, False, None)
-    return Reason(unit, score, score, False, _times(score, line_tokens(details)))
+    return Reason(unit, score, score, False, _times(score, tokens))
 
 
 def _times(loss: float, tokens: int) -> float:

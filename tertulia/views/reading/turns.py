@@ -41,6 +41,7 @@ class TurnDetails:
         measured_tokens: How many tokens the words of the line are to that model; `None`: not known.
         number: The number under which annotations have the line.
         thinker: Of a thought, the model that thought it; `None` of a line.
+        words: Of a thought, the texts of the answer that are read: the situation and the thought.
         thoughts: In a group chat, by agent the thoughts of the round that somebody had read, as lines of their own.
     """
 
@@ -62,6 +63,7 @@ class TurnDetails:
     measured_tokens: int | None = None
     number: int = 0
     thinker: str | None = None
+    words: tuple[str, ...] = ()
     thoughts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
 
     @property
@@ -217,8 +219,8 @@ def read_thought(
 ) -> TurnDetails | None:
     """Return the thought of an agent in a round as a line behind its own prompt; `None` if no model's call has it.
 
-    Read is the answer from the first word of the situation on: the thought is written behind it, and often repeats it,
-    so that without it the thought would seem to lean on nothing else.
+    The words of the situation are read with it: the same answer has them before the thought, which often repeats them,
+    so that it would seem to lean on nothing else.
     """
     run, number = details.run, thought_number(meeting.names, agent)
     assessment = next((present.assessment for present in round.agents if present.agent == agent), None)
@@ -227,6 +229,7 @@ def read_thought(
     if call is None or assessment is None or one_line(call.replies[0].fields.get("thought", "")) != assessment.thought:
         return None
     reply = call.replies[0]
+    words = tuple(str(reply.fields[name]) for name in ("situation", "thought") if reply.fields.get(name))
     reply = reply.model_copy(update={"fields": {}, "text_tokens": (reply.text_tokens[0], len(reply.tokens))})
     turn = details.record.turn.model_copy(update={"speaker": agent, "text": assessment.thought})
     record = TurnRecord(turn=turn, prompt=call.prompt, chosen=0)
@@ -246,6 +249,7 @@ def read_thought(
         measured_tokens=checked.tokens,
         number=number,
         thinker=call.model,
+        words=words,
     )
 
 
