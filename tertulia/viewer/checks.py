@@ -1,4 +1,4 @@
-"""A line that is checked from the page: the run's model measures what it leaned on, one unit left out at a time."""
+"""A line, or a thought, checked from the page: the run's model measures what it leaned on, leaving a unit out each time."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,8 @@ from tertulia.viewer.sent import sent_json
 from tertulia.viewer.store_reader import StoreReader
 
 #: Measures what the line of a turn loses without each unit that it leaned on, and keeps that in the store. It takes a
-#: store, a run, a turn, and the part of an exchange; empty for the turn's own line.
+#: store, a run, a turn, and the part of an exchange, or the agent of a meeting whose thought is meant; empty for the
+#: turn's own line.
 Check = Callable[[SqlStore, str, int, str], None]
 
 
@@ -34,7 +35,8 @@ class Checker:
     async def checked(self, request: Request) -> Document:
         """Measure what a line leaned on, and return its turn's document, which has that.
 
-        The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line.
+        The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line, and an agent of a meeting for
+        the agent's thought.
         """
         match await sent_json(request):
             case {"run": str(run), "turn": int(turn), "part": str(part), **more} if not more:

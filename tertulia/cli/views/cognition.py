@@ -1,6 +1,6 @@
 """A round of group chat: the cognition of each agent, and the race for the floor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from rich.console import Console
@@ -13,7 +13,10 @@ from tertulia.state.cognition import Call, Character
 from tertulia.state.parameters import Parameters
 from tertulia.state.store import Store
 from tertulia.state.text import clean, in_words, number
+from tertulia.views.reading.bids import bid_in_words
 from tertulia.views.reading.rounds import AgentRound, Round
+from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 from tertulia.views.wording.round_phrases import (
     floor_phrase,
     perception_phrase,
@@ -25,11 +28,22 @@ from tertulia.views.wording.round_phrases import (
 _BAR = 24
 
 
-def print_round(console: Console, round: Round, parameters: Parameters, agent: str | None = None) -> None:
-    """Print the cognition of each agent (or of one) in a round, then the race."""
+def print_round(
+    console: Console,
+    round: Round,
+    parameters: Parameters,
+    agent: str | None = None,
+    thoughts: Mapping[str, TurnDetails] | None = None,
+) -> None:
+    """Print the cognition of each agent (or of one) in a round, then the race.
+
+    Args:
+        thoughts: The thoughts that somebody had read, by agent.
+    """
     for present in round.agents:
         if agent in (None, present.agent):
-            _print_agent(console, present, parameters, whole=agent is not None)
+            thought = (thoughts or {}).get(present.agent)
+            _print_agent(console, present, parameters, thought, whole=agent is not None)
     _print_race(console, round, parameters)
 
 
@@ -49,7 +63,9 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
     console.print()
 
 
-def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, whole: bool) -> None:
+def _print_agent(
+    console: Console, agent: AgentRound, parameters: Parameters, thought: TurnDetails | None, whole: bool
+) -> None:
     """Print the cognition of an agent; if whole, with the reasons against the mechanisms that were off."""
     console.print(Text.assemble(plain(agent.agent, "bold cyan"), ("  → speaks", "green") if agent.won else ""))
     table = _plain_table()
@@ -60,12 +76,16 @@ def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, wh
     if assessment := agent.assessment:
         table.add_row("situation", plain(assessment.situation or "–"))
         table.add_row("thought", plain(assessment.thought or "–", "italic"))
+        if thought is not None:
+            table.add_row("", plain(f"· {leaned(thought, THOUGHT_MOST)}"))
         table.add_row("feels", plain(f"{assessment.emotion}, {assessment.emotion_strength:.1f}"))
     if agent.typed is not None:
         table.add_row("typed", plain(agent.typed or "–"))
     if agent.bid is not None and (agent.bid.parts is not None or parameters.order == "self_driven"):
         mark = ("yes", "green") if agent.bid.willing else ("no", "yellow")
         table.add_row("willing", Text.assemble(mark, ": ", plain(weighing_phrase(agent, agent.bid, parameters))))
+        if told := bid_in_words(agent, parameters):
+            table.add_row("", plain(f"· {told}"))
     console.print(_indented(table))
     console.print()
 

@@ -11,15 +11,17 @@ from tertulia.state.records import RunRecord, order_of
 from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
 from tertulia.views.reading.agreements import agreements_document
+from tertulia.views.reading.bids import bid_document
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.removal import remarks
 from tertulia.views.reading.rewritten import rewritten_turns
-from tertulia.views.reading.rounds import AgentRound, Round, calls_of, read_characters, read_round
+from tertulia.views.reading.rounds import AgentRound, calls_of, read_characters, read_round
 from tertulia.views.reading.sense import fault_in_words
 from tertulia.views.reading.turns import TurnDetails, as_written
-from tertulia.views.reading.why import why_said, why_turn
+from tertulia.views.reading.why import parameters_of, why_said, why_turn
+from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 
 _UNIT_FIELDS = {"id", "block", "kind", "text"}
 
@@ -169,7 +171,7 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
     if details.what_if is not None:
         document["what_if"] = details.what_if
     if details.round is not None:
-        document |= _round_document(store, details.run.run, details.round, details.agent)
+        document |= _round_document(store, details)
     if details.exchange is not None:
         document["exchange"] = details.exchange.document()
         document["parts"] = {part: _making_document(of_part) for part, of_part in details.parts.items()}
@@ -257,11 +259,14 @@ def leaned_on(details: TurnDetails) -> list[Document] | None:
 # --- rounds ---------------------------------------------------------------------------------------------------------
 
 
-def _round_document(store: Store, run: str, round: Round, agent: str | None) -> Document:
+def _round_document(store: Store, details: TurnDetails) -> Document:
     """Return the cognition of everybody or of one agent in a round, and the decision on the floor."""
-    asked = calls_document(calls_of(store, run, round.round, ""), store)
+    round, agent = details.round, details.agent
+    assert round is not None
+    asked = calls_document(calls_of(store, details.run.run, round.round, ""), store)
+    agents = [present for present in round.agents if agent in (None, present.agent)]
     return {
-        "cognition": [agent_document(present) for present in round.agents if agent in (None, present.agent)],
+        "cognition": [agent_document(present) | moved_document(present, details) for present in agents],
         "floor": round.floor.model_dump(mode="json") | {"calls": asked} if round.floor else None,
     }
 
@@ -284,6 +289,22 @@ def agent_document(agent: AgentRound) -> Document:
         **fields_of(bid, "willing", "similarity", "similarity_max", "latency_scale_s", "latency_spread_s"),
         **fields_of(bid, "persistence", "address", "need", "yielded_s", "latency_s", "won"),
         "typed": agent.typed,
+    }
+
+
+def moved_document(agent: AgentRound, details: TurnDetails) -> Document:
+    """Return what moved an agent in the round of a turn: the reasons for the bid, and what the thought leaned on.
+
+    The latter is null where nobody has read the thought.
+    """
+    thought = details.thoughts.get(agent.agent)
+    return {
+        "bid_reasons": bid_document(agent, parameters_of(details.run, agent.agent)),
+        "thought_leaned_on": None if thought is None else leaned_on(thought),
+        "thought_in_words": None if thought is None else leaned(thought, THOUGHT_MOST),
+        "thought_scored_by": None if thought is None else thought.record.line_scored_by,
+        "thought_measured_by": None if thought is None else thought.measured_by,
+        "thought_measured": {} if thought is None else dict(thought.measured),
     }
 
 

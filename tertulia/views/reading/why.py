@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tertulia.state.line_edit import EDITED_ATTEMPT
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Candidate
+from tertulia.state.records import Candidate, RunRecord
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.removal import retained
@@ -67,8 +67,13 @@ def _is_telling(details: TurnDetails) -> bool:
 
 def _parameters(details: TurnDetails) -> Parameters:
     """Return the parameters of whoever spoke."""
-    mine = details.run.participant_models.get(details.record.turn.speaker or "")
-    return Parameters.model_validate(details.run.parameters if mine is None else mine.parameters)
+    return parameters_of(details.run, details.record.turn.speaker or "")
+
+
+def parameters_of(run: RunRecord, name: str) -> Parameters:
+    """Return the parameters of a participant."""
+    own = run.participant_models.get(name)
+    return Parameters.model_validate(run.parameters if own is None else own.parameters)
 
 
 # --- what was removed -----------------------------------------------------------------------------------------------

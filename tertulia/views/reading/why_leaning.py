@@ -5,6 +5,9 @@ from tertulia.views.reading.leaning import Reason, reasons
 from tertulia.views.reading.turns import TurnDetails
 from tertulia.views.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, quoted, times_in_words
 
+#: The units that a thought leaned on that are quoted.
+THOUGHT_MOST = 2
+
 
 def leaning(details: TurnDetails, most: int) -> str:
     """Return what the line leaned on, by how much, and who read that; or that it is nothing in particular."""
@@ -12,9 +15,9 @@ def leaning(details: TurnDetails, most: int) -> str:
     if not [unit for unit in details.nameable if unit.id not in details.record.removed]:
         return f"Nothing was left in the prompt that {speaker} could lean on"
     told = leaned(details, most, "the line is ")
-    return (
-        told and f"{speaker} {told}"
-    ) or f"What {speaker} leaned on is not known, as no attention of this line was read"
+    if not told:
+        return f"What {speaker} leaned on is not known, as no attention of this line was read"
+    return f"{speaker} {told}"
 
 
 def leaned(details: TurnDetails, most: int, whose: str = "") -> str:

@@ -8,11 +8,8 @@ from tertulia.state.text import in_words
 from tertulia.views.reading.bids import PARTS, bid_reasons, change_in_words, raise_in_words
 from tertulia.views.reading.rounds import AgentRound, Round
 from tertulia.views.reading.turns import TurnDetails
-from tertulia.views.reading.why_leaning import leaned
+from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 from tertulia.views.reading.why_words import QUOTED_IN_SHORT, people, percentage, quoted
-
-#: The units that a thought leaned on that are quoted.
-_MOST = 2
 
 
 def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, TurnDetails] | None = None) -> str:
@@ -74,7 +71,7 @@ def _appointment(floor: Floor, winner: AgentRound) -> str:
 
 
 def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: TurnDetails | None) -> str:
-    """Return what moved a speaker: the parts of willingness where that decided, the thought, and what that leaned on."""
+    """Return what moved a speaker: parts of willingness where these decided, the thought, and what it leaned on."""
     bid, assessment = winner.bid, winner.assessment
     if bid is not None and bid.parts is None:
         return "a person types for them"
@@ -88,7 +85,7 @@ def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: Tur
         phrases.append(change_in_words(reasons))
         phrases += [raise_in_words(raised, bid.address, only_decisive=True) for raised in reasons.raises]
     if assessment is not None and assessment.thought:
-        told = "" if thought is None else leaned(thought, _MOST)
+        told = "" if thought is None else leaned(thought, THOUGHT_MOST)
         phrases.append(f"thinking {quoted(assessment.thought, QUOTED_IN_SHORT)}{f', which {told}' if told else ''}")
     return ", ".join(filter(None, phrases))
 

@@ -1,6 +1,7 @@
 /** Everybody's mind in a round, the fastest first, and the race for the floor. */
 
 import type { ComponentChildren } from "preact";
+import { Check } from "../../components/check";
 import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
@@ -36,7 +37,7 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
             </section>
             <div class="mind-cards">
               {minds.map((mind) => (
-                <MindOf key={mind.agent} run={run} mind={mind} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
+                <MindOf key={`${turn} ${mind.agent}`} run={run} turn={turn} mind={mind} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
               ))}
             </div>
           </div>
@@ -66,13 +67,14 @@ function Others({ minds, run, parameters }: { minds: readonly Mind[]; run: Run; 
 
 interface MindProps {
   readonly run: Run;
+  readonly turn: number;
   readonly mind: Mind;
   readonly winner: Mind | undefined;
   readonly parameters: MindParameters;
   readonly plan: readonly PlanStep[];
 }
 
-function MindOf({ run, mind, winner, parameters, plan }: MindProps) {
+function MindOf({ run, turn, mind, winner, parameters, plan }: MindProps) {
   const latency = latencyInWords(mind, parameters);
   const outcome = outcomeInWords(mind, winner, parameters);
   return (
@@ -89,7 +91,12 @@ function MindOf({ run, mind, winner, parameters, plan }: MindProps) {
           <span class="small muted data">feels {mind.emotion}, {number(mind.emotion_strength, 1)}</span>
         </p>
       )}
+      {mind.thought_in_words && <p class="small data"><span class="muted">the thought</span> {mind.thought_in_words}</p>}
+      {mind.thought && (
+        <Check run={run} turn={turn} leanedOn={mind.thought_leaned_on ?? null} part={mind.agent} what="the thought" label="Read the thought" offersUnread />
+      )}
       <WillingnessBar mind={mind} parameters={parameters} />
+      {mind.bid_reasons?.in_words && <p class="small data"><span class="muted">the bid</span> {mind.bid_reasons.in_words}</p>}
       {latency && <p class="small"><span class="muted">latency</span> <span class="number">{number(mind.latency_s)} s</span>: {latency}</p>}
       <p class="small data">{perceptionInWords(mind, parameters)}</p>
       <Mechanisms mind={mind} />
