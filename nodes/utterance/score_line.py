@@ -62,13 +62,16 @@ async def scores_of_line(
     """
     prefix = reply_prefix_of(prompt)
     read = reply if is_writer else retokenized(reader.tokenizer, reply, prefix)
-    return await scores_of_words(reader, prompt, prefix, read.tokens, [read.text_tokens])
+    scores = await scores_of_words(reader, prompt, prefix, read.tokens, [read.text_tokens])
+    return None if scores is None else {unit: max(0.0, score) for unit, score in scores.items()}
 
 
 async def scores_of_words(
     reader: LanguageModel, prompt: Prompt, prefix: str, tokens: Sequence[int], words: Sequence[tuple[int, int]]
 ) -> Mapping[str, float] | None:
     """Return the score of each unit that can be named by the attention of some words of a reply (see above).
+
+    By learned weights a unit has less than 0 that scores below the floor, so that all are in an order.
 
     Args:
         prefix: The beginning of the reply that ended the prompt.
@@ -91,6 +94,6 @@ async def scores_of_words(
     shares = [(last - first) / count for first, last in words]
     scores = {unit: sum(share * of[unit] for share, of in zip(shares, by_span, strict=True)) for unit in units}
     if weights is not None:
-        return {unit: rounded(weights.estimated_loss(scores[unit])) for unit in units}
+        return {unit: rounded(scores[unit] - weights.floor) for unit in units}
     summed = len(layers or reader.traits.layer_windows or (None,))
     return {unit: rounded(scores[unit] / summed) for unit in units}

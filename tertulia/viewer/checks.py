@@ -1,4 +1,4 @@
-"""A line, or a thought, checked from the page: the run's model measures what it leaned on, leaving a unit out each time."""
+"""A line, or a thought, checked from the page: the run's model measures what it leaned on, unit by unit."""
 
 from collections.abc import Callable
 
@@ -35,8 +35,8 @@ class Checker:
     async def checked(self, request: Request) -> Document:
         """Measure what a line leaned on, and return its turn's document, which has that.
 
-        The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line, and an agent of a meeting for
-        the agent's thought.
+        The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line, and for a thought the
+        agent whose it is.
         """
         match await sent_json(request):
             case {"run": str(run), "turn": int(turn), "part": str(part), **more} if not more:

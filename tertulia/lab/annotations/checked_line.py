@@ -20,6 +20,10 @@ from tertulia.storage.store import SqlStore
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.turns import TurnDetails, read_thought
 
+#: The units of a thought that are left out, those with the highest scores: its sources say much the same (a line, and
+#: how things stood a moment ago), so that scores put the one that it depends on among the first, not always first.
+THOUGHT_UNITS = 8
+
 
 @dataclass(frozen=True)
 class CheckedLine:
@@ -54,11 +58,17 @@ class CheckedLine:
 
     @property
     def named(self) -> tuple[str, ...] | None:
-        """The units that are named by its scores, or the one with the highest; `None` where it has no scores."""
+        """The units that are left out: those that its scores name, or the one with the highest; of a thought the eight.
+
+        It is `None` where it has no scores.
+        """
         found = reasons(replace(self.details, measured={}))
         if found is None:
             return None
         scores = self.details.record.line_scores or {}
+        if self.details.thinker is not None:
+            ranked = sorted((unit for unit in self.ablated.units if unit in scores), key=lambda unit: -scores[unit])
+            return tuple(ranked[:THOUGHT_UNITS])
         highest = max((unit for unit in self.ablated.units if unit in scores), key=scores.__getitem__, default=None)
         return tuple(reason.unit.id for reason in found) or (() if highest is None else (highest,))
 

@@ -8,7 +8,8 @@
    If not, random ablations are read (each unit kept with probability 1/2), a linear surrogate is fitted to them
    (`tertulia/metrics/faithfulness.py`), and its three highest units are left out.
 4. In a meeting the thought of the speaker, or of another agent, is read in the same way, behind the prompt of its own
-   call: the words of the situation and of the thought, which are one answer. (A server counts all its tokens.)
+   call: the words of the situation and of the thought, which are one answer. Left out are the eight units with the
+   highest scores. (A server counts all tokens of the answer.)
 5. Every value is stored as soon as it is there, so an interrupted check goes on with what is missing.
 
 Prompts are read from the last unit that is left out to the first: those that share the longest beginning follow one
