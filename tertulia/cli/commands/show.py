@@ -71,7 +71,7 @@ CheckOption = Annotated[
     bool,
     typer.Option(
         "--check",
-        help="With --turn: leave out each unit that is named as a reason, and measure what the line loses; kept.",
+        help="With --turn: measure what the line loses without units, and in a meeting the thought; kept.",
     ),
 ]
 ReaderOption = Annotated[
@@ -136,8 +136,7 @@ def show(
                 print_opening(data(), opened, record, start, agent)
         else:
             if check:
-                thinker = agent if isinstance(start, Meeting) else None
-                check_line(opened, record, start, turn, reader, calls, thinker)
+                check_line(opened, record, start, turn, reader, calls, agent)
             _show_turn(opened, start, read_turn(opened, record, start, turn, agent, removal_factor, reader), as_json)
 
 

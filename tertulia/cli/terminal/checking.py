@@ -6,7 +6,7 @@ from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
 from tertulia.state.language_model import LanguageModel
-from tertulia.state.meeting import Start
+from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
@@ -19,7 +19,7 @@ def check_line(
     turn: int,
     reader: str | None,
     calls: int | None,
-    agent: str | None = None,
+    agent: str | None,
 ) -> None:
     """Measure what a line, or an agent's thought, loses without units of its prompt, and keep it; say what that takes.
 
@@ -43,7 +43,7 @@ def check_line(
             check_turn(
                 *(store, run, start, turn, opened),
                 reader=reader,
-                agent=agent,
+                agent=agent if isinstance(start, Meeting) else None,
                 calls=budget,
                 tell=tell,
                 show=line.show,

@@ -11,7 +11,7 @@ Nothing is estimated here, and no attention is read.
 from dataclasses import dataclass
 from typing import Literal
 
-from tertulia.nodes.meeting.willingness import moved, unmoved, weighted_sum
+from tertulia.nodes.meeting.willingness import moved, reaches, unmoved, weighted_sum
 from tertulia.state.cognition import WillingnessParts
 from tertulia.state.documents import Document
 from tertulia.state.parameters import Parameters
@@ -117,7 +117,8 @@ def _raises(agent: AgentRound, parts: WillingnessParts, willingness: float, para
             found.append(BidRaise(cause, None, False))
             continue
         amount = willingness - weighted_sum(agent.weights, **{**values, **changed})
-        found.append(BidRaise(cause, amount, bid.willing and willingness - amount < parameters.willingness_threshold))
+        is_enough = reaches(willingness - amount, parameters.willingness_threshold)
+        found.append(BidRaise(cause, amount, bid.willing and not is_enough))
     return [each for each in found if each.amount is None or each.amount >= _LEAST]
 
 
@@ -137,15 +138,15 @@ _CAUSES = {
 }
 
 
-def change_in_words(reasons: BidReasons, most: int = 2) -> str:
+def change_in_words(reasons: BidReasons, most: int = 1) -> str:
     """Return how W has changed since the round before, and by which parts; empty without a bid there."""
     if reasons.change is None:
         return ""
     by = [f"{PARTS[part.part]} {part.change:+.2f}".replace("-", "−") for part in reasons.changes[:most]]
     if abs(reasons.change) < _LEAST:
-        how = "as much as in the round before"
+        how = "the same as in the round before"
     else:
-        how = f"{abs(reasons.change):.2f} {'more' if reasons.change > 0 else 'less'} than in the round before"
+        how = f"{'up' if reasons.change > 0 else 'down'} {abs(reasons.change):.2f} since the round before"
     return how + (f" ({', '.join(by)})" if by else "")
 
 
@@ -155,7 +156,7 @@ def raise_in_words(raised: BidRaise, address: float, *, only_decisive: bool = Fa
     if raised.amount is None:
         return "" if only_decisive else f"{name} has moved a part all the way to 1"
     if raised.is_decisive:
-        return f"without {name} it would have been {raised.amount:.2f} less, and too little"
+        return f"only {name} made it enough (+{raised.amount:.2f})"
     return "" if only_decisive else f"{name} raised it by {raised.amount:.2f}"
 
 

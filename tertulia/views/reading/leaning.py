@@ -34,12 +34,16 @@ class Reason:
 def reasons(details: TurnDetails) -> list[Reason] | None:
     """Return the units that a line leaned on, those that count most first; `None` where that is not known.
 
-    An empty list says that it leaned on nothing in particular. What was measured counts instead of what was estimated.
+    An empty list says that it leaned on nothing in particular. What was measured counts instead of what was estimated;
+    of a thought that is all that counts, as its highest units are measured together.
     """
     scores = details.record.line_scores
     if scores is None and not details.measured:
         return None
-    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in details.nameable]
+    units = details.nameable
+    if details.thinker is not None and details.measured:
+        units = [unit for unit in units if unit.id in details.measured]
+    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in units]
     kept = [reason for reason in found if reason is not None]
     return sorted(kept, key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tertulia
+from tertulia.prompts.units import nameable_units
 from tertulia.state.cognition import Assessment, Bid, Floor
 from tertulia.state.line_scores import LEAST_ATTENTION
 from tertulia.state.meeting import Meeting
@@ -74,6 +75,11 @@ class Drawn:
     def removable(self) -> list[Unit]:
         prompt = self.record.prompt
         return [] if prompt is None else [unit for unit in self.store.prompt(prompt).units if unit.removable]
+
+    @property
+    def nameable(self) -> list[Unit]:
+        prompt = self.record.prompt
+        return [] if prompt is None else nameable_units(self.store.prompt(prompt))
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -161,7 +167,7 @@ def drawn(store: SqlStore) -> list[Drawn]:
 
 def check_leaned(drawn: Drawn, sentence: str, most: int) -> None:
     record, scores = drawn.record, drawn.record.line_scores
-    left = [unit for unit in drawn.removable if unit.id not in record.removed]
+    left = [unit for unit in drawn.nameable if unit.id not in record.removed]
     if not left:
         assert f"Nothing was left in the prompt that {record.turn.speaker} could lean on" in sentence
         return
