@@ -7,6 +7,7 @@ from tertulia.state.album import Population
 from tertulia.state.cognition import Call
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of
 from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
@@ -138,7 +139,7 @@ def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str
     if isinstance(start, Meeting):
         rounds = (read_round(store, run.run, number, start) for number in range(1, run.turns + 1))
         cognition = [
-            {"round": round.round, **agent_document(present)}
+            {"round": round.round, **agent_document(present, parameters_of(run, agent))}
             for round in rounds
             for present in round.agents
             if present.agent == agent
@@ -266,12 +267,12 @@ def _round_document(store: Store, details: TurnDetails) -> Document:
     asked = calls_document(calls_of(store, details.run.run, round.round, ""), store)
     agents = [present for present in round.agents if agent in (None, present.agent)]
     return {
-        "cognition": [agent_document(present) | moved_document(present, details) for present in agents],
+        "cognition": [_mind_document(present, details) for present in agents],
         "floor": round.floor.model_dump(mode="json") | {"calls": asked} if round.floor else None,
     }
 
 
-def agent_document(agent: AgentRound) -> Document:
+def agent_document(agent: AgentRound, parameters: Parameters) -> Document:
     """Return the cognition of an agent in a round; what was not recorded is null."""
     need, assessment, bid = agent.need, agent.assessment, agent.bid
     return {
@@ -286,20 +287,17 @@ def agent_document(agent: AgentRound) -> Document:
         "willingness_parts": bid.parts.model_dump() if bid and bid.parts else None,
         "willingness_ratings": agent.ratings.model_dump() if agent.ratings else None,
         "weights": agent.weights.model_dump(),
+        "bid_reasons": bid_document(agent, parameters),
         **fields_of(bid, "willing", "similarity", "similarity_max", "latency_scale_s", "latency_spread_s"),
         **fields_of(bid, "persistence", "address", "need", "yielded_s", "latency_s", "won"),
         "typed": agent.typed,
     }
 
 
-def moved_document(agent: AgentRound, details: TurnDetails) -> Document:
-    """Return what moved an agent in the round of a turn: the reasons for the bid, and what the thought leaned on.
-
-    The latter is null where nobody has read the thought.
-    """
+def _mind_document(agent: AgentRound, details: TurnDetails) -> Document:
+    """Return the cognition of an agent in a turn's round, and what the thought leaned on; null if nobody read it."""
     thought = details.thoughts.get(agent.agent)
-    return {
-        "bid_reasons": bid_document(agent, parameters_of(details.run, agent.agent)),
+    return agent_document(agent, parameters_of(details.run, agent.agent)) | {
         "thought_leaned_on": None if thought is None else leaned_on(thought),
         "thought_in_words": None if thought is None else leaned(thought, THOUGHT_MOST),
         "thought_scored_by": None if thought is None else thought.record.line_scored_by,

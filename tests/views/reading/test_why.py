@@ -77,11 +77,6 @@ class Drawn:
         return [] if prompt is None else [unit for unit in self.store.prompt(prompt).units if unit.removable]
 
     @property
-    def nameable(self) -> list[Unit]:
-        prompt = self.record.prompt
-        return [] if prompt is None else nameable_units(self.store.prompt(prompt))
-
-    @property
     def candidates(self) -> list[Candidate]:
         found = self.store.candidates(self.run.run, self.turn, self.part)
         return [candidate for candidate in found if candidate.origin != "vetoed"]
@@ -167,7 +162,8 @@ def drawn(store: SqlStore) -> list[Drawn]:
 
 def check_leaned(drawn: Drawn, sentence: str, most: int) -> None:
     record, scores = drawn.record, drawn.record.line_scores
-    left = [unit for unit in drawn.nameable if unit.id not in record.removed]
+    units = nameable_units(drawn.store.prompt(record.prompt or ""))
+    left = [unit for unit in units if unit.id not in record.removed]
     if not left:
         assert f"Nothing was left in the prompt that {record.turn.speaker} could lean on" in sentence
         return
