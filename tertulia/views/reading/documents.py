@@ -266,8 +266,10 @@ def _round_document(store: Store, details: TurnDetails) -> Document:
     assert round is not None
     asked = calls_document(calls_of(store, details.run.run, round.round, ""), store)
     agents = [present for present in round.agents if agent in (None, present.agent)]
+    thoughts = [present.agent for present in agents if present.agent in details.thoughts]
     return {
-        "cognition": [_mind_document(present, details) for present in agents],
+        "cognition": [agent_document(present, parameters_of(details.run, present.agent)) for present in agents],
+        "thoughts": {name: _thought_document(details.thoughts[name]) for name in thoughts},
         "floor": round.floor.model_dump(mode="json") | {"calls": asked} if round.floor else None,
     }
 
@@ -294,15 +296,14 @@ def agent_document(agent: AgentRound, parameters: Parameters) -> Document:
     }
 
 
-def _mind_document(agent: AgentRound, details: TurnDetails) -> Document:
-    """Return the cognition of an agent in a turn's round, and what the thought leaned on; null if nobody read it."""
-    thought = details.thoughts.get(agent.agent)
-    return agent_document(agent, parameters_of(details.run, agent.agent)) | {
-        "thought_leaned_on": None if thought is None else leaned_on(thought),
-        "thought_in_words": None if thought is None else leaned(thought, THOUGHT_MOST),
-        "thought_scored_by": None if thought is None else thought.record.line_scored_by,
-        "thought_measured_by": None if thought is None else thought.measured_by,
-        "thought_measured": {} if thought is None else dict(thought.measured),
+def _thought_document(thought: TurnDetails) -> Document:
+    """Return what a thought leaned on, that which counts most first, and who read that."""
+    return {
+        "leaned_on": leaned_on(thought),
+        "in_words": leaned(thought, THOUGHT_MOST),
+        "scored_by": thought.record.line_scored_by,
+        "measured_by": thought.measured_by,
+        "measured": dict(thought.measured),
     }
 
 

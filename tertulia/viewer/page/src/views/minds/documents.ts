@@ -56,9 +56,12 @@ export interface Mind {
     readonly parts: readonly { readonly part: Part; readonly weighted: number; readonly change: number | null }[];
     readonly in_words: string;
   } | null;
-  /** What the thought leaned on, most first; empty: on nothing in particular; null: nobody has read it. */
-  readonly thought_leaned_on?: readonly Reason[] | null;
-  readonly thought_in_words?: string | null;
+}
+
+/** What a thought leaned on, most first; empty: on nothing in particular. */
+export interface Thought {
+  readonly leaned_on: readonly Reason[] | null;
+  readonly in_words: string;
 }
 
 /** How the floor was given. */
@@ -75,6 +78,8 @@ export interface TurnOfMeeting {
   readonly turn: number;
   readonly speaker: string | null;
   readonly cognition?: readonly Mind[];
+  /** By agent, the thoughts that somebody had read. */
+  readonly thoughts?: Readonly<Record<string, Thought>>;
   readonly floor?: Floor | null;
 }
 
