@@ -13,21 +13,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from tertulia.runs.access.engines import ModelAccess, open_engines
-from tertulia.runs.planning.starting import new_record, plan_run
-from tertulia.state.records import Turn, TurnRecord
+from benchmarks.stores.viewer_stores import list_store
 from tertulia.storage.store import SqlStore
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = 100
 FORKS, FORK_AT = 10, 50
-MANY, TURNS = 1000, 10
+MANY = 1000
 REPETITIONS = 7
 MB = 1e6
 TERTULIA = (sys.executable, "-m", "tertulia.cli.main")
@@ -115,7 +113,7 @@ def parent_of(store: Path) -> str:
 def speed(store: Path) -> list[Figure]:
     """Return how long it takes to read runs."""
     many = store.with_name("many.db")
-    store_many(many)
+    list_store(many, MANY)
     found = []
     for what, arguments, target_s in (
         ("show --turn 60", ("show", "@last", "--turn", "60", "--store", str(store)), 0.3),
@@ -133,19 +131,6 @@ def added_by(command: Sequence[str], to: Sequence[str], folder: Path) -> tuple[f
     spent = [(seconds(command, folder), seconds(to, folder)) for _ in range(1 + REPETITIONS)][1:]
     wall_s, cpu_s = (statistics.median(longer[at] - shorter[at] for longer, shorter in spent) for at in (0, 1))
     return wall_s, cpu_s
-
-
-def store_many(path: Path) -> None:
-    """Store many short runs."""
-    with SqlStore.open(path, create=True) as store:
-        plan = plan_run("tidewell", {}, model="rehearsal")
-        engines = open_engines(plan.model, plan.start, plan.parameters, ModelAccess())
-        for number in range(MANY):
-            run = new_record(store.new_run_id(), replace(plan, seed=number), engines)
-            store.create_run(run.model_copy(update={"status": "finished"}), plan.start)
-            for turn in range(1, TURNS + 1):
-                line = Turn(turn=turn, round=turn, speaker="A", text=f"Line {turn}.", sim_time_s=turn, ended=False)
-                store.save_turn(run.run, TurnRecord(turn=line))
 
 
 # --- commands -------------------------------------------------------------------------------------------------------
