@@ -14,11 +14,11 @@ from tertulia.state.errors import UsageError
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.line_scores import reader_of
 from tertulia.state.meeting import Meeting
-from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Reply
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.turns import TurnDetails, read_thought
+from tertulia.views.reading.why import parameters_of_speaker
 
 #: The units of a thought that are left out, those with the highest scores: its sources say much the same (a line, and
 #: how things stood a moment ago), so that scores put the one that it depends on among the first, not always first.
@@ -147,16 +147,11 @@ def _candidate_of(details: TurnDetails) -> Candidate | None:
     return next((each for each in chosen if each.origin != "by_hand"), None)
 
 
-def _parameters_of(details: TurnDetails) -> Parameters:
-    own = details.run.participant_models.get(details.record.turn.speaker or "")
-    return Parameters.model_validate(details.run.parameters if own is None else own.parameters)
-
-
 def _reader_of(details: TurnDetails) -> str:
     """Return the model that reads a line: the one that scored it, else the surrogate of its writer, or the writer."""
     if (recorded := reader_of(details.record.line_scored_by)) is not None:
         return recorded
-    surrogate = _parameters_of(details).surrogate
+    surrogate = parameters_of_speaker(details).surrogate
     return details.writer if surrogate is None or not is_chat_name(details.writer) else surrogate
 
 
@@ -167,7 +162,7 @@ def _checked_line(store: SqlStore, details: TurnDetails, part: str, reader: str)
     speaker = record.turn.speaker or ""
     spoken = SpokenLine(
         *(details.run.run, record.turn.turn, speaker, record.prompt, record.removed),
-        parameters=_parameters_of(details),
+        parameters=parameters_of_speaker(details),
         reply=candidate.reply,
     )
     answered = remove_units(store.prompt(record.prompt), record.removed)
