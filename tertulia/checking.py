@@ -9,7 +9,6 @@ from tertulia.runs.driving.session import events_of
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.store_handle import StoreHandle
-from tertulia.views.reading.rounds import find_agent
 
 
 class Checking:
@@ -33,8 +32,7 @@ class Checking:
                     return access.language_model(name, parameters)
 
                 start = store.start(run.run)
-                whose = None if agent is None else find_agent(agent, start, run.run)
-                run_or_abandon(check_turn(store, run, start, turn, opened, reader=reader, agent=whose, calls=calls))
+                run_or_abandon(check_turn(store, run, start, turn, opened, reader=reader, agent=agent, calls=calls))
 
         with closing(events_of(drive)) as events:
             for _ in events:

@@ -215,7 +215,7 @@ def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: boo
     print_turn(console, turn, start, parameters.silence_s, None, bool(rewritten_turns(store, details.run.run, [turn])))
     console.print()
     if details.round is not None:
-        print_round(console, details.round, parameters, details.agent, details.thoughts)
+        print_round(console, details, details.round, parameters)
     print_calls(console, details.calls, store)
     if details.record.turn.speaker is not None and details.agent is None:
         print_making(console, details)

@@ -16,11 +16,9 @@ from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.state.documents import SCHEMA_VERSION
 from tertulia.state.errors import UsageError
-from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import DEFAULT_STORE, is_missing
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.rounds import find_agent
 
 RunArgument = Annotated[
     str | None,
@@ -120,6 +118,4 @@ def _measure(store: SqlStore, run: str, turn: int, part: str) -> None:
     record = store.run(run)
     parameters = Parameters.model_validate(record.parameters)
     opened = partial(model_access().language_model, parameters=parameters)
-    start = store.start(record.run)
-    agent = find_agent(part, start, record.run) if part and isinstance(start, Meeting) else None
-    asyncio.run(check_turn(store, record, start, turn, opened, agent=agent))
+    asyncio.run(check_turn(store, record, store.start(record.run), turn, opened, agent=part))

@@ -6,20 +6,14 @@ from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.runs.driving.interrupting import interruptible, run_or_abandon
 from tertulia.state.language_model import LanguageModel
-from tertulia.state.meeting import Meeting, Start
+from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
 
 
 def check_line(
-    store: SqlStore,
-    run: RunRecord,
-    start: Start,
-    turn: int,
-    reader: str | None,
-    calls: int | None,
-    agent: str | None,
+    store: SqlStore, run: RunRecord, start: Start, turn: int, reader: str | None, calls: int | None, agent: str | None
 ) -> None:
     """Measure what a line, or an agent's thought, loses without units of its prompt, and keep it; say what that takes.
 
@@ -38,14 +32,7 @@ def check_line(
 
     kept = "interrupted; what was measured is kept, give the command again to go on"
     with exit_when_interrupted(kept), status_line() as line, interruptible():
-        budget = CALLS if calls is None else calls
+        told = {"tell": tell, "show": line.show}
         run_or_abandon(
-            check_turn(
-                *(store, run, start, turn, opened),
-                reader=reader,
-                agent=agent if isinstance(start, Meeting) else None,
-                calls=budget,
-                tell=tell,
-                show=line.show,
-            )
+            check_turn(store, run, start, turn, opened, reader=reader, agent=agent, calls=calls or CALLS, **told)
         )

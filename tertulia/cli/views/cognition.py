@@ -1,6 +1,6 @@
 """A round of group chat: the cognition of each agent, and the race for the floor."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from rich.console import Console
@@ -28,22 +28,11 @@ from tertulia.views.wording.round_phrases import (
 _BAR = 24
 
 
-def print_round(
-    console: Console,
-    round: Round,
-    parameters: Parameters,
-    agent: str | None = None,
-    thoughts: Mapping[str, TurnDetails] | None = None,
-) -> None:
-    """Print the cognition of each agent (or of one) in a round, then the race.
-
-    Args:
-        thoughts: The thoughts that somebody had read, by agent.
-    """
+def print_round(console: Console, details: TurnDetails, round: Round, parameters: Parameters) -> None:
+    """Print the cognition of each agent (or of the one who is asked about) in the round of a turn, then the race."""
     for present in round.agents:
-        if agent in (None, present.agent):
-            thought = (thoughts or {}).get(present.agent)
-            _print_agent(console, present, parameters, thought, whole=agent is not None)
+        if details.agent in (None, present.agent):
+            _print_agent(console, present, parameters, details)
     _print_race(console, round, parameters)
 
 
@@ -63,20 +52,18 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
     console.print()
 
 
-def _print_agent(
-    console: Console, agent: AgentRound, parameters: Parameters, thought: TurnDetails | None, whole: bool
-) -> None:
-    """Print the cognition of an agent; if whole, with the reasons against the mechanisms that were off."""
+def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, details: TurnDetails) -> None:
+    """Print the cognition of an agent; of the only one wanted, with the reasons against mechanisms that were off."""
     console.print(Text.assemble(plain(agent.agent, "bold cyan"), ("  → speaks", "green") if agent.won else ""))
     table = _plain_table()
     table.add_column(style="dim", width=9)
     table.add_row("noticed", plain(perception_phrase(agent, parameters)))
-    for row in _mechanism_rows(agent, whole):
+    for row in _mechanism_rows(agent, details.agent is not None):
         table.add_row(*row)
     if assessment := agent.assessment:
         table.add_row("situation", plain(assessment.situation or "–"))
         table.add_row("thought", plain(assessment.thought or "–", "italic"))
-        if thought is not None:
+        if (thought := details.thoughts.get(agent.agent)) is not None:
             table.add_row("", plain(f"· {leaned(thought, THOUGHT_MOST)}"))
         table.add_row("feels", plain(f"{assessment.emotion}, {assessment.emotion_strength:.1f}"))
     if agent.typed is not None:

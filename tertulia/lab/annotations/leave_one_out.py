@@ -46,6 +46,7 @@ from tertulia.state.text import counted
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.checks import LOSSES, VALUES, checks_of, numbers_of, reader_in
+from tertulia.views.reading.rounds import find_agent
 from tertulia.views.reading.turns import read_turn
 
 #: Readings of a line's prompt, at most; and the fewest from which anything can be learned by ablations.
@@ -90,19 +91,20 @@ async def check_turn(
         turn: The turn, from 1.
         open_reader: Opens the model that reads; called where a value is missing.
         reader: Its name; `None`: the model that scored the line, else the run's surrogate, else the writer of the line.
-        agent: Whose thought is wanted; `None`: the line is, with its speaker's thought.
+        agent: Whose thought is wanted, in a meeting; `None`: the line is, with its speaker's thought.
         calls: Readings of each line, at most.
         tell: Receives what will be read, before it is.
         show: Receives a line for each reading.
 
     Raises:
-        NotFoundError: There is no such turn.
+        NotFoundError: There is no such turn, or nobody of that name.
         UsageError: It is rehearsed, or nobody spoke, or a person wrote the line; or there are too few calls, or the
             reader is a stand-in.
         ModelError: The reader failed, or does not tell how likely a line is; what was measured is kept.
     """
     if calls < LEAST_CALLS:
         raise UsageError(f"{calls} calls are too few to learn from; give --calls {LEAST_CALLS} or more")
+    agent = find_agent(agent, start, run.run) if agent and isinstance(start, Meeting) else None
     details = read_turn(store, run, start, turn, reader=reader)
     lines = lines_to_check(store, details, reader) if agent is None else []
     thinker = agent or details.record.turn.speaker
