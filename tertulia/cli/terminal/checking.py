@@ -32,7 +32,5 @@ def check_line(
 
     kept = "interrupted; what was measured is kept, give the command again to go on"
     with exit_when_interrupted(kept), status_line() as line, interruptible():
-        told = {"tell": tell, "show": line.show}
-        run_or_abandon(
-            check_turn(store, run, start, turn, opened, reader=reader, agent=agent, calls=calls or CALLS, **told)
-        )
+        told, budget = {"tell": tell, "show": line.show}, calls or CALLS
+        run_or_abandon(check_turn(store, run, start, turn, opened, reader=reader, agent=agent, calls=budget, **told))
