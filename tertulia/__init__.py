@@ -26,9 +26,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tertulia.api import arun, diff, resume, run, stream
-    from tertulia.declaring import mechanism, node, scorer
-    from tertulia.experiment import Experiment
+    from tertulia.api.declaring import mechanism, node, scorer
+    from tertulia.api.experiment import Experiment
+    from tertulia.api.running import arun, diff, resume, run, stream
+    from tertulia.api.stored_run import Run
+    from tertulia.api.stores import Store, open_store
+    from tertulia.api.sweeping import asweep, sweep
     from tertulia.runs.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
     from tertulia.runs.planning.additions import Additions
     from tertulia.state.budget import Budget
@@ -47,9 +50,6 @@ if TYPE_CHECKING:
     )
     from tertulia.state.records import Turn
     from tertulia.state.seat import Answer, Invitation
-    from tertulia.stored_run import Run
-    from tertulia.stores import Store, open_store
-    from tertulia.sweeping import asweep, sweep
     from tertulia.worlds.generated_people import generate_people
     from tertulia.worlds.people import Person, people_from_csv
     from tertulia.worlds.population_object import Population, Villager
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
 
 #: By module, the public names that it has.
 _PUBLIC = {
-    "tertulia.api": ("arun", "diff", "resume", "run", "stream"),
-    "tertulia.sweeping": ("asweep", "sweep"),
-    "tertulia.experiment": ("Experiment",),
-    "tertulia.stores": ("Store", "open_store"),
-    "tertulia.stored_run": ("Run",),
-    "tertulia.declaring": ("mechanism", "node", "scorer"),
+    "tertulia.api.running": ("arun", "diff", "resume", "run", "stream"),
+    "tertulia.api.sweeping": ("asweep", "sweep"),
+    "tertulia.api.experiment": ("Experiment",),
+    "tertulia.api.stores": ("Store", "open_store"),
+    "tertulia.api.stored_run": ("Run",),
+    "tertulia.api.declaring": ("mechanism", "node", "scorer"),
     "tertulia.runs.driving.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
     "tertulia.runs.planning.additions": ("Additions",),
     "tertulia.state.budget": ("Budget",),

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from support.store_content import content, differences
 
-from tertulia.api import diff
-from tertulia.launching import RunLauncher
+from tertulia.api.launching import RunLauncher
+from tertulia.api.running import diff
+from tertulia.api.store_handle import StoreHandle
+from tertulia.api.stores import Store, open_store
 from tertulia.runs.driving.events import Event, StepStarted
 from tertulia.runs.files.merging import merge_stores
 from tertulia.runs.planning.starting import RunPlan
-from tertulia.store_handle import StoreHandle
-from tertulia.stores import Store, open_store
 
 SHARDS, RUNS = 2, 8
 

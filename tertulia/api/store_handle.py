@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tertulia.arguments import path_of
+from tertulia.api.arguments import path_of
 from tertulia.state.errors import StorageError
 from tertulia.storage.addresses import ServerAddress, StoreAddress, store_address
 from tertulia.storage.store import SqlStore

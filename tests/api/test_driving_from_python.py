@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import tertulia as tt
-from tertulia.launching import RunLauncher
+from tertulia.api.launching import RunLauncher
+from tertulia.api.progress_bar import ProgressBar
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.progress_bar import ProgressBar
 from tertulia.runs.driving import interrupting
 from tertulia.runs.driving.events import Event, RunEnded
 from tertulia.runs.driving.session import events_of

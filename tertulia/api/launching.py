@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.arguments import (
+from tertulia.api.arguments import (
     ASK,
     MODEL,
     SEED,
@@ -20,7 +20,8 @@ from tertulia.arguments import (
     path_of,
     whole_number,
 )
-from tertulia.progress_bar import ProgressBar
+from tertulia.api.progress_bar import ProgressBar
+from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.driver import drive_run
 from tertulia.runs.driving.events import Emit, Noted, RunStarted
@@ -33,7 +34,6 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
 from tertulia.state.seat import Ask
 from tertulia.storage.store import SqlStore
-from tertulia.store_handle import StoreHandle
 from tertulia.views.wording.wrong_arguments import refusal
 from tertulia.worlds.scenario_object import ScenarioObject
 

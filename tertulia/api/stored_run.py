@@ -6,12 +6,14 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from tertulia.arguments import check_argument, whole_number
-from tertulia.cell_page import CellPage
-from tertulia.checking import Checking
-from tertulia.driven_run import DrivenRun
-from tertulia.exporting import Exported
-from tertulia.questioning import Questioned
+from tertulia.api.arguments import check_argument, whole_number
+from tertulia.api.cell_page import CellPage
+from tertulia.api.checking import Checking
+from tertulia.api.driven_run import DrivenRun
+from tertulia.api.exporting import Exported
+from tertulia.api.questioning import Questioned
+from tertulia.api.stored_turn import RunTurn, StoredTurn
+from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.album import Population
 from tertulia.state.errors import UsageError, nearest_hint
@@ -19,8 +21,6 @@ from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.store import SqlStore
-from tertulia.stored_turn import RunTurn, StoredTurn
-from tertulia.tables import Records
 from tertulia.views.reading.documents import conversation_document, turn_document
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges, spoken_turns
 from tertulia.views.reading.turns import TurnDetails, read_turn
@@ -114,9 +114,11 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             details = read_turn(store, run, start, number, removal_factor=removal_factor)
         return StoredTurn(details, self._turn_document, check=partial(self._checked, number))
 
-    def _checked(self, number: int, reader: str | None, calls: int, access: ModelAccess) -> StoredTurn:
-        """Return a turn whose line was checked, by what that reader measured."""
-        self._check(number, reader, calls, access)
+    def _checked(
+        self, number: int, reader: str | None, agent: str | None, calls: int, access: ModelAccess
+    ) -> StoredTurn:
+        """Return a turn whose line, or the thought of an agent, was checked, by what that reader measured."""
+        self._check(number, reader, agent, calls, access)
         with self._opened() as (store, run, start):
             details = read_turn(store, run, start, number, reader=reader)
         return StoredTurn(details, self._turn_document, check=partial(self._checked, number))
@@ -175,7 +177,7 @@ class Run(DrivenRun, Questioned, Checking, Exported):
         Raises:
             UsageError: There is no such metric, or nobody speaks.
         """
-        from tertulia.measuring import chosen_metrics, figures_of_runs
+        from tertulia.api.measuring import chosen_metrics, figures_of_runs
 
         run, chosen = self.record, chosen_metrics(metrics)
         if not any(turn.speaker is not None for turn in self.turns) and not self.exchanges:

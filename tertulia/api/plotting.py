@@ -3,11 +3,11 @@
 import io
 from typing import TYPE_CHECKING
 
+from tertulia.api.measuring import Measure, Measures
 from tertulia.lab.experiments.axes import Axis
 from tertulia.lab.pages.plots import STYLES, check_plots
 from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.report_plots import SYMBOLS
-from tertulia.measuring import Measure, Measures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

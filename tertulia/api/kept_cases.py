@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tertulia.arguments import path_of
+from tertulia.api.arguments import path_of
+from tertulia.api.store_handle import StoreHandle
 from tertulia.runs.access.engines import named_models
 from tertulia.state.errors import TertuliaError, UsageError
 from tertulia.storage.addresses import DEFAULT_STORE
-from tertulia.store_handle import StoreHandle
 from tertulia.views.wording.wrong_arguments import refusal
 from tertulia.worlds.catalog import path_from_here
 from tertulia.worlds.population_object import Population

@@ -5,8 +5,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tertulia.arguments import MODEL, SEED, check_argument, check_texts, path_of, whole_number
-from tertulia.calling import awaitable
+from tertulia.api.arguments import MODEL, SEED, check_argument, check_texts, path_of, whole_number
+from tertulia.api.calling import awaitable
+from tertulia.api.store_handle import StoreHandle
+from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Emit
@@ -15,8 +17,6 @@ from tertulia.runs.driving.session import events_of
 from tertulia.state.language_model import LanguageModel
 from tertulia.state.parameters import Parameters
 from tertulia.storage.parts.annotations import Annotations
-from tertulia.store_handle import StoreHandle
-from tertulia.tables import Records
 from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
 
 if TYPE_CHECKING:

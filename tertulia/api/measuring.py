@@ -7,7 +7,9 @@ from functools import cached_property
 from html import escape
 from typing import Any, Self, TypeVar
 
-from tertulia.arguments import check_argument
+from tertulia.api.arguments import check_argument
+from tertulia.api.store_handle import StoreHandle
+from tertulia.api.tables import Records, Shown
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import TrialRun, first_turn_of, read_results
 from tertulia.lab.reports.measures import Measuring
@@ -22,8 +24,6 @@ from tertulia.state.errors import SettingError, UsageError, nearest_hint
 from tertulia.state.language_model import Embedder
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord
-from tertulia.store_handle import StoreHandle
-from tertulia.tables import Records, Shown
 from tertulia.views.measuring.dialogues import spoken_in
 
 #: What is said of figures of a rehearsal.

@@ -7,19 +7,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from tertulia.arguments import check_argument
-from tertulia.exporting import write_export
+from tertulia.api.arguments import check_argument
+from tertulia.api.exporting import write_export
+from tertulia.api.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, measured
+from tertulia.api.store_handle import StoreHandle
+from tertulia.api.stored_run import Run
+from tertulia.api.tables import Records, Shown
 from tertulia.lab.experiments import experiment as definitions
 from tertulia.lab.experiments.axes import Axis, axes_of, differing
 from tertulia.lab.experiments.reached import Progress, progress_of
-from tertulia.measuring import Comparison, Measures, chosen_metrics, compared, figures_of_runs, measured
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.parameters import ALIASES
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
-from tertulia.store_handle import StoreHandle
-from tertulia.stored_run import Run
-from tertulia.tables import Records, Shown
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Experiment:
         Raises:
             UsageError: matplotlib is not installed, there is no such metric, or the settings have no such axis.
         """
-        from tertulia.plotting import plotted
+        from tertulia.api.plotting import plotted
 
         check_argument("metric", metric, str, "a metric is named by a text: plot('dist3')", optional=False)
         return plotted(self.measure(metric, embedder=embedder), metric, self._axis(along))

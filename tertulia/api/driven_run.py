@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from tertulia.arguments import SEED, check_changes, check_names, limits_of, named_as_arguments, whole_number
-from tertulia.calling import awaitable
+from tertulia.api.arguments import SEED, check_changes, check_names, limits_of, named_as_arguments, whole_number
+from tertulia.api.calling import awaitable
+from tertulia.api.store_handle import StoreHandle
 from tertulia.state.records import RunRecord
-from tertulia.store_handle import StoreHandle
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class DrivenRun:
         Raises:
             TertuliaError: The fork can't be made like that, or failed.
         """
-        from tertulia.launching import RunLauncher
+        from tertulia.api.launching import RunLauncher
         from tertulia.runs.planning.forking import plan_fork
 
         changed = {"max_turns": rounds, "order": order}
@@ -136,7 +136,7 @@ class DrivenRun:
         Raises:
             TertuliaError: It can't go on like that, or failed.
         """
-        from tertulia.launching import RunLauncher
+        from tertulia.api.launching import RunLauncher
         from tertulia.runs.access.model_names import models_of_run
 
         record, limits = self.record, limits_of(budget)

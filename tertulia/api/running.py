@@ -8,9 +8,12 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tertulia.arguments import check_argument, limits_of
-from tertulia.calling import awaitable
-from tertulia.launching import RunLauncher
+from tertulia.api.arguments import check_argument, limits_of
+from tertulia.api.calling import awaitable
+from tertulia.api.launching import RunLauncher
+from tertulia.api.store_handle import StoreHandle
+from tertulia.api.stored_run import Run
+from tertulia.api.stores import Store
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Event
 from tertulia.runs.driving.session import stream_of
@@ -19,9 +22,6 @@ from tertulia.runs.planning.starting import DEFAULT_MODEL, DEFAULT_SEED
 from tertulia.state.budget import Budget
 from tertulia.state.seat import Ask
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
-from tertulia.store_handle import StoreHandle
-from tertulia.stored_run import Run
-from tertulia.stores import Store
 from tertulia.views.reading.comparing import RunComparison
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 

@@ -7,20 +7,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, get_args
 
-from tertulia.arguments import check_argument, whole_number
-from tertulia.exporting import write_export
+from tertulia.api.arguments import check_argument, whole_number
+from tertulia.api.exporting import write_export
+from tertulia.api.store_handle import StoreHandle
+from tertulia.api.stored_run import Run
+from tertulia.api.tables import Records
 from tertulia.state.errors import NotFoundError, SettingError, nearest_hint
 from tertulia.state.records import RunRecord, RunStatus
 from tertulia.storage.addresses import StoreAddress, is_missing
-from tertulia.store_handle import StoreHandle
-from tertulia.stored_run import Run
-from tertulia.tables import Records
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from tertulia.experiment import Experiment
+    from tertulia.api.experiment import Experiment
     from tertulia.lab.exports.writing import Format
 
 
@@ -79,7 +79,7 @@ class Store(StoreHandle):
         Raises:
             NotFoundError: There is none; the nearest name is given.
         """
-        from tertulia.experiment import Experiment
+        from tertulia.api.experiment import Experiment
 
         check_argument("name", name, str, "an experiment is named by a text", optional=False)
         with self.opened() as store:
@@ -87,7 +87,7 @@ class Store(StoreHandle):
 
     def experiments(self) -> "tuple[Experiment, ...]":
         """Return the experiments of the store, newest first."""
-        from tertulia.experiment import Experiment
+        from tertulia.api.experiment import Experiment
 
         with self.opened() as store:
             return tuple(Experiment(self, record.experiment) for record in store.experiments.all())

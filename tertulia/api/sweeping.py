@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from tertulia.arguments import (
+from tertulia.api.arguments import (
     MODEL,
     SEED,
     additions_of,
@@ -19,16 +19,18 @@ from tertulia.arguments import (
     path_of,
     whole_number,
 )
-from tertulia.calling import awaitable
-from tertulia.experiment import Experiment
-from tertulia.kept_cases import Cases, named_by, named_cases
+from tertulia.api.calling import awaitable
+from tertulia.api.experiment import Experiment
+from tertulia.api.kept_cases import Cases, named_by, named_cases
+from tertulia.api.progress_bar import TrialBar
+from tertulia.api.store_handle import StoreHandle
+from tertulia.api.stores import Store
 from tertulia.lab.executors.choosing import LOCAL, executor_of
 from tertulia.lab.experiments import experiment as definitions
 from tertulia.lab.experiments.progress import ExperimentProgress
 from tertulia.lab.experiments.reached import progress_of
 from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.sweeping import sweep_experiment
-from tertulia.progress_bar import TrialBar
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.access.named_files import remember_files
@@ -41,8 +43,6 @@ from tertulia.state.budget import Budget
 from tertulia.state.errors import SettingError, StoppedError
 from tertulia.state.parameters import ALIASES
 from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress
-from tertulia.store_handle import StoreHandle
-from tertulia.stores import Store
 from tertulia.views.wording.wrong_arguments import refusal, with_named_arguments
 
 #: A value of a parameter, or several, which are an axis.
