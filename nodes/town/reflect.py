@@ -32,7 +32,7 @@ async def reflect(state: TownState, runtime: Runtime[TownContext]) -> TownState:
     context = town.context_of(encounter.run)
     threshold = context.parameters.reflects_from
     ready = [name for name in encounter.pair if gathered(town, name, state["lengths"][name], threshold) >= threshold]
-    round = len(context.store.turns(context.run)) + 2  # behind what was remembered
+    round = len(context.store.turns(context.run)) + 3  # behind the memories
     context.broker.seat(round, ready)
     streams = [
         # As it was before this reflection, in case it is repeated after a crash.

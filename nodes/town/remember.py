@@ -30,7 +30,7 @@ async def remember(state: TownState, runtime: Runtime[TownContext]) -> TownState
     town = runtime.context
     encounter = encounter_of(town, state)
     context = town.context_of(encounter.run)
-    round = len(context.store.turns(context.run)) + 1  # behind the conversation
+    round = len(context.store.turns(context.run)) + 2  # behind the conversation, and the agreement
     context.broker.seat(round, encounter.pair)
     agreed = town.diary.of(encounter.run)
     kept = await asyncio.gather(

@@ -120,7 +120,7 @@ def best_first(drafts: Sequence[Reply], monitor: Monitor) -> list[Reply]:
     Without a known difference, they stay in their order.
     """
     known = all(reply.information is not None for reply in drafts)
-    if len(drafts) == 1 or (monitor.situation is None and not known):
+    if len(drafts) == 1 or (monitor.before is None and not known):
         return list(drafts)
     return sorted(
         drafts,

@@ -15,7 +15,7 @@ from tertulia.lab.reports.measured_trials import KnownVectors, MeasuredTrial
 from tertulia.metrics.diversity import directions_of, mean
 from tertulia.metrics.to_the_point import NEAREST, ToThePoint, texts_of_case, to_the_point
 from tertulia.nodes.meeting.address import without_names
-from tertulia.nodes.shared.situation import known_to
+from tertulia.nodes.shared.known import known_to
 from tertulia.state.album import Population
 from tertulia.state.records import Case
 from tertulia.views.measuring.line_checks import checks_of
@@ -186,7 +186,6 @@ class CaseMeasures:
 
 #: The metrics of `CaseMeasures`, and those of prompts (`measures`) and of several trials.
 OF_CASES = (*_POINTED, "sim_gap", "speaker_found", "memory_reuse", "memory_evenness")
-_OF_PROMPTS = ("recited_lines", "against_kept", "against_removed")
 _OF_SEVERAL = ("sim_gap", "memory_reuse", "trigrams_between")
 
 
@@ -202,8 +201,8 @@ def _why_not(trials: Trials, name: str, has_embedder: bool) -> str | None:
         return "as nothing embeds what is said"
     if name in _OF_SEVERAL and max(map(len, cases.values()), default=0) < 2:
         return "as each case has one trial"
-    if name in _OF_PROMPTS:
-        return _why_no_prompt(trials, name)
+    if name == "recited_lines":
+        return _why_no_prompt(trials)
     if name == "sim_gap":
         return "as there is no other case to tell it from" if len(cases) < 2 else None
     if name in _POINTED or name.startswith("memory_"):
@@ -215,12 +214,10 @@ def _why_not(trials: Trials, name: str, has_embedder: bool) -> str | None:
     return None
 
 
-def _why_no_prompt(trials: Trials, name: str) -> str | None:
+def _why_no_prompt(trials: Trials) -> str | None:
     each = [trial for cases in trials.values() for found in cases.values() for trial in found.values()]
-    lines = [line for trial in each for line in trial.prompted if line is not None]
-    if not lines:
-        return "as no prompt is stored"
-    return "as nothing was removed" if name == "against_removed" and not any(line.removed for line in lines) else None
+    has_prompts = any(line is not None for trial in each for line in trial.prompted)
+    return None if has_prompts else "as no prompt is stored"
 
 
 def _masked(trial: MeasuredTrial, at: int | None) -> list[str]:

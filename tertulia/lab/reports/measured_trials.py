@@ -13,8 +13,6 @@ from tertulia.metrics.post_removal import PostRemoval
 from tertulia.metrics.pruning import Inconsistency, Removal, inconsistency_of, removal_of
 from tertulia.metrics.recitation import recites
 from tertulia.metrics.repetition import ends_in_repetition
-from tertulia.nodes.shared.sense_details import contradicts_facts
-from tertulia.nodes.shared.situation import Situation
 from tertulia.prompts.renaming import Renaming, names_in_words
 from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
@@ -182,23 +180,14 @@ class MeasuredTrial:
         ]
 
     @cached_property
-    def against(self) -> dict[str, list[float | None]]:
-        """For `kept` and `removed`, of each utterance whether it has another detail than those items; else `None`."""
-        return {
-            "kept": [_is_against(line, line.kept if line else ()) for line in self.prompted],
-            "removed": [_is_against(line, line.removed if line else ()) for line in self.prompted],
-        }
-
-    @cached_property
     def spoken_lines(self) -> list[SpokenLine | None]:
         """Its utterances with their prompts; `None` for those that its model did not speak."""
         return spoken_lines(self._store, self.run, self.first_turn)
 
     @cached_property
     def has_faults(self) -> list[bool]:
-        """Of each utterance, whether it makes no sense where it was said."""
-        found = found_in_run(self._store, self.run, first=self.first_turn, read_prompt=self._read_prompt)
-        return [bool(faults) for faults in found.faults]
+        """Of each utterance, whether it makes no sense at its place."""
+        return [bool(faults) for faults in found_in_run(self._store, self.run, first=self.first_turn)]
 
     @cached_property
     def participation(self) -> Participation:
@@ -233,12 +222,6 @@ class MeasuredTrial:
     @cached_property
     def _renamed(self) -> Renaming:
         return names_in_words(self.start.names, Parameters.model_validate(self.run.parameters))
-
-
-def _is_against(line: Prompted | None, items: tuple[str, ...]) -> float | None:
-    if line is None or not items:
-        return None
-    return float(contradicts_facts(line.text, Situation(line.speaker, [line.speaker], known={line.speaker: items})))
 
 
 def _left(record: TurnRecord, prompt: Prompt | None) -> dict[str, float]:

@@ -299,11 +299,6 @@ def _recited_lines(trials: Sequence[MeasuredTrial], at: int | None) -> float | N
     return mean(recited for trial in trials for recited in trial.recited[_at(at)])
 
 
-def _against(field: str, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-    """Return the share of utterances that are against a detail of the items that were kept, or removed, by rules."""
-    return mean(is_against for trial in trials for is_against in trial.against[field][_at(at)])
-
-
 def _at(at: int | None) -> slice:
     return slice(None) if at is None else slice(at, at + 1)
 
@@ -372,8 +367,6 @@ _FIGURES: Mapping[str, Figure] = {
     "trigrams_within": _trigrams_within,
     "trigrams_between": _trigrams_between,
     "recited_lines": _recited_lines,
-    "against_kept": partial(_against, "kept"),
-    "against_removed": partial(_against, "removed"),
     "duplicate_rate": _duplicates,
     **{f"removed_{field}": partial(_of_removal, field) for field in ("items", "words", "attention")},
     **{f"left_{initial}": partial(_left, initial) for initial in "bmpe"},
