@@ -5,7 +5,7 @@ from tertulia.state.records import Participant
 
 
 def known_to(person: Participant) -> tuple[str, ...]:
-    """Return what a person knows and is, as texts: memories, character, activity; in a meeting goals and interests."""
+    """Return a person's knowledge as texts: memories, character, activity; in a meeting goals and interests."""
     persona = person.persona
     texts = [memory.text for memory in person.memories]
     texts += [text for text in (persona.traits, persona.background, persona.lifestyle, persona.home) if text]

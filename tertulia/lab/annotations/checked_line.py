@@ -78,7 +78,7 @@ class CheckedLine:
         return tokens_of_texts(model.tokenizer, reply.tokens, texts) if texts else [reply.text_tokens]
 
     def losses(self, values: Mapping[Kept, float]) -> dict[str, float]:
-        """Return by unit what the line loses without it, in nats a token, as far as that is known."""
+        """Return by unit the line's loss without it, in nats a token, as far as that is known."""
         full = values.get(self.ablated.full)
         found = ((unit, values.get(self.ablated.without(place))) for place, unit in enumerate(self.ablated.units))
         return {} if full is None else {unit: full - value for unit, value in found if value is not None}
@@ -112,7 +112,7 @@ def lines_to_check(store: SqlStore, details: TurnDetails, reader: str | None = N
 def thought_to_check(
     store: SqlStore, details: TurnDetails, meeting: Meeting, agent: str, reader: str | None = None
 ) -> CheckedLine | None:
-    """Return the thought of an agent in the round of a turn; `None` where no model's call has it.
+    """Return the thought of an agent in the round of a turn; `None` if no model's call has it.
 
     Raises:
         UsageError: The run is rehearsed.
@@ -134,7 +134,7 @@ def _refuse_rehearsed(details: TurnDetails) -> None:
 
 
 def _candidate_of(details: TurnDetails) -> Candidate | None:
-    """Return the candidate that was said; `None` where no model wrote it."""
+    """Return the candidate that was said; `None` if no model wrote it."""
     chosen = (each for each in details.candidates if each.attempt == details.record.chosen)
     return next((each for each in chosen if each.origin != "by_hand"), None)
 

@@ -10,7 +10,7 @@
 4. In a meeting the thought of the speaker, or of another agent, is read in the same way, behind the prompt of its own
    call: the words of the situation and of the thought, which are one answer. Left out are the eight units with the
    highest scores. (A server counts all tokens of the answer.)
-5. Every value is stored as soon as it is there, so an interrupted check goes on with what is missing.
+5. Every value is stored as soon as it is there, so an interrupted check goes on with the missing ones.
 
 Prompts are read from the last unit that is left out to the first: those that share the longest beginning follow one
 another, as a prompt cache keeps them.

@@ -45,8 +45,8 @@ class JudgedOutcome:
 def outcome_requests(start: Start, turns: Sequence[Turn]) -> list[AnnotationRequest]:
     """Return the requests about a conversation, for its speakers and the dimensions that apply to each.
 
-    A goal is asked of its owner, a secret of its owner, relationship and knowledge of people with a partner who spoke,
-    and the settlement of a meeting with a description.
+    A goal is asked of its owner, a secret of its owner, relationship and knowledge of people whose partner spoke, and
+    the settlement of a meeting with a description.
     """
     speakers = {turn.speaker for turn in turns if turn.speaker is not None}
     requests = []
