@@ -1,5 +1,7 @@
 """`sweep RUN@TURN`: trials that go on from a turn of a run, with common seeds, and the effects paired by them."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import signal
@@ -13,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import ttest_rel
 from support.commands import Cli
 from support.experiment_case import drive_here
 from support.forked import Forked
+from support.on_use import on_use
 
 from tertulia.lab.experiments.experiment import Experiment, checked
 from tertulia.lab.experiments.fork_effects import effects_after
@@ -26,6 +28,8 @@ from tertulia.metrics.diversity import distinct_n, words
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.questions import Answer, Question
 from tertulia.storage.store import SqlStore
+
+stats = on_use("scipy.stats")
 
 #: A conversation of five turns that nobody ends before.
 RUN = ("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "5", "--seed", "7", "--set", "ending=off")
@@ -97,7 +101,7 @@ def test_effects_are_of_the_new_lines_paired_by_seed(cli: Cli, parent: str) -> N
     effects = document["branches"][1]["effects"]
     assert {*effects} == {"words_per_line", "dist3", "equal_lines"}
     means = [[sum(len(words(text)) for text in said) / 3 for said in lines.values()] for lines in (none, full)]
-    expected = ttest_rel(*means)
+    expected = stats.ttest_rel(*means)
     interval = expected.confidence_interval(0.95)
     assert effects["words_per_line"]["value"] == pytest.approx(sum(means[0]) / 5)
     assert effects["words_per_line"]["difference"] == pytest.approx((sum(means[0]) - sum(means[1])) / 5)
@@ -112,7 +116,7 @@ def test_effects_are_of_the_new_lines_paired_by_seed(cli: Cli, parent: str) -> N
     assert effects["dist3"]["difference"] == pytest.approx(dist3(none) - dist3(full))
     assert effects["dist3"]["seeds"] == 5
     pseudo = [[5 * dist3(lines) - 4 * dist3(lines, seed) for seed in lines] for lines in (none, full)]
-    by_jackknife = ttest_rel(*pseudo).confidence_interval(0.95)
+    by_jackknife = stats.ttest_rel(*pseudo).confidence_interval(0.95)
     width = effects["dist3"]["ci_high"] - effects["dist3"]["ci_low"]
     assert width == pytest.approx(by_jackknife.high - by_jackknife.low)
     equal = [sum(a == b for a, b in zip(none[seed], full[seed], strict=True)) / 3 for seed in full]

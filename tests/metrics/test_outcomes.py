@@ -1,13 +1,14 @@
 """What came of a conversation by rules, on scenes of a few lines whose outcome is plain."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
+from support.on_use import on_use
 
-from benchmarks.outcomes import compared
 from tertulia.metrics.outcome_records import RANGES, Outcomes, PersonInScene, PersonOutcome, SaidLine
 from tertulia.metrics.outcomes import outcomes
 from tertulia.metrics.stance import agreement_of, confirms, content_words, tone_of
@@ -15,6 +16,9 @@ from tertulia.models.loading import open_embedder
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.language_model import Embedder
 from tertulia.views.reading.sense import faults_in
+
+benchmarks_outcomes = on_use("benchmarks.outcomes")
+stats = on_use("scipy.stats")
 
 GOAL = "borrow the ladder from Bo"
 SECRET = "Bo crashed the red van into the harbour wall."
@@ -265,8 +269,8 @@ def test_content_words_lose_their_endings() -> None:
 
 @pytest.mark.slow
 def test_rules_rank_the_held_out_scenes() -> None:
-    pairs = compared(held_out=True, embedder=open_embedder("minilm"))
+    pairs = benchmarks_outcomes.compared(held_out=True, embedder=open_embedder("minilm"))
     least = {"goal": 0.6, "relationship": 0.6, "knowledge": 0.5, "secret": 0.4, "believability": 0.6}
     for dimension, expected in least.items():
         known, scores, _ = zip(*pairs[dimension], strict=True)
-        assert spearmanr(known, scores).statistic >= expected, dimension
+        assert stats.spearmanr(known, scores).statistic >= expected, dimension
