@@ -16,6 +16,8 @@ from support.notebook_kernel import kernel_of_this_python
 from support.on_use import on_use
 from support.tiny import save_tiny
 
+pytestmark = pytest.mark.full
+
 nbclient = on_use("nbclient")
 nbformat = on_use("nbformat")
 

@@ -47,6 +47,7 @@ def test_what_is_committed_is_its_source_executed_without_an_error(source: Path)
             assert not re.search(r"/(tmp|home|root|work|Users)/", json.dumps(output))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
 def test_it_runs(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

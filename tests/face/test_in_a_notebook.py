@@ -8,6 +8,8 @@ import pytest
 from support.notebook_kernel import kernel_of_this_python
 from support.on_use import on_use
 
+pytestmark = pytest.mark.full
+
 nbclient = on_use("nbclient")
 v4 = on_use("nbformat.v4")
 

@@ -24,6 +24,8 @@ from tertulia.metrics.to_the_point import ToThePoint
 from tertulia.models.loading import open_embedder
 from tertulia.models.local import embedder as module
 
+pytestmark = pytest.mark.full
+
 KINDS = [kind for kinds in ATTACKS.values() for kind in kinds]
 Figures = Mapping[str, Mapping[str, ToThePoint]]
 

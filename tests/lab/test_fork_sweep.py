@@ -78,6 +78,7 @@ def test_a_trial_says_what_the_same_fork_says_and_at_its_own_lambda_what_the_run
     assert lines_by_seed(document, "λ = 1")[8] != forked
 
 
+@pytest.mark.full
 def test_the_same_lambda_twice_says_the_same(cli: Cli, parent: str) -> None:
     settings: dict[str, Any] = {name: {"removal_factor": 0.5} for name in ("here", "there")}
     with SqlStore.open("tertulia.db") as store:
@@ -173,6 +174,7 @@ def test_interrupted_it_names_the_run_and_the_same_command_runs_what_is_missing(
     assert cli("sweep", f"{parent}@3", *SWEEP[:2], "--trials", "4", *SWEEP[4:], "--json").json["new"] == 3
 
 
+@pytest.mark.full
 def test_killed_it_goes_on_to_the_same_lines(cli: Cli, parent: str, tmp_path: Path) -> None:
     shutil.copy("tertulia.db", "whole.db")
     command = ["sweep", f"{parent}@3", *SWEEP, "--side-by-side", "2", "--json", "--store"]
@@ -230,6 +232,7 @@ def test_other_settings_than_lambda_and_meetings(cli: Cli) -> None:
     assert (stored["parameters"]["temperature"], len(stored["turns"])) == (0.3, 6)
 
 
+@pytest.mark.full
 def test_workers_say_the_same(cli: Cli, parent: str) -> None:
     """They have stores of their own, which get the run from whose turn the trials go on."""
     shutil.copy("tertulia.db", "whole.db")

@@ -25,7 +25,7 @@ attention_scores = on_use("tertulia.models.local.attention_scores")
 torch = on_use("torch")
 transformers = on_use("transformers")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.full]
 
 
 @pytest.fixture(scope="module")

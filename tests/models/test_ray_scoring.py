@@ -20,6 +20,8 @@ from tertulia.state.errors import ModelError
 from tertulia.state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
 
+pytestmark = pytest.mark.full
+
 torch = on_use("torch")
 
 ray = on_use("ray")

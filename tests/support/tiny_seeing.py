@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy
 from PIL import Image
 from support.on_use import on_use
 
@@ -331,7 +332,7 @@ def _save(model: transformers.PreTrainedModel, processor: transformers.Processor
 
 def a_picture(seed: int, width: int = 40, height: int = 32, format: str = "PNG") -> bytes:
     """Return the file of a picture whose pixels are drawn."""
-    pixels = torch.randint(0, 256, (height, width, 3), generator=torch.Generator().manual_seed(seed), dtype=torch.uint8)
+    pixels = numpy.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=numpy.uint8)
     file = io.BytesIO()
-    Image.fromarray(pixels.numpy()).save(file, format)
+    Image.fromarray(pixels).save(file, format)
     return file.getvalue()
