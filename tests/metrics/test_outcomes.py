@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.on_use import on_use
 
 from tertulia.metrics.outcome_records import RANGES, Outcomes, PersonInScene, PersonOutcome, SaidLine
 from tertulia.metrics.outcomes import outcomes
@@ -16,9 +15,6 @@ from tertulia.models.loading import open_embedder
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.language_model import Embedder
 from tertulia.views.reading.sense import faults_in
-
-benchmarks_outcomes = on_use("benchmarks.outcomes")
-stats = on_use("scipy.stats")
 
 GOAL = "borrow the ladder from Bo"
 SECRET = "Bo crashed the red van into the harbour wall."
@@ -262,15 +258,3 @@ def test_content_words_lose_their_endings() -> None:
     assert content_words(["The boats' repairing", "a boat repaired"]) == content_words(["boat repair"])
     assert confirms("All right, it was me.")
     assert not confirms("No, that is a lie.")
-
-
-# --- the scenes of the benchmark ------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_rules_rank_the_held_out_scenes() -> None:
-    pairs = benchmarks_outcomes.compared(held_out=True, embedder=open_embedder("minilm"))
-    least = {"goal": 0.6, "relationship": 0.6, "knowledge": 0.5, "secret": 0.4, "believability": 0.6}
-    for dimension, expected in least.items():
-        known, scores, _ = zip(*pairs[dimension], strict=True)
-        assert stats.spearmanr(known, scores).statistic >= expected, dimension

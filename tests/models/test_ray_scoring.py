@@ -25,6 +25,7 @@ pytestmark = pytest.mark.full
 torch = on_use("torch")
 
 ray = on_use("ray")
+TESTS = Path(__file__).parents[1]
 
 PROMPT = Prompt(
     units=tuple(Unit(id=f"m.{i}", block="memory", kind="item", text=f"Memory {i} of the ferry.") for i in range(4)),
@@ -38,7 +39,7 @@ def cluster() -> Iterator[None]:
     """Ray on this machine, whose workers find the tests' helpers."""
     pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
     with pytest.MonkeyPatch.context() as patch:  # of Ray too, so that its first workers are those of the actors
-        patch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")]))
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (TESTS.parent, TESTS))))
         ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)
         yield
         ray.shutdown()
