@@ -150,6 +150,7 @@ def test_an_interrupted_experiment_goes_on_in_other_ways(store: SqlStore, expect
     assert len(store.runs()) == 4
 
 
+@pytest.mark.full
 def test_only_one_command_runs_an_experiment(store: SqlStore) -> None:
     with experiment_lock(store, "grid"), pytest.raises(StorageError, match="experiment 'grid' is being driven"):
         run(store)

@@ -154,6 +154,7 @@ class Stopped(RehearsalModel):
         return await super().answer_batch(questions)
 
 
+@pytest.mark.full
 def test_interrupted_it_names_the_run_and_the_same_command_runs_what_is_missing(
     cli: Cli, parent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, tiny_language_model
+from support.tiny import EACH_FAMILY, tiny_language_model
 
 from tertulia.prompts.render import render
 from tertulia.state.errors import ContextWindowError
@@ -110,7 +110,7 @@ def _require_alike(found: Answer, expected: Answer) -> None:
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_every_question_gets_the_answer_that_it_gets_alone(family: str) -> None:
     model = tiny_language_model(family)
     assert isinstance(model, BatchingModel)

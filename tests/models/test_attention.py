@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, VOCABULARY, tiny_language_model, tiny_model
 
 from tertulia.state.errors import AttentionUnavailableError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
@@ -31,7 +31,7 @@ def _relative(found: torch.Tensor, expected: torch.Tensor) -> float:
     return ((found - expected).abs() / expected.abs().clamp_min(1e-4)).max().item()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_attention_equals_the_definition(family: str) -> None:
     model = tiny_model(family)
     attention_scores.require_exact_attention(model)
@@ -46,7 +46,7 @@ def test_attention_equals_the_definition(family: str) -> None:
         assert _relative(attention, expected) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_rows_that_advance_unevenly_equal_the_definition(family: str) -> None:
     model = tiny_model(family)
     model.set_attn_implementation(attention_interface.IMPLEMENTATION)
@@ -64,7 +64,7 @@ def test_rows_that_advance_unevenly_equal_the_definition(family: str) -> None:
         assert _relative(attention, attention_scores.attention_by_definition(model, prompt, response)) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("weights", [1 << 24, 1])
 def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
     family: str, weights: int, monkeypatch: pytest.MonkeyPatch
@@ -102,7 +102,7 @@ def test_attention_of_prefixes_that_share_a_tensor_equals_the_definition(
         assert _relative(state.attention_of_row(row, len(responses[row])), expected) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("packed", [True, False])
 def test_attention_to_several_prefixes_equals_the_definition(family: str, packed: bool) -> None:
     model = tiny_model(family)
@@ -126,7 +126,7 @@ def test_attention_to_several_prefixes_equals_the_definition(family: str, packed
         assert _relative(attention, attention_scores.attention_by_definition(model, prompts[i], response)) < 1e-4
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_more_rows_than_share_a_tensor_equal_the_definition(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tertulia.models.local.decoding_state.MOST_ROWS", 2)
     monkeypatch.setattr("tertulia.models.local.row_groups.GROWTH", 1)
@@ -185,7 +185,7 @@ def test_logits_of_rows_of_several_prefixes_equal_those_of_the_plain_model() -> 
     torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("shared", [0, 1, 20, 39, 60])
 def test_a_prompt_read_in_chunks_has_the_attention_of_the_definition(
     family: str, shared: int, monkeypatch: pytest.MonkeyPatch
@@ -304,7 +304,7 @@ def scores_written_out(
     return {unit: sum(tokens[a:b]) / lengths[unit] for unit, (a, b) in SPANS.items()}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 @pytest.mark.parametrize("reducer", REDUCERS)
 async def test_scores_of_units_equal_their_formula_written_out(family: str, reducer: Any) -> None:
     model = tiny_language_model(family)

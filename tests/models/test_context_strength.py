@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, tiny_language_model
+from support.tiny import EACH_FAMILY, tiny_language_model
 
 from tertulia.prompts.render import render
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
@@ -82,7 +82,7 @@ async def test_strength_changes_replies_and_raises_their_information() -> None:
     assert sum(reply.information for reply in strong) > sum(reply.information for reply in plain)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_a_batch_gives_the_replies_of_its_requests_alone(family: str) -> None:
     model = tiny_language_model(family)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.on_use import on_use
-from support.tiny import FAMILIES, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, tiny_language_model, tiny_model
 
 from tertulia.models.loading import open_model
 from tertulia.models.local.grammar import ends_with_sentence
@@ -114,7 +114,7 @@ def _batch(model) -> list[GenerationRequest]:
     ]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_replies_of_a_batch_are_those_of_its_requests_alone(family: str) -> None:
     model = tiny_language_model(family)
     alone = [await model.generate(request) for request in _batch(model)]
@@ -183,7 +183,7 @@ def _count_prefilled(model, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return read
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_a_kept_shared_prefix_makes_no_difference_to_the_numbers(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

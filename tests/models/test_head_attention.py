@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, VOCABULARY, tiny_language_model, tiny_model
 
 from tertulia.state.errors import ContextWindowError, SettingError
 from tertulia.state.head_weights import HeadWeights
@@ -31,7 +31,7 @@ def a_prompt() -> RenderedPrompt:
     return RenderedPrompt(tuple(_tokens(30, 1)), SPANS, dict.fromkeys(SPANS, "block"))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_each_head_has_what_the_model_reports(family: str) -> None:
     response, prompt = _tokens(7, 2), a_prompt().input_ids
     whole = tiny_model(family)
@@ -49,7 +49,7 @@ async def test_each_head_has_what_the_model_reports(family: str) -> None:
             assert heads == pytest.approx(of_layer, rel=1e-4, abs=1e-6)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_its_mean_over_heads_and_sum_over_layers_is_eq_1(family: str) -> None:
     model, response = tiny_language_model(family), _tokens(9, 3)
     (scores,) = await model.score(a_prompt(), [response], ScoringOptions())
@@ -68,7 +68,7 @@ async def test_a_response_read_in_several_blocks_of_queries_has_the_same(monkeyp
         assert [h for heads in in_blocks[unit] for h in heads] == pytest.approx([h for heads in layers for h in heads])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_scores_that_tell_heads_apart_equal_their_formulas_written_out(family: str) -> None:
     model, response = tiny_language_model(family), _tokens(9, 3)
     by_head = await model.head_attention(a_prompt(), response, (2, 8))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.dialogue_case import a_context, a_pier
 from support.on_use import on_use
-from support.tiny import FAMILIES, VOCABULARY, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, FAMILIES, VOCABULARY, tiny_language_model, tiny_model
 
 from tertulia.runs.driving.conversation import drive
 from tertulia.runs.driving.events import Event, TurnFinished
@@ -92,7 +92,7 @@ async def test_a_prompt_larger_than_the_budget_is_read_and_not_kept() -> None:
     assert not list(model.prompts.chunks)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_keys_and_values_are_the_same_to_the_bit(family: str) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         model = tiny_model(family).to(dtype)

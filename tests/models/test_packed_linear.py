@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, tiny_model
+from support.tiny import EACH_FAMILY, tiny_model
 
 attention_scores = on_use("tertulia.models.local.attention_scores")
 packed_linear = on_use("tertulia.models.local.packed_linear")
@@ -32,7 +32,7 @@ def test_a_packed_layer_returns_what_a_plain_one_does(precision: str, bias: bool
             assert torch.equal(found, packed(inputs)), "the same call gives the same bits"
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_attention_of_a_packed_model_is_exact(family: str) -> None:
     model, tokens = tiny_model(family), torch.tensor([[5, 6, 7, 8]])
     with torch.inference_mode():

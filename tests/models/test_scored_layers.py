@@ -16,7 +16,7 @@ from support.commands import Cli
 from support.dialogue_case import a_context
 from support.on_use import on_use
 from support.scripted import ScriptedModel
-from support.tiny import FAMILIES, VOCABULARY, save_tiny, tiny_language_model, tiny_model
+from support.tiny import EACH_FAMILY, FAMILIES, VOCABULARY, save_tiny, tiny_language_model, tiny_model
 
 from tertulia.nodes.shared.removing import prune_units
 from tertulia.runs.driving.conversation import drive
@@ -64,7 +64,7 @@ def by_hand(family: str, response: Sequence[int], layers: Sequence[int]) -> dict
     return {unit: float(rows[:, a:b].sum(1).mean()) for unit, (a, b) in SPANS.items()}
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 def test_windows_of_layers_are_those_of_the_family(family: str) -> None:
     windows = attention_scores.require_exact_attention(tiny_model(family))
     every = range(len(windows))

@@ -15,7 +15,7 @@ import huggingface_hub.constants
 import pytest
 from PIL import Image
 from support.on_use import on_use
-from support.tiny_seeing import SEEING, a_picture, save_seeing
+from support.tiny_seeing import EACH_SEEING, a_picture, save_seeing
 
 from tertulia.models.loading import open_model
 from tertulia.models.rehearsal import RehearsalTokenizer
@@ -106,7 +106,7 @@ def defined_scores(
     return {unit: float(per_token[first:past_last].sum()) for unit, (first, past_last) in prompt.token_spans.items()}
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 @pytest.mark.parametrize("pictures", [["wide", "red"], ["tall", "jpeg"], ["pixel", "strip", "odd"], []])
 async def test_scores_equal_the_definition_with_pictures_in_the_prompt(
     opened: Opened, family: str, pictures: list[str]
@@ -123,7 +123,7 @@ async def test_scores_equal_the_definition_with_pictures_in_the_prompt(
     assert all(scores[name] > 0 for name in pictures)
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(opened: Opened, family: str) -> None:
     model = opened(family)
     prompt = render(a_prompt("wide", "red"), model.tokenizer)
@@ -141,7 +141,7 @@ async def test_likelihoods_and_probabilities_are_those_of_the_whole_model(opened
     assert sum(await model.probabilities(prompt, options)) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 async def test_prompts_with_and_without_pictures_are_one_batch(opened: Opened, family: str) -> None:
     model = opened(family)
     asked = [("red",), (), ("wide", "red"), ("tall",), ("red",)]
@@ -166,7 +166,7 @@ async def test_pictures_of_as_many_tokens_are_told_from_each_other(opened: Opene
     assert likelihoods[0] == likelihoods[2] != likelihoods[1]
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 def test_a_picture_is_a_unit_of_its_tokens(opened: Opened, family: str) -> None:
     tokenizer = opened(family).tokenizer
     assert isinstance(tokenizer, SeeingTokenizer)
@@ -183,7 +183,7 @@ def test_a_picture_is_a_unit_of_its_tokens(opened: Opened, family: str) -> None:
     assert without.pictures == ()
 
 
-@pytest.mark.parametrize("family", SEEING)
+@pytest.mark.parametrize("family", EACH_SEEING)
 def test_text_is_never_a_picture(opened: Opened, family: str) -> None:
     tokenizer = opened(family).tokenizer
     assert isinstance(tokenizer, SeeingTokenizer)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.on_use import on_use
-from support.tiny import FAMILIES, tiny_language_model
+from support.tiny import EACH_FAMILY, tiny_language_model
 
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ContextWindowError
@@ -40,7 +40,7 @@ def _flat(figures: list[TokenFigures]) -> list[float]:
     return [value for each in figures for values in asdict(each).values() for value in values]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EACH_FAMILY)
 async def test_figures_are_those_of_the_whole_distribution(family: str) -> None:
     model = tiny_language_model(family)
     responses = [model.tokenizer.encode(line) for line in LINES]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.on_use import on_use
 
 from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
@@ -78,6 +79,14 @@ FAMILIES: dict[str, Callable[[], transformers.PreTrainedModel]] = {
         transformers.Gemma4TextConfig(**_SHARING | {"global_head_dim": 16})
     ),
 }
+
+#: For tests that repeat over families: a plain one, one of two kinds of layers, one with sinks; the others are `full`.
+EACH_FAMILY = [
+    family
+    if family in ("llama, grouped heads", "gemma3, five in six sliding", "gpt-oss, sinks")
+    else pytest.param(family, marks=pytest.mark.full)
+    for family in FAMILIES
+]
 
 
 def tiny_model(family: str) -> transformers.PreTrainedModel:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pytest
 from PIL import Image
 from support.on_use import on_use
 
@@ -298,6 +299,12 @@ SEEING: dict[str, Callable[[], tuple[transformers.PreTrainedModel, transformers.
         },
     ),
 }  # fmt: skip
+
+#: The families for tests that repeat over all: two, and the others in `full`.
+EACH_SEEING = [
+    family if family.startswith(("gemma3", "qwen2_vl")) else pytest.param(family, marks=pytest.mark.full)
+    for family in SEEING
+]
 
 
 def save_seeing(family: str, folder: Path) -> Path:

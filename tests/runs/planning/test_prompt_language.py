@@ -203,6 +203,7 @@ def test_a_check_says_that_texts_are_in_another_language_than_prompts(cli: Cli) 
     assert cli("scenarios", "check", "s.yaml", "--set", "language=de", "--json").json["warnings"] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scenario", SHIPPED)
 def test_nothing_shipped_seems_to_be_in_another_language(cli: Cli, scenario: str) -> None:
     assert not any("seem to be" in text for text in cli("scenarios", "check", scenario, "--json").json["warnings"])
