@@ -1,6 +1,7 @@
 """What tests share: the command line in an empty folder, with a configuration of its own; a server of models; one
 thread per process, for machines that are shared; and how much `make fuzz` tries."""
 
+import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -17,6 +18,9 @@ from support.skips import is_known
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Collecting makes objects that stay: looking for garbage among them takes a sixth of its time.
+gc.disable()
 
 # No deadline: the machine is shared, and time is measured in benchmarks/.
 settings.register_profile("suite", deadline=None)
@@ -55,6 +59,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for needed in {"browser", "postgres"}.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(needed)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 def _configure(patch: pytest.MonkeyPatch, folder: Path) -> Path:
