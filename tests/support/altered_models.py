@@ -85,7 +85,8 @@ class AtOnce(CausalLanguageModel):
     async def token_figures(self, prompt: Any, responses: Any, other: Any = None, *, sampling: Any = None) -> Any:
         found = self.__dict__.setdefault("found", {})
         if (key := (prompt.input_ids, other.input_ids)) not in found:
-            tokens = [[token] for token in range(self.model.config.vocab_size)]
+            config: Any = self.model.config
+            tokens = [[token] for token in range(config.vocab_size)]
             found[key] = await super().token_figures(prompt, tokens, other, sampling=sampling)
         return [found[key][token] for (token,) in responses]
 
@@ -94,6 +95,7 @@ class Plain(nn.Linear):
     """A product that any processor has in bfloat16, in the place of a packed one."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None) -> None:
-        super().__init__(*reversed(weight.shape), bias=False, dtype=weight.dtype)
+        outputs, inputs = weight.shape
+        super().__init__(inputs, outputs, bias=False, dtype=weight.dtype)
         assert bias is None
         self.weight = nn.Parameter(weight.clone(), requires_grad=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.on_use import on_use
@@ -12,9 +12,13 @@ from support.on_use import on_use
 from benchmarks.tiny_tokenizer import VOCABULARY, tiny_tokenizer
 from tertulia.state.language_model import ModelTraits
 
-causal = on_use("tertulia.models.local.causal")
-torch = on_use("torch")
-transformers = on_use("transformers")
+if TYPE_CHECKING:
+    import torch
+    import transformers
+
+    from tertulia.models.local import causal
+else:
+    causal, torch, transformers = on_use("tertulia.models.local.causal"), on_use("torch"), on_use("transformers")
 
 _SHARED: dict[str, Any] = {
     "vocab_size": VOCABULARY,

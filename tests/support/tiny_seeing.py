@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 import pytest
@@ -14,8 +14,11 @@ from support.on_use import on_use
 
 from benchmarks.tiny_tokenizer import tiny_tokenizer
 
-torch = on_use("torch")
-transformers = on_use("transformers")
+if TYPE_CHECKING:
+    import torch
+    import transformers
+else:
+    torch, transformers = on_use("torch"), on_use("transformers")
 
 #: The template writes a part of a message after another, a picture as the token of the family.
 _TEMPLATE = (
