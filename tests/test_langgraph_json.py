@@ -82,6 +82,7 @@ def test_a_thread_goes_on_with_every_run(cli: Cli, name: str) -> None:
     assert {message.name for message in second["messages"]} == {"Ana", "Bo"}
 
 
+@pytest.mark.full
 def test_days_of_a_town_are_those_of_the_command_line(cli: Cli) -> None:
     config = {"configurable": {"encounters_per_day": 1, "thread_id": "t"}}
     graph = build("town", config)

@@ -117,6 +117,7 @@ TOWN = ("simulate", "tidewell", "--set", "max_turns=3", "--encounters-per-day")
 TOWN_GOES_ON = ("simulate", "--resume", "@last")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("begins", "goes_on", "problem", "code"),
     [

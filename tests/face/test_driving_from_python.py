@@ -99,6 +99,7 @@ def test_a_loop_that_is_closed_in_mid_run_loses_nothing(caplog: pytest.LogCaptur
 # --- interrupts -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_an_interrupt_stops_a_run_soon_and_it_resumes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

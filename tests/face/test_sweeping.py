@@ -64,6 +64,7 @@ def test_settings_that_are_no_axis_are_what_the_command_is_given(cli: Cli) -> No
     assert experiment.runs[0].parameters.temperature == 0.8
 
 
+@pytest.mark.full
 def test_lists_are_axes_and_what_is_asked_for_again_only_grows() -> None:
     axes: dict[str, Any] = {"settings": {"temperature": [0.7, 1]}, "rounds": 2, "rehearse": True, "workers": 1}
     first = tt.sweep("tidewell:0", removal_factor=[0, 1], trials=1, **axes)
@@ -91,6 +92,7 @@ def test_trials_go_on_from_a_turn_of_a_run() -> None:
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("baseline", [None, "λ = 0.5"])
 def test_figures_and_differences_are_those_of_the_command(
     cli: Cli, store: Path, experiment: tt.Experiment, baseline: str | None

@@ -283,6 +283,7 @@ def test_who_can_not_open_a_model_is_not_hired_again(store: SqlStore, tmp_path: 
     assert crew.hired == 2
 
 
+@pytest.mark.full
 def test_a_setting_that_can_not_be_run_stops_everything(store: SqlStore) -> None:
     with pytest.raises(UsageError, match="setting 'Half'"):
         run(store, settings={"Full": {"lambda": 0.0}, "Half": {"layout": "chat_turns", "block_order": "cempb"}})

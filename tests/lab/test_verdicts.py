@@ -165,6 +165,7 @@ def test_a_curve_is_compared_with_another_at_equal_positions() -> None:
     assert verdict(ordering(turned), measured).outcome == "not reproduced"
 
 
+@pytest.mark.full
 def test_noise_is_reproduced_no_more_often_than_claimed() -> None:
     rng = np.random.default_rng(6)
     claim = ordering(difference("a", "b"))

@@ -18,6 +18,8 @@ from tertulia.runs.planning.starting import RunPlan
 from tertulia.store_handle import StoreHandle
 from tertulia.stores import Store, open_store
 
+pytestmark = pytest.mark.full
+
 SHARDS, RUNS = 2, 8
 
 #: How many steps of which turn an interrupted run had begun.

@@ -303,6 +303,7 @@ def test_a_chinese_meeting_notes_nothing(cli: Cli) -> None:
     assert "接下来对大家说什么？" in texts["task.text_1"]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("without_cognition")
 def test_days_of_a_town_say_what_is_english_once(cli: Cli, tmp_path: Path) -> None:
     lines = [["玛丽亚", "早上好！"], ["克劳斯", "早上好，睡得好吗？"]]
