@@ -1,8 +1,8 @@
-"""Read a town to simulate from a Generative Agents run: its people, their habits and memories, and who met in the log.
+"""Read a town to simulate from a Generative Agents run: its people, their habits and memories, the encounters.
 
-1. Where encounters are drawn (`nodes/town/draw_encounters.py`), the first day is the day after the log ends: everything
+1. If encounters are drawn (`nodes/town/draw_encounters.py`), the first day is the day after the log ends: everything
    in the log is known.
-2. Where they are those of the log, the first day is the log's first: only what is from before its first dialogue is
+2. If they are those of the log, the first day is the log's first: only records from before its first dialogue are
    known. A simulation that is longer than the log begins the log's days again.
 
 Source: Park et al. 2023 (the log); APP §2 (its dialogues).
@@ -15,14 +15,11 @@ from pathlib import Path
 
 from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.records import Dialogue, Remembered
-from tertulia.state.town import Encounter, Habit, PastDialogue, Resident, Town
+from tertulia.state.town import PAST_KEPT, Encounter, Habit, PastDialogue, Resident, Town
 from tertulia.worlds.catalog import TOWNS
 from tertulia.worlds.ga_files import PersonFiles, address_in_words
 from tertulia.worlds.generative_agents import Log, read_log
 from tertulia.worlds.log_words import activity_in, is_asleep, is_conversation
-
-#: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
-PAST_KEPT = 10
 
 
 @dataclass(frozen=True)

@@ -53,9 +53,6 @@ _LISTED, _LONGEST = 20, 200
 _MAY_GROW = ("cases", "settings")
 _MAY_CHANGE = ("trials", "description", "baseline", "cohort_size", "plan")
 
-#: Of which the greater one stays where stores are merged.
-_GREATER = ("model", "description", "cohort_size", "plan")
-
 #: What an experiment settles itself, so that no setting may.
 _NOT_IN_SETTINGS = {"seed": "seed", "max_turns": "rounds", "max_rounds": "rounds", "seat": None}
 
@@ -248,9 +245,9 @@ def checked(
         TertuliaError: A scenario does not exist, or a setting can't be run.
     """
     from tertulia.lab.experiments.fork_points import plan_case
-    from tertulia.runs.planning.starting import Additions
+    from tertulia.runs.planning.additions import Additions
 
-    additions = Additions(extensions)
+    additions = Additions(extensions=extensions)
     if experiment.baseline is not None and experiment.baseline not in experiment.settings:
         at(("baseline",))
         hint = nearest_hint(experiment.baseline, experiment.settings)

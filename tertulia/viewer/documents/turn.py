@@ -16,7 +16,7 @@ _SCORERS_AT_MOST = 5
 
 
 def turn_page(store: SqlStore, run: str, turn: int) -> Document:
-    """Return the document of `show --turn --json` with what the page needs to move λ.
+    """Return the document of `show --turn --json` with the data that the page needs to move λ.
 
     That is for the turn and each of its parts: the order and the walk of removal, the recorded λ, the threshold of the
     judge, and the scores of the same prompt by other scorers in other runs.
@@ -49,7 +49,7 @@ def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
 
 def _drawn(details: TurnDetails, part: str) -> list[Document]:
     """Return the removable units of a prompt in the order in which its placebo visits them, each with its words."""
-    from tertulia.nodes.shared.placebo import drawn_order
+    from tertulia.nodes.utterance.walks.placebo import drawn_order
 
     if details.prompt is None:
         return []
