@@ -50,7 +50,7 @@ def test_every_named_graph_is_built_and_shows_the_nodes_of_its_conversation(name
 
 
 def test_the_module_that_it_names_loads_neither_langgraph_nor_torch() -> None:
-    code = "import sys, cli.studio; print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys, tertulia.cli.studio; print(*{name.partition('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert not {"langgraph", "langchain_core", "torch", "transformers"} & set(loaded.split())
 
