@@ -1,4 +1,4 @@
-"""`StoredTurn.check`: what a stored line leaned on, measured by leaving units of its prompt out."""
+"""`StoredTurn.check`: what a stored line, or a thought, leaned on, measured by leaving units of its prompt out."""
 
 from contextlib import closing
 
@@ -17,7 +17,7 @@ class Checking:
     store: StoreHandle
     id: str
 
-    def _check(self, turn: int, reader: str | None, calls: int, access: ModelAccess) -> None:
+    def _check(self, turn: int, reader: str | None, agent: str | None, calls: int, access: ModelAccess) -> None:
         """Measure what the line of a turn loses without units of its prompt, in a thread of its own, and keep it."""
         from tertulia.lab.annotations.leave_one_out import check_turn
 
@@ -32,7 +32,7 @@ class Checking:
                     return access.language_model(name, parameters)
 
                 start = store.start(run.run)
-                run_or_abandon(check_turn(store, run, start, turn, opened, reader=reader, calls=calls))
+                run_or_abandon(check_turn(store, run, start, turn, opened, reader=reader, agent=agent, calls=calls))
 
         with closing(events_of(drive)) as events:
             for _ in events:

@@ -123,9 +123,11 @@ class Run(DrivenRun, Questioned, Checking, Exported):
             details = read_turn(store, run, start, number, removal_factor=removal_factor)
         return StoredTurn(details, self._turn_document, check=partial(self._checked, number))
 
-    def _checked(self, number: int, reader: str | None, calls: int, access: ModelAccess) -> StoredTurn:
-        """Return a turn whose line was checked, by what that reader measured."""
-        self._check(number, reader, calls, access)
+    def _checked(
+        self, number: int, reader: str | None, agent: str | None, calls: int, access: ModelAccess
+    ) -> StoredTurn:
+        """Return a turn whose line, or the thought of an agent, was checked, by what that reader measured."""
+        self._check(number, reader, agent, calls, access)
         with self._opened() as (store, run, start):
             details = read_turn(store, run, start, number, reader=reader)
         return StoredTurn(details, self._turn_document, check=partial(self._checked, number))

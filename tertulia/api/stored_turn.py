@@ -13,12 +13,13 @@ from tertulia.api.tables import Records
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Candidate, Turn
+from tertulia.views.reading.bids import BidReasons, bid_reasons
 from tertulia.views.reading.documents import unit_documents
 from tertulia.views.reading.exchanges import RecordedExchange
 from tertulia.views.reading.leaning import Reason, reasons
 from tertulia.views.reading.rounds import AgentRound
 from tertulia.views.reading.turns import TurnDetails
-from tertulia.views.reading.why import why_said, why_turn
+from tertulia.views.reading.why import parameters_of, why_said, why_turn
 from tertulia.views.wording.wrong_arguments import with_named_arguments
 
 #: Characters of an utterance that a turn's line shows.
@@ -51,6 +52,21 @@ class TurnUnit:
     measured_loss: float | None = None
 
 
+@dataclass(frozen=True)
+class Moved:
+    """The reasons of an agent of a meeting to speak, or not to, in a round.
+
+    Attributes:
+        bid: Exact, from the record: the parts of willingness, how they changed since the round before, and what raised
+            them; `None` without a bid, and for a person.
+        leaned_on: The units that the thought leaned on, those that count most first, none: nothing in particular;
+            `None` where nobody has read the thought (`StoredTurn.check`).
+    """
+
+    bid: BidReasons | None
+    leaned_on: Records[Reason] | None
+
+
 class StoredTurn:
     """A turn and how it came about."""
 
@@ -59,7 +75,7 @@ class StoredTurn:
         details: TurnDetails,
         document: Callable[[TurnDetails], dict[str, Any]],
         is_part: bool = False,
-        check: "Callable[[str | None, int, ModelAccess], StoredTurn] | None" = None,
+        check: "Callable[[str | None, str | None, int, ModelAccess], StoredTurn] | None" = None,
     ) -> None:
         """Wrap what was read of a turn, or of a part of it, how it is written as JSON, and how its line is checked."""
         self.details = details
@@ -107,6 +123,7 @@ class StoredTurn:
         self,
         *,
         reader: str | None = None,
+        agent: str | None = None,
         calls: int | None = None,
         cache: Path | str | None = None,
         api_keys: Mapping[str, str] | None = None,
@@ -115,12 +132,14 @@ class StoredTurn:
 
         A model reads the line behind its prompt, and behind the same without each unit that `why` names; without scores
         of the line, and for a model on a server, without every unit, or random ones of them if these are too many. What
-        was measured is kept with the run, and `why` uses it from then on. Of an exchange, all parts are checked.
+        was measured is kept with the run, and `why` uses it from then on. Of an exchange, all parts are checked; in a
+        meeting the thought of the speaker too, or that of `agent` alone, and `moved` has what it leaned on.
 
         `run.turn(2).check().why` is the sentence with what was measured.
 
         Args:
             reader: The model that reads the line; if it is not given, the one that scored it, or the run's own.
+            agent: In a meeting, whose thought is checked instead of the line; any agent who was there.
             calls: Readings of a line, at most; 64 if it is not given.
             cache, api_keys: As in `tertulia.run`.
 
@@ -131,6 +150,7 @@ class StoredTurn:
         from tertulia.lab.annotations.leave_one_out import CALLS
 
         check_argument("reader", reader, str, MODEL)
+        check_argument("agent", agent, str, "an agent is named by a text: agent='Cindy'")
         check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
         budget = CALLS if calls is None else whole_number("calls", calls, "the number of readings is an integer")
         if self._check is None:
@@ -138,7 +158,7 @@ class StoredTurn:
         access = ModelAccess(keys=dict(api_keys or {}))
         if cache is not None:
             access = ModelAccess(Path(path_of("cache", cache)), dict(api_keys or {}))
-        return self._check(reader, budget, access)
+        return self._check(reader, agent, budget, access)
 
     @property
     def leaned_on(self) -> Records[Reason] | None:
@@ -148,6 +168,18 @@ class StoredTurn:
         """
         found = reasons(self.details)
         return None if found is None else Records(found)
+
+    @property
+    def moved(self) -> dict[str, Moved]:
+        """What moved each agent of the round to speak, or not to; empty in a dialogue of two."""
+        details, found = self.details, {}
+        for agent in details.round.agents if details.round else ():
+            thought = details.thoughts.get(agent.agent)
+            leaned_on = None if thought is None else reasons(thought)
+            parameters = parameters_of(details.run, agent.agent)
+            records = None if leaned_on is None else Records(leaned_on)
+            found[agent.agent] = Moved(bid_reasons(agent, parameters), records)
+        return found
 
     @property
     def units(self) -> Records[TurnUnit]:
@@ -224,6 +256,11 @@ class RunTurn(Turn):
     def leaned_on(self) -> Records[Reason] | None:
         """The units that the line leaned on, those that count most first."""
         return self._stored.leaned_on
+
+    @property
+    def moved(self) -> dict[str, Moved]:
+        """What moved each agent of the round to speak, or not to; empty in a dialogue of two."""
+        return self._stored.moved
 
     @property
     def units(self) -> Records[TurnUnit]:
