@@ -1,4 +1,4 @@
-"""Whether a line makes no sense where it is said, by its words and names in any language: no model is asked.
+"""Whether a line makes no sense at its place, by its words and names in any language: no model is asked.
 
 | fault | a line |
 |---|---|
@@ -39,7 +39,7 @@ def faults_of(text: str, speaker: str, people: Sequence[str], before: Lines) -> 
     """Return the faults of a line.
 
     Args:
-        people: The names of all who take part.
+        people: The names of all participants.
         before: The latest lines before it, as pairs of speaker and text, oldest first.
     """
     found: dict[Fault, bool] = {"repeats": _repeats(text, before), "misnames": _misnames(text, speaker, people)}
@@ -47,7 +47,7 @@ def faults_of(text: str, speaker: str, people: Sequence[str], before: Lines) -> 
 
 
 def lines_before(store: Store, run: str, start: Start, turn: int) -> list[tuple[str, str]]:
-    """Return the latest lines before a turn as pairs of speaker and text; none in an album chat, where pairs meet."""
+    """Return the latest lines before a turn as pairs of speaker and text; none in an album chat."""
     if start.kind == "album_chat":
         return []
     turns = store.turns(run, max(1, turn - LINES_SEEN), turn - 1) if turn > 1 else []
@@ -81,7 +81,7 @@ def _triples(line: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
 
 
 def _misnames(text: str, speaker: str, people: Sequence[str]) -> bool:
-    """Return whether the partner is named between two words: who is called has a mark, or an end, beside the name."""
+    """Return whether the partner is named between two words: a called name has a mark, or an end, beside it."""
     if len(people) != 2:
         return False
     text = unicodedata.normalize("NFC", text)

@@ -1,4 +1,4 @@
-"""What two agreed on in their conversation, entered in their days: the model is asked, once.
+"""The agreement of two in their conversation, entered in their days: the model is asked, once.
 
 After a crash the node runs again and stores the same: the answer is in the journal. A model too small to fill in a form
 is not asked (`choices=probabilities`).
@@ -21,7 +21,7 @@ from tertulia.state.language_model import ReplyField
 from tertulia.state.records import Reply, Turn
 from tertulia.state.town import Encounter, TownContext
 
-#: Tokens of the sentence that says what was agreed on, and of a place.
+#: Tokens of the sentence that names the agreement, and of a place.
 _TOKENS, _PLACE_TOKENS = 40, 12
 #: The latest day on which two may agree to meet, from the day of their conversation.
 _DAYS_MAX = 7

@@ -1,10 +1,10 @@
-"""What people of a town have agreed on, as entries of their days, and how these change whom they meet where.
+"""Agreements of people of a town, as entries of their days, and their effect on encounters.
 
 1. An agreement to meet is entered in the days of both, at one time and place, unless one of them sleeps then, or has
-   agreed before to be with somebody else within half an hour. Where no place was said, who proposed it comes over.
-2. At that time they meet, beside whoever is drawn. Until half an hour later that is where each of them is for others.
+   agreed before to be with another person within half an hour. Without a place, the proposer comes over.
+2. At that time they meet, beside the drawn encounters. Until half an hour later each of them is there for others, too.
 
-What is agreed on depends on what is said, so it never changes who is drawn: that is the same with any seed.
+Agreements depend on the lines, so they never change the drawn encounters: those are the same with any seed.
 """
 
 from collections import Counter
@@ -18,15 +18,15 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.text import folded_words
 from tertulia.state.town import Diary, Encounter, Habit, Town, TownContext
 
-#: How long people are where they agreed to be, and how far apart two such times are at least.
+#: How long people are at the agreed place, and how far apart two such times are at least.
 STAY = timedelta(minutes=30)
 
 
 def entries_of(agreements: Iterable[Agreement], encounter: Encounter, town: Town, diary: Diary) -> tuple[Entry, ...]:
-    """Return what was agreed on in an encounter as entries of the two; what stands there already is none.
+    """Return the agreements of an encounter as entries of the two, without those already entered.
 
     Args:
-        diary: What was agreed on in earlier conversations; what it has of this one is passed over.
+        diary: The agreements of earlier conversations; entries of this one are passed over.
     """
     entries: list[Entry] = []
     for agreement in agreements:
@@ -72,7 +72,7 @@ def _is_near(entry: Entry, time: datetime) -> bool:
 
 
 def place_meant(agreement: Agreement, encounter: Encounter, town: Town) -> str | None:
-    """Return the place of the town that has most of the words said for it: of several, that where the two are most.
+    """Return the place of the town that has most of the words said for it: of several, that at which the two are most.
 
     A place that the town does not have stays as it was said; `None` without a place.
     """
@@ -108,7 +108,7 @@ def with_agreed(town: TownContext, day: int, planned: tuple[Encounter, ...]) -> 
         agreed = [
             _meeting_of(town, entry, day) for entry in sorted(entries, key=lambda entry: (_time(entry), entry.run))
         ]
-        # Who has agreed to meet comes first: others wait.
+        # Agreed meetings come first: others wait.
         ordered = sorted([*agreed, *planned], key=lambda encounter: encounter.time)
         town.schedule.clear()
         town.schedule[key] = tuple(
@@ -118,7 +118,7 @@ def with_agreed(town: TownContext, day: int, planned: tuple[Encounter, ...]) -> 
 
 
 def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
-    """Return an encounter where its people are by what they agreed on, if one of them is in the middle of that."""
+    """Return an encounter at the agreed place of its people, if one of them is in the middle of an agreed meeting."""
     engaged = {
         name: entry
         for entry in _near(town, encounter.time)
@@ -135,7 +135,7 @@ def as_agreed(town: TownContext, encounter: Encounter) -> Encounter:
 
 
 def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:
-    """Return the encounter of two at the time that they agreed on; without a place, who proposed it comes over."""
+    """Return the encounter of two at the time that they agreed on; without a place, the proposer comes over."""
     proposer, other = entry.agreement.people
     time, language = _time(entry), _language(town)
     if entry.place is not None:
@@ -154,7 +154,7 @@ def _meeting_of(town: TownContext, entry: Entry, day: int) -> Encounter:
 
 
 def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit:
-    """Return what somebody does while they meet as agreed; without a place that was said, where the other is."""
+    """Return a person's activity during an agreed meeting; without a place, at the other's."""
     first, second = entry.agreement.people
     place = entry.place
     if place is None:
@@ -166,7 +166,7 @@ def _habit_of(town: TownContext, entry: Entry, name: str) -> Habit:
 
 
 def _near(town: TownContext, time: datetime) -> Iterator[Entry]:
-    """Yield the agreements to meet on a day, and on that before: who meets at midnight is there after it."""
+    """Yield the agreements to meet on a day, and on that before: people that meet at midnight are there after it."""
     day = town.town.day_of(time)
     yield from town.diary.meetings(day - 1)
     yield from town.diary.meetings(day)

@@ -46,7 +46,7 @@ async def converse(state: TownState, runtime: Runtime[TownContext]) -> TownState
 def following(town: TownContext, day: int, number: int) -> Iterator[Encounter]:
     """Yield the encounters of the schedule after this one, to the end of the last day.
 
-    Those that were agreed on are among them. People agree on what is to come: so it has its place behind what was.
+    Agreed ones are among them. People agree on the future: so these encounters come behind the past ones.
     """
     yield from with_agreed(town, day, planned(town, day))[number:] if day else ()
     for later in range(day + 1, town.simulation.days + 1):

@@ -18,7 +18,7 @@ class Monitor:
     Attributes:
         speaker: The speaker's name in the prompt.
         own_name: The speaker's name in the scenario.
-        people: The names of all who take part.
+        people: The names of all participants.
         before: The latest lines before the utterance; `None` with `redraws=0`.
         called: From a text in the names of the prompt to the same in everybody's own.
     """

@@ -1,4 +1,4 @@
-"""Have a model judge what came of a conversation for each of its people, a call per person and dimension.
+"""Have a model judge the outcome of a conversation for each of its people, a call per person and dimension.
 
 Source: Zhou et al. 2024 (SOTOPIA-EVAL), for the dimensions and their ranges.
 """

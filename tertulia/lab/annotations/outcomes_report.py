@@ -1,4 +1,4 @@
-"""What came of runs for their people, as a model judges it."""
+"""The outcomes of runs for their people, as a model judges them."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ _REHEARSAL = "rehearsal"
 
 @dataclass(frozen=True)
 class RunOutcomes:
-    """What came of a run, by person and dimension; of a meeting as a whole under an empty name.
+    """The outcome of a run, by person and dimension; of a meeting as a whole under an empty name.
 
     Attributes:
         lines: By participant, the number of turns that they spoke.

@@ -1,4 +1,4 @@
-"""The figures of trials that need their cases: whether they are about them, whose words they are, and what they reuse.
+"""The figures of trials that need their cases: whether they are to the point, whose words they are, and reused words.
 
 All texts have their names masked: else a name would tell case and speaker, whatever is said.
 """
@@ -68,7 +68,7 @@ class CaseMeasures:
         return mean(None if pointed is None else getattr(pointed, field) for pointed in found)
 
     def _find_cases(self) -> None:
-        """Measure how much to the point each trial is, among the cases that differ in what is known."""
+        """Measure how much to the point each trial is, among the cases that differ in people's knowledge."""
         texts: dict[str, tuple[str, ...]] = {}
         for case, trials in next(iter(self._trials.values()), {}).items():
             trial = next(iter(trials.values()))
@@ -114,7 +114,7 @@ class CaseMeasures:
         return np.array(directions_of(self._embedder.embed(texts))) if texts else np.empty((0, 0))
 
     def _speaker_found(self, trials: Sequence[MeasuredTrial], at: int | None) -> float | None:
-        """Return the share of utterances to which what is known of its speaker is the nearest."""
+        """Return the share of utterances to which the knowledge of its speaker is the nearest."""
         return mean(right for trial in trials for right in self._right_speakers(trial, at))
 
     def _right_speakers(self, trial: MeasuredTrial, at: int | None) -> list[float]:
