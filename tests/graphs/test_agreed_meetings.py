@@ -113,6 +113,7 @@ def test_two_who_agree_meet_then_and_there_and_know_it() -> None:
     assert faults(store) == []
 
 
+@pytest.mark.full
 def test_who_is_drawn_is_the_same_beside_what_is_agreed_on() -> None:
     store, simulation = lived(AT_THE_SLIP)
     found = store.simulations.encounters(simulation.simulation)
