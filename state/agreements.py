@@ -1,4 +1,4 @@
-"""What people agreed on in talk: to meet at a time, or that somebody does something."""
+"""Agreements that people made in talk: to meet at a time, or that one of them does a task."""
 
 from datetime import datetime
 from typing import Literal
@@ -19,11 +19,11 @@ class Agreement(Record):
     """A proposal to which the other assented, by a model that read the conversation.
 
     Attributes:
-        people: The one who proposed it, or does the task, and the other.
-        doer: The one who does a task.
+        people: The one that proposed it, or does the task, and the other.
+        doer: The one that does a task.
         what: A sentence that says it.
         time: When; `None` for a task without a time.
-        place: Where, in the words of the talk; `None` where none was said.
+        place: The place in the words of the talk; `None` if none was said.
         turns: The first and the last turn of the conversation.
     """
 
@@ -37,14 +37,14 @@ class Agreement(Record):
 
 
 class Entry(Record):
-    """An agreement as it stands in the days of a town.
+    """An agreement as it is kept in the days of a town.
 
     Attributes:
         run: The conversation in which it was made.
         number: Its number among the agreements of that conversation, from 1.
-        place: The place of the town that was meant; `None` where none was said: who proposed it comes over.
+        place: The place of the town that was meant; `None` if none was said: the proposer comes over.
         hindrance: Why it is not entered in their days; `None` if it is.
-        hindered: Who is asleep then, or engaged.
+        hindered: The people asleep then, or engaged.
     """
 
     run: str
@@ -62,7 +62,7 @@ class Entry(Record):
 
     @property
     def appointment(self) -> Appointment:
-        """What is said of it when they meet."""
+        """The words about it when they meet."""
         return Appointment(run=self.run, number=self.number, made=self.made, what=self.agreement.what)
 
 

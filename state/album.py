@@ -1,4 +1,4 @@
-"""Records of an album chat: who meets, with which pictures, and what two did in an exchange.
+"""Records of an album chat: the villagers that meet, their pictures, and the acts of two in an exchange.
 
 Source: the pairwise album chat, Fig. 13 to 15.
 """
@@ -35,7 +35,7 @@ def picture_hash(picture: bytes) -> str:
 
 
 class PictureFile(Record):
-    """What a picture's file shows without a model.
+    """The properties of a picture's file that need no model.
 
     Attributes:
         hash: Of the stored copy (`picture_hash`, `PictureStore.save_picture`).
@@ -54,9 +54,9 @@ class Picture(Record):
 
     Attributes:
         id: Its name in the population, such as the name of its file.
-        caption: What it shows, in a few words.
-        variant: Which of several it is, such as a colour; `None` where there is only one.
-        file: The file; `None` where it is not here, and only its caption is known.
+        caption: Its content in a few words.
+        variant: Which of several it is, such as a colour; `None` if there is only one.
+        file: The file; `None` if it is not here, and only its caption is known.
     """
 
     id: str = Field(min_length=1)
@@ -71,7 +71,7 @@ class Picture(Record):
 
 
 class Villager(Participant):
-    """Somebody of a population: their role, and their album.
+    """A person of a population: their role, and their album.
 
     Attributes:
         properties: Pairs of a property and its value, in the order in which prompts show them.
@@ -84,7 +84,7 @@ class Villager(Participant):
 
 
 class Population(HasWithheld):
-    """The starting point of an album chat: who may meet whom. A user runs `scenario` to start it again."""
+    """The starting point of an album chat: the pairs that may meet. A user runs `scenario` to start it again."""
 
     scenario: str
     title: str
@@ -112,7 +112,7 @@ class Population(HasWithheld):
         return Names(villager.persona.name for villager in self.villagers)
 
     def present(self, sim_time_s: float) -> tuple[str, ...]:
-        """Return the names of those who are there after so many seconds: always all."""
+        """Return the names of the people there after so many seconds: always all."""
         return self.names
 
     @cached_property
@@ -125,11 +125,11 @@ class Population(HasWithheld):
 
 
 class Pairs(Record):
-    """Who meets whom in a round, stored under its first turn.
+    """The pairs of a round, stored under its first turn.
 
     Attributes:
-        pairs: Who asks and who answers, in the order of their turns.
-        resting: Who meets nobody, where their number is odd.
+        pairs: Asker and answerer, in the order of their turns.
+        resting: The villager that meets nobody, if their number is odd.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -137,14 +137,14 @@ class Pairs(Record):
 
 
 class Exchange(Record):
-    """What two did in an exchange besides their words; stored under its turn.
+    """The acts of two in an exchange besides their words; stored under its turn.
 
     Attributes:
-        asker, answerer: Who showed a picture and asked, and who answered.
+        asker, answerer: The one that showed a picture and asked, and the other.
         found: How the picture was found that the plan means.
-        similarity: Cosine of the plan to the picture, or to its caption; `None` where it is named.
+        similarity: Cosine of the plan to the picture, or to its caption; `None` if it is named.
         sight: Whether the two saw the picture, or read its caption.
-        passed: Whether the picture went into the answerer's album, where it was not before.
+        passed: Whether the picture went into the answerer's album, which lacked it before.
         dropped: The id of the picture that left that album for it.
     """
 

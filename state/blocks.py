@@ -11,10 +11,10 @@ _LETTERS = {block: letter for letter, block in BLOCK_INITIALS.items()}
 def letters_of(blocks: Any) -> Any:
     """Return the initials of blocks, written as initials (`mp`) or as names with commas (`memory,previous_dialogues`).
 
-    What is no text is returned as it is.
+    A value that is no text is returned as it is.
 
     Raises:
-        ValueError: There is no such block, or one stands twice.
+        ValueError: There is no such block, or one is named twice.
     """
     if not isinstance(blocks, str):
         return blocks

@@ -1,7 +1,7 @@
 """Budgets: how many calls, tokens, money and minutes a run or an experiment may take before it is stopped.
 
-A budget says when a run stops, never what is said in it: it is no parameter of the run, no fork inherits it, and a run
-that is resumed gets a new one, or none.
+A budget says when a run stops, and never changes its words: it is no parameter of the run, no fork inherits it, and a
+run that is resumed gets a new one, or none.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ NO_PRICES: Prices = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Spent:
-    """What calls took: how many they were, the tokens that they read and wrote, and what those cost."""
+    """The use of calls: their number, the tokens that they read and wrote, and the cost of those."""
 
     calls: int = 0
     tokens: int = 0
@@ -34,7 +34,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent before a run or an experiment is stopped, as an interrupt does; `None`: no limit.
+    """The limits at which a run or an experiment is stopped, as an interrupt does; `None`: no limit.
 
     Attributes:
         max_calls: Calls of models, as `calls` has them: a row each, those of a batch too. No call is begun that would
@@ -42,14 +42,14 @@ class Budget:
         max_tokens: Tokens read and written together; checked after each call.
         max_cost: Money, in the currency of the prices; checked after each call.
         max_minutes: Minutes of real time since the driving began; a call under way is waited for.
-        prices: By model, what a million tokens read, and a million written, cost.
+        prices: By model, the price of a million tokens read, and of a million written.
 
     ::
 
         tertulia.run("tidewell", budget=tertulia.Budget(max_calls=200, max_minutes=5))
 
     Raises:
-        SettingError: A limit is no number above 0, or not a whole one where things are counted; or a price is none.
+        SettingError: A limit is no number above 0, or not a whole one for a count; or a price is none.
     """
 
     max_calls: int | None = None
@@ -82,7 +82,7 @@ class Budget:
         return self.max_calls is self.max_tokens is self.max_cost is self.max_minutes is None
 
     def check_prices(self, models: Iterable[str]) -> None:
-        """Raise `SettingError` where money is limited and a model has no price."""
+        """Raise `SettingError` if money is limited and a model has no price."""
         missing = next((model for model in models if model not in self.prices), None)
         if self.max_cost is not None and missing is not None:
             remedy = "say what a million tokens read, and a million written, cost"
@@ -91,17 +91,17 @@ class Budget:
             )
 
     def cost(self, call: Call) -> float:
-        """Return what a call costs; 0 where its model has no price."""
+        """Return the cost of a call; 0 if its model has no price."""
         read, written = self.prices.get(call.model, (0.0, 0.0))
         return ((call.prompt_tokens or 0) * read + (call.reply_tokens or 0) * written) / 1e6
 
     def spent_for(self, calls: Sequence[Call]) -> Spent:
-        """Return what calls that were made took."""
+        """Return the use of calls that were made."""
         tokens = sum((call.prompt_tokens or 0) + (call.reply_tokens or 0) for call in calls)
         return Spent(len(calls), tokens, sum(map(self.cost, calls)))
 
     def reached(self, spent: Spent) -> str | None:
-        """Return which limit is reached, as what stops a run (`its budget of …`); `None` if none is."""
+        """Return which limit is reached, as the cause that stops a run (`its budget of …`); `None` if none is."""
         if self.max_tokens is not None and spent.tokens >= self.max_tokens:
             return f"its budget of {_of(self.max_tokens, 'token')} ({spent.tokens:,} read and written)"
         if self.max_cost is not None and spent.cost >= self.max_cost:
@@ -109,12 +109,12 @@ class Budget:
         return None
 
     def out_of_calls(self, made: int, wanted: int) -> str:
-        """Return which limit forbids the calls that would be next, as what stops a run."""
+        """Return which limit forbids the calls that would be next, as the cause that stops a run."""
         together = f", and the next {wanted} are made together" if wanted > 1 else ""
         return f"its budget of {_of(self.max_calls or 0, 'call')} ({made:,} made{together})"
 
     def out_of_time(self, minutes: float) -> str:
-        """Return the limit of time as what stops a run."""
+        """Return the limit of time as the cause that stops a run."""
         return f"its budget of {_of(self.max_minutes or 0, 'minute')} ({minutes:.3g} passed)"
 
 
@@ -142,9 +142,9 @@ class Meter(Protocol):
     """Lets calls of models be made as far as a budget goes, and counts them."""
 
     def admitted(self, calls: int) -> AbstractAsyncContextManager[None]:
-        """Let so many calls be made together inside; where a budget forbids them, wait there until the run is stopped.
+        """Let so many calls be made together inside; if a budget forbids them, wait there until the run is stopped.
 
-        What was made is stored inside, so that nothing of it is lost where the budget is spent with it.
+        The results are stored inside, so that none is lost if the budget is spent with them.
         """
 
     def note(self, calls: Sequence[Call]) -> None:
@@ -167,10 +167,10 @@ UNMETERED: Meter = _Unmetered()
 
 
 class Purse(Protocol):
-    """What was spent of a budget, by one process or by many."""
+    """The spent part of a budget, by one process or by many."""
 
     def reserve(self, calls: int) -> int | None:
-        """Reserve so many calls of what is left; if there are fewer, return how many were made or reserved before."""
+        """Reserve so many calls of the rest; if there are fewer, return how many were made or reserved before."""
 
     def settle(self, reserved: int, made: Spent) -> Spent:
-        """Give a reservation back, add what was made of it, and return all that was spent so far."""
+        """Give a reservation back, add the use made of it, and return all that was spent so far."""

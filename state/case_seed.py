@@ -1,4 +1,4 @@
-"""The seed of a case: what a case *is* is drawn by it, and what happens in a trial of it by the run's seed.
+"""The seed of a case: the case itself is drawn by it, and the events in a trial of it by the run's seed.
 
 So the trials of a case begin alike, and other cases otherwise. Source: APP §2 (identical initial conditions) and A.3.
 """
@@ -13,8 +13,8 @@ from tertulia.state.same import Same
 
 CaseSeed = int | Literal["auto", "seed"]
 
-#: What does not say what a case is: under which names it is run, from where its memories are read, with what, and
-#: whose items prompts have.
+#: Fields that do not define a case: the names it is run under, the source and the reader of its memories, and whose
+#: items prompts have.
 _NOT_THE_CASE = {"scenario", "name", "withheld", "mechanisms", "items_from"}
 _NOT_THE_PARTICIPANT = {"stream", "model"}
 

@@ -49,8 +49,8 @@ class InformationNeed(Record):
     """The mechanisms that an agent chooses in a round. Source: ChatAgents §III-A, Fig. 6.
 
     Attributes:
-        situation_summary: What the agent was shown as the current context: their last situation; empty at first.
-        key_information: What matters most in what was said.
+        situation_summary: The current context that the agent was shown: their last situation; empty at first.
+        key_information: The most important part of the talk.
         character_analysis: How it sits with the agent's character.
     """
 
@@ -126,7 +126,7 @@ class Touch(Record):
     """How much the latest lines touch an agent: the parameter `willingness=heard` (`nodes/meeting/touch.py`).
 
     Attributes:
-        turn: The line that touches their matters most; 0 is the opening, `None` what the meeting is about, or nothing.
+        turn: The line that touches their matters most; 0 is the opening, `None` the meeting's subject, or nothing.
         about: The text about them that it is nearest to.
         topic, goal, emotion: How much their matters, their goals and their feelings are touched, faded.
     """
@@ -147,7 +147,8 @@ class WillingnessParts(Record):
     personality: float = Field(ge=0, le=1)
 
 
-#: What makes an agent willing to speak: the matter and their character, being addressed, or a long time without a word.
+#: The causes of an agent's willingness to speak: the matter and their character, being addressed, or a long time
+#: without a word.
 WillingFor = Literal["content", "asked", "waiting"]
 
 
@@ -163,9 +164,9 @@ class Bid(Record):
         similarity: S̄, the mean weighted similarity of the thought to earlier ones above the cut-off; 0: none was.
         similarity_max: S_max of Eq. 3; `None` without an earlier thought.
         latency_scale_s, latency_spread_s: μ and σ of Eq. 4 and 5.
-        persistence: The factor on the draw: below 1 for an agent who was willing before and did not get the floor.
-        yielded_s: Seconds for which they waited for somebody else, who was asked by name.
-        latency_s: The draw with its factor, or the time that a person took, and `yielded_s`; `None` where nothing was
+        persistence: The factor on the draw: below 1 for an agent that was willing before and did not get the floor.
+        yielded_s: Seconds for which they waited for another agent, asked by name.
+        latency_s: The draw with its factor, or the time that a person took, and `yielded_s`; `None` if nothing was
             drawn.
     """
 
@@ -190,9 +191,9 @@ class Floor(Record):
     Attributes:
         waited_s: Seconds from the round's beginning to the first word; `None` in a round of silence.
         looks: How often willingness was evaluated.
-        tied: The agents who tied for the floor, where there was a tie.
-        gone: Those who would have been faster, and had to leave before their first word.
-        reason: Why the speaker was chosen, where somebody chose.
+        tied: The agents that tied for the floor, if there was a tie.
+        gone: Those that would have been faster, and had to leave before their first word.
+        reason: Why the speaker was chosen, if an agent chose.
     """
 
     order: str
@@ -210,7 +211,7 @@ class Call(Record):
     """A call of a model with its result; its key is (run, round, agent, node, attempt).
 
     Attributes:
-        round, agent, node: Who asked, and in which step.
+        round, agent, node: The asker, and the step.
         attempt: The number of the call within that step and round, from 0.
         kind: The method of the model that was called.
         prompt: Content hash of the prompt.
@@ -246,7 +247,7 @@ class Visit(Record):
 
     Attributes:
         agent: Whose cognition, or preparation, it was part of; empty for the whole conversation's.
-        update: What it returned; `None` if it returned nothing.
+        update: Its return value; `None` if it returned nothing.
     """
 
     node: str

@@ -19,27 +19,27 @@ from tertulia.state.store import AnyRecord, Store
 class Broker(Protocol):
     """Calls models for nodes. Every call is stored, and a stored call is not made again.
 
-    Calls of agents that think at the same time run as one batch, once every agent who is seated waits for a call.
+    Calls of agents that think at the same time run as one batch, once every seated agent waits for a call.
     """
 
     def hand_over(self, agent: str, partner: str) -> None:
-        """Give the seat of an agent to their partner, who makes the calls that follow."""
+        """Give the seat of an agent to their partner for the calls that follow."""
 
     def use(self, meter: Meter) -> None:
         """Make calls from now on as far as a meter admits them."""
 
     def clear(self) -> None:
-        """Forget who is seated and which calls were made, before a run is driven from the beginning of a turn."""
+        """Forget the seated agents and the calls made, before a run is driven from the beginning of a turn."""
 
     def seat(
         self, round: int, agents: Sequence[str], at_a_table: int | None = None, shares_calls: bool = False
     ) -> None:
-        """Seat the agents of a round, in the order of a batch; where the round is seated already, nothing changes.
+        """Seat the agents of a round, in the order of a batch; if the round is seated already, nothing changes.
 
         Args:
             at_a_table: How many wait for each other, in their order; `None`: all of them.
-            shares_calls: Whether the round is one that a fork began in its middle: where its calls ask what its parent
-                asked, they are taken from there, as they were made in batches with those of the parent's turns.
+            shares_calls: Whether the round is one that a fork began in its middle: calls that its parent made too are
+                taken from there, as they were made in batches with those of the parent's turns.
         """
 
     def leave(self, agent: str, part: str = "") -> None:
@@ -52,7 +52,7 @@ class Broker(Protocol):
         """Return a model as a step asks it; its calls are numbered from 0 in the order in which they are made.
 
         Args:
-            agent: Who asks; a call of an agent who is not seated is made at once.
+            agent: The asker; a call of an agent that is not seated is made at once.
             part: The part of the agent that asks, if it was split.
         """
 
@@ -76,18 +76,18 @@ class Context:
     """All that a node gets besides its state and that can't be checkpointed.
 
     Attributes:
-        participant_models: By participant who has one: a model, and the parameters as they suit it.
+        participant_models: By participant that has one: a model, and the parameters as they suit it.
         roles: By role that a model takes for everybody: that model, and the parameters as they suit it.
         role: The role of whoever asks through this context.
         nodes: By place, the functions of nodes that stand there instead of the default (`nodes.machinery.registry`).
         mechanisms: By name, the mechanisms of the run's extensions, each a `nodes.mechanisms.mechanism.Mechanism`.
         picture_finder: Finds the picture that a plan means by the pictures themselves; `None`: by their captions.
-        kept: What nodes keep of what they have read of the run, so that nothing is read twice
+        kept: The parts of the run that nodes have read and keep, so that nothing is read twice
             (`nodes/meeting/past.py`). It follows from the store, so it never shows in the digits.
-        recorded: By number, the turns that wait for their traces: who drives the graph stores them together. `None`:
+        recorded: By number, the turns that wait for their traces: the graph's driver stores them together. `None`:
             nobody does, so a turn is stored as soon as it is recorded.
-        watch: Is told of every node of an inner graph as it begins and as it has ended: the id of the task in which the
-            graph stands, and the node's task with its `input`, or its `result`. `None`: nobody wants to know.
+        watch: Is told of every node of an inner graph as it begins and as it has ended: the id of the task that holds
+            the graph, and the node's task with its `input`, or its `result`. `None`: nobody wants to know.
     """
 
     run: str
@@ -143,12 +143,12 @@ class Context:
 
     @property
     def case_seed(self) -> int:
-        """The seed of what is drawn about the case, in whatever trial of it."""
+        """The seed of draws about the case, the same in every trial of it."""
         return resolve_case_seed(self.parameters.case_seed, self.seed, self.start)
 
     @property
     def prompt_seed(self) -> int:
-        """The seed of what is drawn for a prompt, before anything is drawn from it."""
+        """The seed of draws for a prompt, before anything is drawn from it."""
         return self.case_seed if self.parameters.prompt_draws == "case" else self.seed
 
     @property

@@ -1,4 +1,4 @@
-"""What all JSON documents have in common: their version, and their type in Python."""
+"""The common part of all JSON documents: their version, and their type in Python."""
 
 from typing import Any
 

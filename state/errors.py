@@ -1,4 +1,4 @@
-"""Errors that speak to people: what is wrong, which value, what to do about it.
+"""Errors that speak to people: the fault, the value, the remedy.
 
 Every error that a user can cause is a `TertuliaError`; the command line prints it as one line and maps its
 class to an exit code. Anything else is a bug and keeps its traceback.
@@ -48,7 +48,7 @@ class ScenarioError(UsageError):
 
 
 class ModelError(TertuliaError):
-    """A model failed, or can't do what was asked of it."""
+    """A model failed, or can't do its task."""
 
 
 class AttentionUnavailableError(ModelError):
@@ -72,11 +72,12 @@ class ExtensionError(UsageError):
 
 
 class TrustError(UsageError):
-    """A file alone names what drives code, hosts or keys: an extension, a server; the user has not (SECURITY.md)."""
+    """A file alone names a setting that drives code, hosts or keys: an extension, a server; the user has not
+    (SECURITY.md)."""
 
 
 class LeftError(TertuliaError):
-    """The person who had a seat has left; the run goes on from there when it is resumed."""
+    """The person in a seat has left; the run goes on from there when it is resumed."""
 
 
 class HandedOverError(LeftError):
@@ -84,10 +85,10 @@ class HandedOverError(LeftError):
 
 
 class StoppedError(TertuliaError):
-    """A run, a simulation or an experiment was stopped as by an interrupt; what it has is kept, and it can be resumed.
+    """A run, a simulation or an experiment was stopped as by an interrupt; its results are kept, and it can be resumed.
 
     Attributes:
-        reason: Who or what stopped it.
+        reason: The cause that stopped it.
     """
 
     def __init__(self, reason: str) -> None:
@@ -104,7 +105,7 @@ class BudgetError(StoppedError):
 
 
 class NodeError(TertuliaError):
-    """A user's node failed, or did not keep what it declares."""
+    """A user's node failed, or broke its declaration."""
 
 
 #: A number with a decimal comma.
@@ -112,22 +113,22 @@ _COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
 def meant_number(given: object) -> str | None:
-    """Return a number with a point where one was given with a comma."""
+    """Return a number with a point for a comma."""
     return given.replace(",", ".") if isinstance(given, str) and _COMMA.fullmatch(given.strip()) else None
 
 
 def nearest_of(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:
-    """Return the name that is spelt most like `name`, or `None` where none is."""
+    """Return the name that is spelt most like `name`, or `None` if none is."""
     names = list(names)
     close = difflib.get_close_matches(name.casefold(), [n.casefold() for n in names], n=1, cutoff=cutoff)
     return next(n for n in names if n.casefold() == close[0]) if close else None
 
 
 def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) -> str:
-    """Return ` (did you mean 'x'?)` for the name that is spelt most like `name`; where none is, all the names.
+    """Return ` (did you mean 'x'?)` for the name that is spelt most like `name`; if none is, all the names.
 
     Args:
-        otherwise: What is returned instead of names that are too many to be read in a line.
+        otherwise: The return value instead of names that are too many to be read in a line.
     """
     names = list(names)
     if (nearest := nearest_of(name, names)) is not None:
@@ -145,6 +146,6 @@ def extra_hint(extra: str) -> str:
 
 
 def failure_text(error: Exception) -> str:
-    """Return on one line what a model, or a node, raised that is not one of the project's own errors, and where."""
+    """Return on one line an error of a model or a node that is not one of the project's own, and its place."""
     place, message = traceback.extract_tb(error.__traceback__)[-1], one_line(error)
     return f"{type(error).__name__}{f': {message}' if message else ''} (in {place.filename}, line {place.lineno})"

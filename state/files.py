@@ -1,7 +1,7 @@
 """Files that a user hands over: only regular ones are read, and only up to a size that their kind has at most.
 
-A pipe or a device may block, or never end; a file of gigabytes takes the memory of the machine. Where a command reads
-what another writes, as in `tertulia metrics <(zcat runs.gz)`, a pipe is one that the user has made.
+A pipe or a device may block, or never end; a file of gigabytes takes the memory of the machine. If a command reads
+another's output, as in `tertulia metrics <(zcat runs.gz)`, a pipe is one that the user has made.
 """
 
 import errno
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-#: What is no regular file, and what it is called in a message.
+#: Kinds of file that are not regular, and their names in a message.
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
@@ -21,7 +21,7 @@ _KINDS = {
 }
 
 
-#: How what is said of links ends that lie in a folder which is read: nothing that they lead to is of the folder.
+#: The end of a message about links in a folder which is read: nothing that they lead to is of the folder.
 NOT_FOLLOWED = "links in a folder are not followed; copy there what they lead to"
 
 
@@ -32,7 +32,7 @@ def is_linked(file: Path, folder: Path) -> bool:
 
 
 def links_noted(names: Sequence[str], folder: Path) -> tuple[str, ...]:
-    """Return a line about links of a folder that were passed over, as a tuple; empty where there are none."""
+    """Return a line about links of a folder that were passed over, as a tuple; empty if there are none."""
     if not names:
         return ()
     others = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
@@ -58,7 +58,7 @@ def open_regular(path: Path, most_bytes: int, may_be_pipe: bool = False) -> Iter
 
 
 def read_text(path: Path, most_bytes: int, may_be_pipe: bool = False) -> str:
-    """Return the text of a file in UTF-8; raises `UnicodeDecodeError`, and what `read_bytes` does."""
+    """Return the text of a file in UTF-8; raises `UnicodeDecodeError`, and the errors of `read_bytes`."""
     return read_bytes(path, most_bytes, may_be_pipe).decode("utf-8")
 
 
