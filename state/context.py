@@ -39,7 +39,7 @@ class Broker(Protocol):
         Args:
             at_a_table: How many wait for each other, in their order; `None`: all of them.
             shares_calls: Whether the round is one that a fork began in its middle: calls that its parent made too are
-                taken from there, as they were made in batches with those of the parent's turns.
+                taken from the parent, as they were made in batches with those of the parent's turns.
         """
 
     def leave(self, agent: str, part: str = "") -> None:

@@ -72,8 +72,7 @@ class ExtensionError(UsageError):
 
 
 class TrustError(UsageError):
-    """A file alone names a setting that drives code, hosts or keys: an extension, a server; the user has not
-    (SECURITY.md)."""
+    """A file alone sets code, hosts or keys: an extension, a server; the user has not (SECURITY.md)."""
 
 
 class LeftError(TertuliaError):

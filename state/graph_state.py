@@ -1,4 +1,5 @@
-"""What the graphs carry from node to node: ids and numbers only. Texts live in the store, by content hash or by key."""
+"""The values that graphs carry from node to node: ids and numbers only. Texts live in the store, by content hash or by
+key."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypeVar
@@ -20,7 +21,7 @@ class UtteranceInput(TypedDict, total=False):
         turn: The number that the utterance will have, from 1.
         present: Who is there, in the scenario's order.
         sim_time_s: Simulated seconds since the conversation began.
-        part: Which utterance of the turn it is, where a turn has several (`state.album.PARTS`); the turn's own has no
+        part: Which utterance of the turn it is, if a turn has several (`state.album.PARTS`); the turn's own has no
             name.
     """
 
@@ -42,15 +43,15 @@ class UtteranceOutcome(TypedDict, total=False):
     """The outcome of an utterance, without its prompt.
 
     Attributes:
-        removal_factor: λ as it is in force in this turn; `None` where another choice stands in its place.
-        scores: Attention score by unit id; `None` where nothing was scored.
+        removal_factor: λ as it is in force in this turn; `None` if another choice takes its place.
+        scores: Attention score by unit id; `None` if nothing was scored.
         removed: Ids of the units that were removed, texts of emptied blocks included.
         chosen: Attempt number of the candidate that is said.
-        rollbacks: How many backups were taken (what was rewritten is not counted).
+        rollbacks: How many backups were taken (rewritten candidates are not counted).
         ended: Whether the utterance ends the conversation.
-        scored_by, judged_by: What scored and judged it; `None` where nothing did.
+        scored_by, judged_by: Its scorer and its judge; `None` if it had none.
         line_scores: By unit id of the prompt that was answered, how much the line leaned on it; `None`: not scored.
-        line_scored_by: What scored the line.
+        line_scored_by: The line's scorer.
     """
 
     removal_factor: float | None
@@ -114,7 +115,7 @@ class UtteranceState(PromptedInput, UtteranceOutput, total=False):
 
 
 class DialogueState(UtteranceInput, UtteranceOutcome, total=False):
-    """The state of the dialogue graph and its last utterance; `prompt` is `None` where a person spoke."""
+    """The state of the dialogue graph and its last utterance; `prompt` is `None` if a person spoke."""
 
     prompt: str | None
     finished: bool
@@ -127,13 +128,13 @@ class Mind(TypedDict):
     """The state of an agent that lasts from round to round.
 
     Attributes:
-        emotion: What they feel, one of `EMOTIONS`.
+        emotion: Their feeling, one of `EMOTIONS`.
         emotion_strength: How strongly, in [0, 1].
         spoke: The round in which they last spoke; 0: not yet.
         unheard: The number of consecutive rounds in which they were willing and did not get the floor.
         quiet: The number of consecutive rounds without a word of theirs.
         unwilling: The number of consecutive rounds in which they were not willing.
-        off_scale, same_ratings: Where a model rates the parts of willingness, how often it left the scale, and for how
+        off_scale, same_ratings: If a model rates the parts of willingness, how often it left the scale, and for how
             many rounds its ratings have been the same.
         used: By mechanism, the round in which it was last used, and how often it was.
         noticed: The last turns that entered working memory, oldest first; 0 is how the meeting opened.
@@ -181,12 +182,12 @@ V = TypeVar("V")
 
 
 def by_agent(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
-    """Merge the updates of agents who think side by side; each writes under its name."""
+    """Merge the updates of agents that think side by side; each writes under its name."""
     return {**old, **new}
 
 
 def gathered(old: dict[str, V], new: dict[str, V]) -> dict[str, V]:
-    """Merge what was gathered side by side; an empty update clears it."""
+    """Merge values gathered side by side; an empty update clears it."""
     return {**old, **new} if new else {}
 
 
@@ -202,7 +203,7 @@ class CognitionInput(TypedDict, total=False):
         present: Who is there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
-        mind: What the agent carries from round to round.
+        mind: The agent's state from round to round.
     """
 
     round: int
@@ -231,9 +232,9 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
     """The state of the group chat: the progress of the meeting, everybody's mind, and the last utterance.
 
     Attributes:
-        speaker: Who has the floor; empty in a silence.
-        prompt: Content hash of the full prompt; `None` where a person said it.
-        unprepared: Who has yet to be prepared, before the next round begins.
+        speaker: The agent with the floor; empty in a silence.
+        prompt: Content hash of the full prompt; `None` if a person said it.
+        unprepared: The agents yet to be prepared before the next round begins.
     """
 
     prompt: str | None
@@ -248,7 +249,7 @@ class GroupState(UtteranceInput, UtteranceOutcome, total=False):
 
 
 class Belongings(TypedDict):
-    """What a villager keeps: the turns of their last exchanges, and the ids of their pictures, the latest last."""
+    """The memory of a villager: the turns of their last exchanges, and the ids of their pictures, the latest last."""
 
     history: list[int]
     album: list[str]
@@ -258,7 +259,7 @@ AllBelongings = Annotated[dict[str, Belongings], by_agent]
 
 
 class ExchangeOutcome(TypedDict):
-    """What two did in an exchange, until it is stored.
+    """The acts of two in an exchange, until they are stored.
 
     Attributes:
         exchange: The record (`state.album.Exchange`), as JSON.
@@ -281,7 +282,7 @@ class ExchangeInput(UtteranceInput, total=False):
 
 
 class ExchangeOutput(TypedDict, total=False):
-    """The output of an exchange: what the two have now and, by turn, how its utterances came about."""
+    """The output of an exchange: the possessions of the two now and, by turn, how its utterances came about."""
 
     belongings: AllBelongings
     exchanges: Exchanges
@@ -304,12 +305,12 @@ class ExchangeState(ExchangeInput, ExchangeOutput, UtteranceOutput, total=False)
 
 
 class AlbumState(ExchangeOutput, total=False):
-    """The state of an album chat: which round it is, who meets whom in it, and what everybody has.
+    """The state of an album chat: its round, the pairs of it, and everybody's possessions.
 
     Attributes:
         round: The round, from 1.
         turn: The last turn of the rounds before.
-        pairs: Who asks and who answers, by turn from `turn` + 1; empty between rounds.
+        pairs: Asker and answerer, by turn from `turn` + 1; empty between rounds.
         kept: How many exchanges of the next round a fork shares with its parent.
         sim_time_s: Simulated seconds since the first round began.
     """
@@ -342,7 +343,7 @@ class TownState(TypedDict, total=False):
 def first_state(start: Case | Meeting) -> DialogueState | GroupState:
     """Return the state in which a dialogue or a meeting begins.
 
-    In a meeting everybody feels what the scenario says, and nobody is prepared yet.
+    In a meeting everybody has the scenario's feeling, and nobody is prepared yet.
     """
     if isinstance(start, Case):
         return {"turn": 0, "round": 0, "speaker": "", "sim_time_s": 0.0, "finished": False}

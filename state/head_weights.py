@@ -1,8 +1,8 @@
-"""Weights of a model's attention heads, learned from what its lines depended on.
+"""Weights of a model's attention heads, learned from the dependence of its lines on units.
 
 A unit's score is Σ_{l,h} w_{l,h} a_{l,h}: a_{l,h} is the attention of head h in layer l from a response to the tokens
 of the unit, mean over the tokens of the response. That is Eq. 1 (APP §3.1) with w in the place of 1/H, in nats a token:
-what the response is estimated to lose without the unit.
+the estimated loss of the response without the unit.
 
 Source: Cohen-Wang et al. 2025, arXiv 2504.13752 (AT2); weights of 0 or more, so that Algorithm 1 can walk on.
 """
@@ -23,7 +23,7 @@ class HeadWeights(Record):
         model: The name of the model whose heads they weigh.
         fingerprint: Of that model: its weights, its adapters and its chat markup (`models/local/head_weights.py`).
         weights: By layer and head, `L × H`, each ≥ 0.
-        floor: What a unit scores that a line does not lean on, in nats a token; a line's loss is estimated beyond it.
+        floor: The score of a unit that a line does not lean on, in nats a token; a line's loss is estimated beyond it.
         about: Their card: lines, cases, ablations, figures on cases that were left out, the processor.
     """
 

@@ -1,4 +1,4 @@
-"""The contract of what keeps the vectors of texts."""
+"""The contract of a store of the vectors of texts."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -15,7 +15,7 @@ class KeptVectors(Protocol):
         """Return the vectors that are kept of these texts.
 
         Args:
-            embedder: What the last digit of a vector depends on: the embedder, its libraries, and how they compute.
+            embedder: The causes of a vector's last digit: the embedder, its libraries, and how they compute.
         """
 
     def add(self, embedder: str, vectors: "Mapping[str, NDArray[np.float32]]") -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Role = Literal["system", "user", "assistant"]
 
-#: What a model is there for: to speak, to think before that, to judge it, or to score by its attention.
+#: The tasks of a model: to speak, to think before that, to judge it, or to score by its attention.
 ModelRole = Literal["speak", "think", "judge", "score"]
 
 #: The remedy for a model whose attention can't be seen, for an error.
@@ -66,8 +66,8 @@ class Activity:
 #: Returns the bytes of the picture of a content hash (`state.store.PictureStore.picture`).
 PictureLookup = Callable[[str], bytes]
 
-#: Is called with what a model is doing whenever that changes. It must return quickly and raise nothing, and it may be
-#: called from another thread (that of remote requests), so what it touches must be safe for threads.
+#: Is called with a model's activity whenever that changes. It must return quickly, raise nothing, and be safe for
+#: threads: it may be called from another one (that of remote requests).
 Report = Callable[[Activity], None]
 
 
@@ -91,7 +91,7 @@ class Tokenizer(Protocol):
             roles: The roles of the messages, in order; the last message is followed by the assistant's turn.
 
         Returns:
-            `len(roles) + 1` lists of tokens: what stands before each message, and what opens the assistant's turn.
+            `len(roles) + 1` lists of tokens: the text before each message, and the opening of the assistant's turn.
         """
 
 
@@ -111,11 +111,11 @@ class RenderedPrompt:
         input_ids: All tokens, `P` of them.
         token_spans: By unit id, `(first, past_last)` indices into `input_ids`.
         unit_blocks: The block of each unit, by unit id.
-        reply_prefix: The beginning of the reply that stands at the end of the prompt, empty if there is none.
+        reply_prefix: The beginning of the reply, at the end of the prompt, empty if there is none.
         shared_prefix: The number of tokens at the beginning that other prompts are known to share. They are always read
-            by themselves first, so that what others need is kept to the token.
-        source: The prompt that was rendered; `None` where it is made of tokens alone.
-        pictures: The pictures that stand as tokens in it, in order: where each begins, and its content hash.
+            by themselves first, so that the part that others need is kept to the token.
+        source: The prompt that was rendered; `None` if it is made of tokens alone.
+        pictures: The pictures in it as tokens, in order: the start of each, and its content hash.
     """
 
     input_ids: tuple[int, ...]
@@ -148,7 +148,7 @@ class ReplyField:
         is_optional: Whether a remote model's answer may lack it; then it is empty, or false.
         max_tokens: Length limit of a text; it ends with the last whole sentence within the limit, if there is one. Of a
             word in characters.
-        choices: The texts that a choice is one of, at least one; of a boolean, `true` or `false` where it is decided.
+        choices: The texts that a choice is one of, at least one; of a boolean, `true` or `false` if it is decided.
     """
 
     name: str
@@ -174,14 +174,14 @@ class GenerationRequest:
         no_repeat_ngram: The number of consecutive tokens that may not be repeated from `no_repeat_from`; from the text
             itself and `recent_lines` no more than three; 0 for no limit.
         recent_lines: The latest lines of the dialogue, as tokens.
-        dry: What it costs speech to go on with a repetition from `no_repeat_from` or itself, DRY's multiplier; 0: off.
-        without_context: The prompt without what the reply shall be about, or answer; it ends as `prompt` does. `None`
-            where drafts are not weighed, and no context amplified.
-        context_strength: α of context-aware decoding (Shi et al. 2023); 0 where it is off.
-        weighs: What a reply's `information` is. `context`: its mutual information with what `without_context` lacks.
-            `answer`: half of this and its log-probability (Li et al. 2016, MMI-antiLM, λ = 1/3); and speech ends with
-            the sentence after which it is highest.
-        language: What the prompt is written in, for what a model on a server is told beside it.
+        dry: The cost to speech of going on with a repetition from `no_repeat_from` or itself, DRY's multiplier; 0: off.
+        without_context: The prompt without the matter that the reply shall be about, or answer; it ends as `prompt`
+            does. `None` if drafts are not weighed, and no context amplified.
+        context_strength: α of context-aware decoding (Shi et al. 2023); 0 if it is off.
+        weighs: The meaning of a reply's `information`. `context`: its mutual information with the part that
+            `without_context` lacks. `answer`: half of this and its log-probability (Li et al. 2016, MMI-antiLM, λ =
+            1/3); and speech ends with the sentence after which it is highest.
+        language: The language of the prompt, for the words that a model on a server gets beside it.
     """
 
     prompt: RenderedPrompt
@@ -220,7 +220,7 @@ class ModelTraits:
     Attributes:
         context_window: Tokens of prompt and reply together; `None` if unlimited.
         likelihood_threshold: Threshold of the likelihood judge, in nats per token; `None` if never calibrated.
-        centred_threshold: Its threshold where its figure is centred; `None`: that of the figure as it is.
+        centred_threshold: Its threshold if its figure is centred; `None`: that of the figure as it is.
         ending: How it is decided whether an utterance ends the conversation.
         ending_threshold: Probability of parting above which `continuation` ends it.
         temperature: The temperature at which it should write.
@@ -228,19 +228,19 @@ class ModelTraits:
         context_strength: α, how much more the context should count in its speech; 0 for no more.
         memory_items: The least and the most memories in a prompt that it can make use of.
         drafts: Of how many replies the best should be taken.
-        drafts_by: What makes one the best: how it answers, or how much it has to do with the context.
+        drafts_by: The measure of the best: how it answers, or how much it has to do with the context.
         opening_temperature: The temperature of a line that opens a conversation; `None` for that of others.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
-        reducer: How attention becomes a unit's score, where λ removes by what was shown to move the model most.
-        choices: Where what an agent feels, switches on and holds for settled is read.
+        reducer: How attention becomes a unit's score, if λ removes by the measure shown to move the model most.
+        choices: The source of an agent's feeling, the items it switches on, and the matters it holds for settled.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
-        languages: What it speaks, as codes (ISO 639-1); `None` where that is not known.
+        languages: Its languages, as codes (ISO 639-1); `None` if they are not known.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
             each reply, and each is stored as it returns.
         sees_pictures: Whether it is shown the pictures of units; then it is a `SeeingModel`.
         layer_windows: By layer, how many tokens its attention reaches back, the token's own included, or `None` if it
             has no such window; `None` in place of all for a model without layers of its own.
-        head_weights: Learned weights of its attention heads; `None` where none were learned.
+        head_weights: Learned weights of its attention heads; `None` if none were learned.
     """
 
     context_window: int | None
@@ -280,7 +280,7 @@ class ModelTraits:
         return self.head_weights
 
     def require_scores(self, parameters: Parameters) -> None:
-        """Check that prompts of such a model can be scored, where λ or the record needs scores.
+        """Check that prompts of such a model can be scored, if λ or the record needs scores.
 
         Raises:
             SettingError: It shows no attention, and nothing else scores in its place.
@@ -291,7 +291,7 @@ class ModelTraits:
             raise SettingError("removal_factor", f"{parameters.removal_factor:g}", problem)
 
     def require_logits(self, parameters: Parameters) -> None:
-        """Check that such a model shows what its replies are drawn from, where that is changed.
+        """Check that such a model shows the distribution of its replies, if that is changed.
 
         Raises:
             SettingError: It is remote.
@@ -313,7 +313,7 @@ class ModelTraits:
             raise SettingError("min_p", f"{parameters.min_p:g}", problem)
 
     def require_sight(self, parameters: Parameters) -> None:
-        """Check that such a model is shown pictures, where that is asked for.
+        """Check that such a model is shown pictures, if that is asked for.
 
         Raises:
             SettingError: It takes no pictures. A rehearsal stands in for a model that may.
@@ -326,7 +326,7 @@ class ModelTraits:
         return self.likelihood_threshold if self.centred_threshold is None or not is_centred else self.centred_threshold
 
     def resolve(self, parameters: Parameters) -> Parameters:
-        """Return the parameters with every `auto` replaced by what suits the model, and with its thresholds.
+        """Return the parameters with every `auto` replaced by the value that suits the model, and with its thresholds.
 
         Raises:
             UsageError: The judge needs a threshold that was never calibrated for this model.

@@ -32,7 +32,7 @@ NAMES = {
     "zh": "Chinese",
 }
 
-#: What languages with prompts are called by those who write in them.
+#: The names of languages with prompts, in these languages.
 _OWN_NAMES = {"deutsch": "de", "español": "es", "castellano": "es", "français": "fr", "中文": "zh", "汉语": "zh"}
 
 #: Languages that prompts are in: English, and the folders of `prompts/templates/`.
@@ -81,14 +81,14 @@ Language = Annotated[str, BeforeValidator(read_language, json_schema_input_type=
 
 
 def name_of(language: str) -> str:
-    """Return the English name of a language; its code where that is all that is known."""
+    """Return the English name of a language; its code if that is all that is known."""
     return NAMES.get(language, language)
 
 
 def language_by_words(texts: Iterable[str]) -> str | None:
     """Return which of English, German, Spanish and French texts seem to be in, by their common words.
 
-    `None` where too few of them tell, or not clearly. It is good for a hint: what a run is in is said, or told by its
+    `None` if too few of them tell, or not clearly. It is good for a hint: a run's language is set, or told by its
     script (`language_of`).
     """
     words = _WORD.findall("\n".join(texts).casefold())

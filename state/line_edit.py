@@ -1,4 +1,4 @@
-"""A pause before the next line: what the page asks for, the line that waits, and what a person has made of it.
+"""A pause before the next line: the page's request, the line that waits, and a person's change of it.
 
 All three are steps of the run, stored under its group (no agent's name), so that neither the page nor the process that
 drives the run has to live as long as the pause.
@@ -20,7 +20,7 @@ class Pause(Record):
     """The wish that the run stops before the next line, stored under the round that is under way.
 
     Attributes:
-        wanted: False where it was taken back.
+        wanted: False if it was taken back.
     """
 
     wanted: bool = True
@@ -43,10 +43,10 @@ class HeldLine(Record):
 
 
 class LineEdit(Record):
-    """What a person has made of a held line.
+    """A person's change of a held line.
 
     Attributes:
-        words: What is said instead, as `tertulia.state.seat.as_utterance` returns it; `None`: the line as it was.
+        words: The words said instead, as `tertulia.state.seat.as_utterance` returns it; `None`: the line as it was.
     """
 
     words: str | None = None

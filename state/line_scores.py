@@ -1,4 +1,4 @@
-"""The scores of a spoken line: who made them, and whether they estimate a loss of likelihood."""
+"""The scores of a spoken line: their scorer, and whether they estimate a loss of likelihood."""
 
 from typing import TYPE_CHECKING
 
@@ -7,8 +7,9 @@ from tertulia.state.scored_layers import LEARNED
 if TYPE_CHECKING:
     from tertulia.state.language_model import LanguageModel
 
-#: From where on a unit is named as a reason for a line: an estimated loss, in nats a token, and without learned weights
-#: an attention beyond a neutral reply's, mean over heads and layers (docs/results/why.md has what both are worth).
+#: The least score at which a unit is named as a reason for a line: an estimated loss, in nats a token, and without
+#: learned weights an attention beyond a neutral reply's, mean over heads and layers (docs/results/why.md has the worth
+#: of both).
 LEAST_LOSS, LEAST_ATTENTION = 0.1, 0.01
 
 
@@ -18,10 +19,10 @@ def rounded(score: float) -> float:
 
 
 def scored_line_by(reader: "LanguageModel", writer: str | None) -> str:
-    """Return what is recorded as the scorer of a line.
+    """Return the recorded name of a line's scorer.
 
     Args:
-        writer: The id of the model that wrote the line, where the reader is another.
+        writer: The id of the model that wrote the line, if the reader is another.
     """
     if reader.traits.rehearsed:
         return reader.id
@@ -31,7 +32,7 @@ def scored_line_by(reader: "LanguageModel", writer: str | None) -> str:
 
 
 def reader_of(scored_by: str | None) -> str | None:
-    """Return the model that read a line which another model wrote; `None` where the writer read it itself."""
+    """Return the model that read a line which another model wrote; `None` if the writer read it itself."""
     return scored_by.partition(", ")[0] if scored_by is not None and " (surrogate of " in scored_by else None
 
 

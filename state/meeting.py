@@ -17,7 +17,7 @@ BIG_FIVE = {
     "openness": ("open", "closed"),
 }
 
-#: What an agent can feel; the feeling has a strength beside it.
+#: The feelings of an agent; the feeling has a strength beside it.
 EMOTIONS = ("calm", "glad", "curious", "eager", "amused", "worried", "annoyed", "impatient", "sad", "afraid")
 
 LatencyClass = Literal["proactive", "neutral", "cautious"]
@@ -82,7 +82,7 @@ class Attendee(Participant):
 
 
 class AttendanceChange(Record):
-    """Somebody who comes or leaves while a meeting goes on."""
+    """A person that comes or leaves while a meeting goes on."""
 
     agent: str
     sim_time_s: float = Field(description="seconds since the meeting began")
@@ -123,7 +123,7 @@ class Meeting(HasWithheld):
         return tuple(attendee.persona.name for attendee in self.participants)
 
     def present(self, sim_time_s: float) -> tuple[str, ...]:
-        """Return the names of those who are there after so many seconds, in the scenario's order."""
+        """Return the names of the people there after so many seconds, in the scenario's order."""
         return tuple(
             attendee.persona.name
             for attendee in self.participants
@@ -136,9 +136,9 @@ class Meeting(HasWithheld):
         return sorted({0.0, *(self.offset_s(time, 0.0) for time in times if time is not None)})
 
     def attendance_changes(self, after_s: float, until_s: float) -> tuple[AttendanceChange, ...]:
-        """Return who comes and who leaves after one time and up to another, in order; both in seconds from the start.
+        """Return arrivals and departures after one time and up to another, in order; both in seconds from the start.
 
-        Who is there from the start does not come.
+        A person there from the start does not come.
         """
         changes = []
         for attendee in self.participants:
@@ -161,9 +161,9 @@ class Meeting(HasWithheld):
         return Turn(turn=0, round=0, speaker=self.opening.speaker, text=self.opening.text, sim_time_s=0.0, ended=False)
 
     def offset_s(self, moment: datetime | None, default: float) -> float:
-        """Return a time in seconds from the start of the meeting; `default` where there is none."""
+        """Return a time in seconds from the start of the meeting; `default` if there is none."""
         return default if moment is None else (moment - self.time).total_seconds()
 
 
-#: What a run starts from: a case of two people, a meeting, or a population that meets in pairs.
+#: The start of a run: a case of two people, a meeting, or a population that meets in pairs.
 Start = Case | Meeting | Population

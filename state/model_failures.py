@@ -9,7 +9,7 @@ from tertulia.state.language_model import LanguageModel
 
 @contextmanager
 def model_failures(model: LanguageModel) -> Iterator[None]:
-    """Turn what a model raises inside into a `ModelError`: else it would count as the fault of the step that asks."""
+    """Turn a model's errors inside into a `ModelError`: else it would count as the fault of the step that asks."""
     try:
         yield
     except TertuliaError:

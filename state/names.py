@@ -1,4 +1,4 @@
-"""Names of people as keys: what follows from thousands of them is computed once, and looked up in each line."""
+"""Names of people as keys: values that follow from thousands of them are computed once, and looked up in each line."""
 
 from collections.abc import Iterable
 from functools import cached_property

@@ -1,25 +1,25 @@
-"""Packages that a light installation lacks: what needs one says in a sentence how it is had."""
+"""Packages that a light installation lacks: code that needs one says in a sentence how it is had."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tertulia.state.errors import MissingPackageError, extra_hint
 
-#: What statistics need, as arguments of `importing`.
+#: The needs of statistics, as arguments of `importing`.
 SCIPY = ("scipy", "metrics", "these figures")
 
-#: What pictures need.
+#: The needs of pictures.
 PILLOW = ("PIL", "pictures", "pictures")
 
 
 @contextmanager
 def importing(package: str, extra: str, what: str) -> Iterator[None]:
-    """Import within it what an extra brings.
+    """Import within it the packages of an extra.
 
     Args:
         package: The top-level package, `PIL`.
         extra: The extra of this distribution that has it, `pictures`.
-        what: What needs it, in the plural: `pictures`.
+        what: The things that need it, in the plural: `pictures`.
 
     Raises:
         MissingPackageError: It is not installed; the message has the command that installs it.

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 
 def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """Return what `re.compile` does of the same arguments, compiled when it is first used."""
+    """Return the pattern of `re.compile` for the same arguments, compiled when it is first used."""
     return cast("re.Pattern[str]", _Pattern(text, flags))
 
 
@@ -13,6 +13,6 @@ class _Pattern:
     def __init__(self, text: str, flags: int) -> None:
         self._arguments = text, flags
 
-    def __getattr__(self, name: str) -> Any:  # of what is not in the instance yet
+    def __getattr__(self, name: str) -> Any:  # of attributes not in the instance yet
         vars(self)[name] = found = getattr(re.compile(*self._arguments), name)
         return found

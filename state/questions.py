@@ -1,6 +1,6 @@
 """Questions to a language model as data: several of any kind can be answered as one batch.
 
-Each stands for a call of the method of `state.language_model.LanguageModel` that it is named after.
+Each is a call of the method of `state.language_model.LanguageModel` that it is named after.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from tertulia.state.records import Reply
 
 @dataclass(frozen=True)
 class Generation:
-    """What `generate` is asked."""
+    """A question to `generate`."""
 
     request: GenerationRequest
 
 
 @dataclass(frozen=True)
 class ScoredGeneration:
-    """What `generate_scored` is asked."""
+    """A question to `generate_scored`."""
 
     request: GenerationRequest
     options: ScoringOptions
@@ -28,7 +28,7 @@ class ScoredGeneration:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """What `log_likelihood` is asked."""
+    """A question to `log_likelihood`."""
 
     prompt: RenderedPrompt
     reply: Reply
@@ -36,7 +36,7 @@ class Likelihood:
 
 @dataclass(frozen=True)
 class NextOption:
-    """What `probabilities` is asked."""
+    """A question to `probabilities`."""
 
     prompt: RenderedPrompt
     options: tuple[str, ...]
@@ -53,7 +53,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class TokenReading:
-    """What `token_figures` is asked of one response."""
+    """A question to `token_figures` about one response."""
 
     prompt: RenderedPrompt
     response: tuple[int, ...]
@@ -63,18 +63,17 @@ class TokenReading:
 
 @dataclass(frozen=True)
 class TokenFigures:
-    """What a model expected at each token of a response: probabilities of all its vocabulary, at temperature 1.
+    """A model's expectation at each token of a response: probabilities of all its vocabulary, at temperature 1.
 
     Nothing is cut off or forbidden: neither a nucleus nor a grammar. One number per token, in nats.
 
     Attributes:
         log_likelihoods: The log-probability of the token, at most 0.
         entropies: The entropy of the next-token distribution, at least 0.
-        other_log_likelihoods: The log-probability after the other prompt; empty where there was none.
-        divergences: KL(first ‖ other) of the two distributions, at least 0; empty where there was one prompt.
+        other_log_likelihoods: The log-probability after the other prompt; empty if there was none.
+        divergences: KL(first ‖ other) of the two distributions, at least 0; empty if there was one prompt.
         expected: By how much a token that is drawn there is likelier after the first prompt than after the other, in
-            expectation; empty where no way of drawing was given. At temperature 1 without a nucleus it is the
-            divergence.
+            expectation; empty if no way of drawing was given. At temperature 1 without a nucleus it is the divergence.
     """
 
     log_likelihoods: tuple[float, ...]
@@ -86,7 +85,7 @@ class TokenFigures:
 
 Question = Generation | ScoredGeneration | Likelihood | NextOption | TokenReading
 
-#: What the method returns that a question stands for.
+#: The return value of a question's method.
 Answer = list[Reply] | tuple[list[Reply], dict[str, float]] | float | list[float] | TokenFigures
 
 
@@ -135,7 +134,7 @@ class NextTokenModel(LanguageModel, Protocol):
         Prompts are read once for all responses; a response without tokens has none.
 
         Args:
-            sampling: How responses to the prompt are drawn, for what is expected of them beside the other prompt.
+            sampling: How responses to the prompt are drawn, for their expectation beside the other prompt.
 
         Raises:
             ContextWindowError: A prompt and its longest response do not fit.
@@ -165,7 +164,7 @@ class HeadAttentionModel(BatchingModel, Protocol):
 
 @runtime_checkable
 class ServedModel(LanguageModel, Protocol):
-    """A language model that shows only text, but may say how likely one is: that depends on who serves it."""
+    """A language model that shows only text, but may say how likely one is: that depends on its server."""
 
     def tells_likelihoods(self) -> bool:
         """Return whether it does, asking its server if necessary; `ModelError` if no server answers."""
@@ -176,8 +175,8 @@ class ServedModel(LanguageModel, Protocol):
         """Return the log-probability of each token of the reply's first text after the prompt, in nats.
 
         Args:
-            tokens: How many these are, where that is known from another prompt before the same reply: they are not
-                counted again then, which spares a request.
+            tokens: How many these are, if that is known from another prompt before the same reply: they are not counted
+                again then, which spares a request.
 
         Raises:
             ModelError: The model does not tell, or its servers fail.

@@ -1,7 +1,7 @@
 """Random numbers, all of them: nothing random is global.
 
-A draw is keyed by where it happens, (seed, round, agent, node, attempt, row), so that a node executed again, alone
-or beside others, draws the same numbers.
+A draw is keyed by its place, (seed, round, agent, node, attempt, row), so that a node executed again, alone or beside
+others, draws the same numbers.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ def keyed_generator(
     Args:
         seed: The run's seed, any integer.
         round: The round, from 1; 0 for draws made once for the whole run.
-        agent: The name of the agent who draws; empty for draws of the whole conversation.
+        agent: The name of the agent that draws; empty for draws of the whole conversation.
         node: The step that draws, for example `generate`.
         attempt: The number of the try within the round, from 0.
         row: The row of a batch, from 0.

@@ -25,7 +25,7 @@ def recency(age_s: "Seconds", decay_per_hour: float = DECAY_PER_HOUR) -> "Second
 
     Args:
         age_s: Their age in simulated seconds: a number, or an array of `N`.
-        decay_per_hour: What is left of it after an hour, in (0, 1].
+        decay_per_hour: The share of it left after an hour, in (0, 1].
     """
     decayed: Seconds = decay_per_hour ** (age_s / 3600)
     return decayed
