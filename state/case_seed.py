@@ -13,8 +13,8 @@ from tertulia.state.same import Same
 
 CaseSeed = int | Literal["auto", "seed"]
 
-#: Fields that do not define a case: the names it is run under, the source and the reader of its memories, and whose
-#: items prompts have.
+#: Fields that do not define a case: the names it is run under, the source of its memories, its models and mechanisms,
+#: and whose items prompts have.
 _NOT_THE_CASE = {"scenario", "name", "withheld", "mechanisms", "items_from"}
 _NOT_THE_PARTICIPANT = {"stream", "model"}
 

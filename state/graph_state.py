@@ -1,4 +1,4 @@
-"""The values that graphs carry from node to node: ids and numbers only. Texts live in the store, by content hash or by
+"""The values that graphs carry between nodes: ids and numbers only. Texts live in the store, by content hash or by
 key."""
 
 from collections.abc import Mapping

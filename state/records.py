@@ -11,9 +11,9 @@ Origin = Literal["drawn", "backup", "rewritten", "by_hand", "vetoed"]
 RunStatus = Literal["running", "interrupted", "failed", "finished"]
 RunKind = Literal["dialogue", "group_chat", "album_chat"]
 
-#: Blocks that have initials: those of Table 9 of APP in its order, with what group chat and album chat put before the
-#: last of them.
-#: The other blocks (opening, example, task, special_rules, output_instruction) stand where the layout puts them.
+#: Blocks that have initials: those of Table 9 of APP in its order, with those that group chat and album chat put before
+#: the last of them. The other blocks (opening, example, task, special_rules, output_instruction) have their place from
+#: the layout.
 BLOCK_INITIALS = {
     "b": "basic_info",
     "h": "human_needs",
@@ -35,12 +35,12 @@ LONGEST_S = 1e9
 class Record(BaseModel):
     """Base of all records: immutable, strict about unknown fields."""
 
-    # A command needs few of the records: a validator is built where it is first used.
+    # A command needs few of the records: a validator is built at its first use.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class HasWithheld(Record):
-    """A record that lists what was withheld: facts of its source that cannot be known yet at its time."""
+    """A record that lists withheld facts: facts of its source that cannot be known yet at its time."""
 
     withheld: tuple[str, ...] = Field(default=(), description="facts of the source that nobody can know yet")
 
@@ -95,7 +95,7 @@ class Dialogue(Record):
 
 
 class Persona(Record):
-    """What is true of a person throughout a scenario; a field is `None` where it is not known."""
+    """The facts of a person throughout a scenario; a field is `None` if it is not known."""
 
     name: str = Field(min_length=1)
     age: int | None = None
@@ -128,13 +128,13 @@ class Participant(Record):
 
 
 class Appointment(Record):
-    """What two who meet had agreed on (`state/agreements.py`).
+    """The earlier agreement of two people that meet (`state/agreements.py`).
 
     Attributes:
         run: The conversation in which they did.
         number: The number among the agreements of that conversation, from 1.
         made: When they did.
-        what: The words of who proposed it.
+        what: The proposer's words.
     """
 
     run: str
@@ -179,7 +179,7 @@ class Case(HasWithheld):
         return self if self.items_from is None else self.items_from
 
     def other(self, name: str) -> Participant:
-        """Return the participant who is not `name`."""
+        """Return the participant other than `name`."""
         return self.partner if self.initiator.persona.name == name else self.initiator
 
     @property
@@ -193,7 +193,7 @@ class Case(HasWithheld):
         return self.initiator.persona.name, self.partner.persona.name
 
     def present(self, sim_time_s: float) -> tuple[str, ...]:
-        """Return the names of those who are there after so many seconds: always the two."""
+        """Return the names of the people there after so many seconds: always the two."""
         return self.names
 
 
@@ -232,7 +232,7 @@ class Prompt(Record):
 
 
 class Reply(Record):
-    """What a model replied to one prompt."""
+    """A model's reply to one prompt."""
 
     text: str = Field(description="the whole reply as written, JSON included, its prefix at the beginning")
     tokens: tuple[int, ...] = Field(description="exactly the tokens of the response, without those of its prefix")
@@ -254,7 +254,7 @@ class Reply(Record):
 class Candidate(Record):
     """An utterance that was considered for a turn. Source: APP §4.1.
 
-    Where people have other names in prompts, `reply` has those; `text` is what would be said.
+    If people have other names in prompts, `reply` has those; `text` is the utterance as it would be said.
     """
 
     attempt: int = Field(
@@ -306,7 +306,7 @@ class Turn(Record):
 
 
 class TurnRecord(Record):
-    """A turn, and how it came about: its prompt, what was removed, who scored and who judged."""
+    """A turn, and how it came about: its prompt, the removed units, the scorer and the judge."""
 
     turn: Turn
     prompt: str | None = Field(default=None, description="content hash of the full prompt")
@@ -350,9 +350,9 @@ class Trial(Record):
 
 
 class Platform(Record):
-    """What the digits of a local model or embedder depend on, besides model, prompts and batches.
+    """The causes of a local model's or embedder's digits, besides model, prompts and batches.
 
-    Where an embedder alone computes here, device, precision, threads and processor are its.
+    If an embedder alone computes here, device, precision, threads and processor are its.
     """
 
     device: str
@@ -366,13 +366,13 @@ class Platform(Record):
     )
 
     def phrase(self) -> str:
-        """Return it in words, without what does not compute."""
+        """Return it in words, without the parts that do not compute."""
         threads = [] if self.threads is None else [f"{self.threads} thread{'s' * (self.threads != 1)}"]
         libraries = [f"{name} {version}" for name, version in self.versions.items() if name != "tertulia"]
         return ", ".join([self.processor, self.precision, *threads, *libraries])
 
     def differences(self, before: "Platform") -> list[str]:
-        """Return in words what is other than it was before."""
+        """Return the differences from before, in words."""
         words = {"device": "device", "precision": "precision", "processor": "processor"}
         found = [
             f"{name} {getattr(self, field)} instead of {getattr(before, field)}"

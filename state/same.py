@@ -1,4 +1,4 @@
-"""A key by which what was computed of a large record is kept."""
+"""A key for results computed of a large record."""
 
 from typing import Generic, TypeVar
 
@@ -6,9 +6,9 @@ Held = TypeVar("Held")
 
 
 class Same(Generic[Held]):
-    """What is equal only to itself, for `functools.lru_cache`: hashing a case takes longer than what is made of it.
+    """A key equal only to itself, for `functools.lru_cache`: hashing a case takes longer than the cached computation.
 
-    What is held must never change.
+    The object held must never change.
     """
 
     def __init__(self, held: Held) -> None:

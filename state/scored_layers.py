@@ -31,7 +31,7 @@ def layers_to_score(setting: str, model: "LanguageModel", tokens: int) -> tuple[
         tokens: The most tokens of prompt and reply together that attention is read of.
 
     Raises:
-        AttentionUnavailableError: No layer sees the whole prompt, where such layers are asked for.
+        AttentionUnavailableError: No layer sees the whole prompt, though such layers are asked for.
         SettingError: The model has no layer of a number.
     """
     windows = model.traits.layer_windows
@@ -55,7 +55,7 @@ def layers_to_score(setting: str, model: "LanguageModel", tokens: int) -> tuple[
 
 
 def scorer_name(model: "LanguageModel", options: "ScoringOptions") -> str:
-    """Return what is recorded as the scorer: the model, its layers if it was not all, and learned weights of heads."""
+    """Return the recorded name of the scorer: the model, its layers if it was not all, and learned weights of heads."""
     weights, layers, windows = model.traits.head_weights, options.layers, model.traits.layer_windows
     if options.reducer == "learned" and weights is not None:
         return f"{model.id}, {LEARNED} {weights.hash}"
@@ -65,6 +65,6 @@ def scorer_name(model: "LanguageModel", options: "ScoringOptions") -> str:
 
 
 def recorded_layers(scored_by: str | None) -> list[int] | None:
-    """Return the layers that a recorded scorer names (`scorer_name`); `None` where it was all, or no attention."""
+    """Return the layers that a recorded scorer names (`scorer_name`); `None` if it was all, or no attention."""
     found = None if scored_by is None else _RECORDED.search(scored_by)
     return None if found is None else [int(number) for number in re.findall(r"\d+", found["numbers"])]

@@ -1,4 +1,4 @@
-"""What passes between a conversation and a person who has a seat in it."""
+"""The messages between a conversation and a person with a seat in it."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from tertulia.state.text import one_line
 #: Characters that a person may say at once: more than a minute of speech, and less than a terminal takes in a line.
 LONGEST = 1000
 
-#: What a terminal's keys and a pasted text may hold besides words.
+#: Characters that a terminal's keys and a pasted text may hold besides words.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-~])?")
 _CONTROLS = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
@@ -24,10 +24,11 @@ class Invitation(Record):
     Attributes:
         turn, round: The turn that is under way.
         sim_time_s: Simulated seconds since the conversation began.
-        may_pass: Whether they may stay silent: where several race for the floor.
+        may_pass: Whether they may stay silent: if several race for the floor.
         lines: The last lines of the conversation, oldest first; silences have no speaker.
-        kept: What they wanted to say in the round before without getting the floor; `None` if there is nothing.
-        again: Whether they were asked already and said nothing, where nobody else can speak.
+        kept: The words that they wanted to say in the round before without getting the floor; `None` if there is
+            nothing.
+        again: Whether they were asked already and said nothing, when nobody else can speak.
     """
 
     agent: str
@@ -44,8 +45,8 @@ class Answer(Record):
     """The answer of a person to an invitation; it is stored before it is used.
 
     Attributes:
-        words: What they want to say, as `as_utterance` returns it; empty if they stay silent.
-        seconds: How long they took, where the clock runs; `None` where it waits, or to have it measured.
+        words: The words that they want to say, as `as_utterance` returns it; empty if they stay silent.
+        seconds: How long they took, if the clock runs; `None` if it waits, or to have it measured.
     """
 
     words: str
@@ -53,10 +54,10 @@ class Answer(Record):
 
 
 class Asked(Record):
-    """What a person who sits in the page is asked, stored while they are; the answer is stored beside it.
+    """The question to a person that sits in the page, stored while they are; the answer is stored beside it.
 
     Attributes:
-        memories: What they recall at that moment, oldest first, as an agent in their place would.
+        memories: Their memories recalled at that moment, oldest first, as an agent in their place would.
     """
 
     invitation: Invitation
@@ -67,7 +68,7 @@ class Left(Record):
     """That a person has left their seat for good: from the round under which it is stored, the model speaks again."""
 
 
-#: The steps under which an answer is stored, what a person was asked in the page, and that they have left.
+#: The steps under which an answer is stored, the question to a person in the page, and their leaving.
 ANSWERED, ASKED, LEFT = "speak_by_hand", "asked_in_page", "leave_seat"
 
 
@@ -76,7 +77,7 @@ def is_seat_of(name: str, seat: str | None) -> bool:
     return seat is not None and (name == seat or name in (part.strip() for part in seat.split(",")))
 
 
-#: Asks a person, and returns their answer, or `None` where they leave.
+#: Asks a person, and returns their answer, or `None` if they leave.
 Ask = Callable[[Invitation], Awaitable[Answer | None] | Answer | None]
 
 
@@ -93,5 +94,6 @@ def as_utterance(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return typed text on one line, without what keys and pastes send besides words; it leaves no gap in a word."""
+    """Return typed text on one line, without the characters that keys and pastes send besides words; it leaves no gap
+    in a word."""
     return one_line(_CONTROLS.sub("", _ESCAPES.sub("", text)))

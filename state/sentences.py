@@ -1,7 +1,7 @@
 """The lines and sentences of a text in any language of the prompts, without a dictionary.
 
-Where it is unclear whether a sentence ends, it goes on: behind abbreviations, single letters and small numbers, before
-a word in lower case, and inside a short quotation or bracket. The end of a line always ends a sentence.
+If it is unclear whether a sentence ends, it goes on: behind abbreviations, single letters and small numbers, before a
+word in lower case, and inside a short quotation or bracket. The end of a line always ends a sentence.
 """
 
 import re
@@ -53,7 +53,7 @@ def _cut(text: str, ends: list[int]) -> list[str]:
 
 
 def _is_end(line: str, match: re.Match[str]) -> bool:
-    """Whether a sentence ends where one may: something follows that does not go on with it."""
+    """Whether a sentence ends at a possible end: something follows that does not go on with it."""
     following = _SIGN.search(line, match.end())
     if following is None:
         return False

@@ -1,8 +1,7 @@
 """A calibrated setpoint: which λ gives which diversity, for a model and a scenario, as plain numbers.
 
 A run that is asked for a diversity has this among its parameters, so that it goes on, forks and replays without the
-pilot that the numbers were measured in (tertulia/lab/experiments/setpoint.py). What λ is then is found in
-nodes/shared/steering.py.
+pilot that the numbers were measured in (tertulia/lab/experiments/setpoint.py). nodes/shared/steering.py finds λ then.
 """
 
 import json
@@ -15,7 +14,7 @@ from pydantic import Field, model_validator
 from tertulia.state.errors import SettingError
 from tertulia.state.records import Record
 
-#: What may be asked for: dist-N and sim over the dialogues of a case. Source: APP §2.
+#: The metrics that may be asked for: dist-N and sim over the dialogues of a case. Source: APP §2.
 DiversityMetric = Literal["dist1", "dist2", "dist3", "sim"]
 
 #: Names for a level: how far it lies between the least and the most that λ reaches, as `Setpoint.reachable` has them.
@@ -40,13 +39,13 @@ class Line(Record):
 
 
 class Inconsistency(Record):
-    """The judge's figure of what is said, as it is at λ, and how far single utterances lie from it."""
+    """The judge's figure of utterances, as it is at λ, and how far single utterances lie from it."""
 
     expected: Line
     deviation: float = Field(ge=0, description="standard deviation between utterances")
 
 
-#: A rise of the metric from the least to the greatest λ that is worth finding: what a refusal tells the price of.
+#: A rise of the metric from the least to the greatest λ that is worth finding: a refusal tells its price.
 NOTABLE_RISE = 0.11
 
 
@@ -81,7 +80,7 @@ class Evidence(Record):
 
     @property
     def for_rise(self) -> str:
-        """How many dialogues a rise that matters takes, as the end of a sentence; empty where λ is shown to act."""
+        """How many dialogues a rise that matters takes, as the end of a sentence; empty if λ is shown to act."""
         if self.is_shown or self.trials_for_rise is None:
             return ""
         many = f"about {self.trials_for_rise} conversations at each λ show"
@@ -89,11 +88,11 @@ class Evidence(Record):
 
 
 class Setpoint(Record):
-    """How diversity follows λ, as it was measured in a pilot, and what the course of a conversation says of it.
+    """How diversity follows λ, as it was measured in a pilot, and as the course of a conversation shows it.
 
-    `diversity` is what a user asks for: the metric over the trials of a case. A conversation does not see it. What it
-    sees is its running measure, dist-N within its last utterances; `running` says what that is where λ does what it
-    did in the pilot, and `gains` how much of a deviation shows in the conversation's part in `diversity`.
+    `diversity` is the figure that a user asks for: the metric over the trials of a case. A conversation does not see
+    it. It sees its running measure, dist-N within its last utterances; `running` is the value of that if λ acts as in
+    the pilot, and `gains` how much of a deviation shows in the conversation's part in `diversity`.
     """
 
     metric: DiversityMetric
@@ -114,7 +113,7 @@ class Setpoint(Record):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, values: Any) -> Any:
-        """Read JSON where it is a text, so that an experiment's setting can hold it."""
+        """Read JSON if it is a text, so that an experiment's setting can hold it."""
         return json.loads(values) if isinstance(values, str) else values
 
     @model_validator(mode="after")
@@ -136,7 +135,7 @@ class Setpoint(Record):
 
     @property
     def sign(self) -> int:
-        """1 where more diversity is a greater figure; -1 for sim."""
+        """1 if more diversity is a greater figure; -1 for sim."""
         return -1 if self.metric == "sim" else 1
 
     @property
@@ -150,12 +149,12 @@ class Setpoint(Record):
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """What may be asked for, from the least diversity to the most: what lies beyond the bands of both ends of λ."""
+        """The figures that may be asked for, from least to most diversity: beyond the bands of both ends of λ."""
         return (self.high[0], self.low[-1]) if self.sign > 0 else (self.low[0], self.high[-1])
 
     @property
     def reachable(self) -> tuple[float, float]:
-        """The least and the greatest figure that a λ gives as surely as the pilot tells; equal where there is none."""
+        """The least and the greatest figure that a λ gives as surely as the pilot tells; equal if there is none."""
         first, last = self._ends
         return (first, first) if self.sign * (last - first) < 0 else (min(first, last), max(first, last))
 
@@ -166,7 +165,7 @@ class Setpoint(Record):
         return self.evidence.is_shown and most - least >= LEAST_RANGE
 
     def check_reachable(self, diversity: float) -> None:
-        """Raise `SettingError` for a figure that no λ is known to give, with what is known and what to do."""
+        """Raise `SettingError` for a figure that no λ is known to give, with the known range and the remedy."""
         least, most = self.reachable
         measured = f"{self.metric} over {self.trials} dialogues of {self.rounds} utterances"
         if not self.can_be_asked:
@@ -176,7 +175,7 @@ class Setpoint(Record):
             raise SettingError("diversity", f"{diversity:g}", problem)
 
     def _nothing_shown(self, measured: str) -> str:
-        """Return why nothing can be asked for, and what would help."""
+        """Return why nothing can be asked for, and the remedy."""
         found = f"{measured} is {self.fitted[0]:.3f} to {self.fitted[1]:.3f}"
         p = f"p = {self.evidence.p:.2g}"
         if self.evidence.is_shown:
@@ -193,7 +192,7 @@ class Setpoint(Record):
         return f"{shown}; {self._what_would_help(self.evidence)}{self.evidence.for_rise}"
 
     def _what_would_help(self, evidence: Evidence) -> str:
-        """Return how many more conversations would be enough, and what to do instead."""
+        """Return how many more conversations would be enough, and the alternative."""
         trials = evidence.trials_needed or evidence.trials_at_best
         if trials is None:
             return (
@@ -216,7 +215,7 @@ class Setpoint(Record):
         return first + LEVELS[level] * (last - first)
 
     def removal_factor_for(self, diversity: float) -> float:
-        """Return the least λ that gives a figure; beyond what is reachable the λ at that end."""
+        """Return the least λ that gives a figure; beyond the reachable figures the λ at that end."""
         factors, rising, wanted = self.removal_factors, self._rising, self.sign * diversity
         after = bisect_left(rising, wanted)
         if after == 0:

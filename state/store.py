@@ -56,7 +56,7 @@ class Dependents:
 
 
 class ContentStore(Protocol):
-    """Texts and prompts, by the hash of what they say."""
+    """Texts and prompts, by the hash of their content."""
 
     def save_text(self, text: str) -> str:
         """Store a text once and return its content hash."""
@@ -82,7 +82,7 @@ class PictureStore(Protocol):
 
 
 class RunStore(Protocol):
-    """Runs, and what they start from."""
+    """Runs, and their starting points."""
 
     def create_run(self, run: RunRecord, start: Start) -> None:
         """Store a new run and its start; `StorageError` if another run has taken its id in the meantime."""
@@ -121,7 +121,7 @@ class RunStore(Protocol):
         """Replace the extensions of a run; `NotFoundError` if there is no such run."""
 
     def dependents_of(self, run: str) -> Dependents:
-        """Return what would be incomplete without a run."""
+        """Return the things that would be incomplete without a run."""
 
     def remove_run(self, run: str, with_forks: bool = False) -> tuple[str, ...]:
         """Delete a run with all that belongs to it alone, and return the ids of the runs that are gone.
@@ -132,7 +132,7 @@ class RunStore(Protocol):
         Raises:
             NotFoundError: There is no such run.
             UsageError: It has forks, and they were not to be deleted; or it is a conversation of a simulation.
-            StorageError: Somebody drives it, or one of its forks.
+            StorageError: A process drives it, or one of its forks.
         """
 
 
@@ -144,7 +144,7 @@ class TurnStore(Protocol):
     """
 
     def save_candidate(self, run: str, turn: int, candidate: Candidate, part: str = "") -> None:
-        """Store a candidate of a turn's utterance, or of a part of it, or what was judged of it since."""
+        """Store a candidate of a turn's utterance, or of a part of it, or its later judgement."""
 
     def candidates(self, run: str, turn: int, part: str = "") -> list[Candidate]:
         """Return the candidates of a turn's utterance, or of a part of it, in the order of their attempts."""
@@ -161,7 +161,7 @@ class TurnStore(Protocol):
         """Return the further utterances of the turns `first` to `last`, by turn and part, without how they came.
 
         Args:
-            of: These turns, where they were read already.
+            of: These turns, if they were read already.
         """
 
     def turns(self, run: str, first: int = 1, last: int | None = None) -> list[Turn]:
@@ -185,7 +185,7 @@ class CognitionStore(Protocol):
             agent: The agent; empty for a step of the whole group's.
 
         Raises:
-            ValueError, TypeError: The record holds what JSON can't, such as NaN.
+            ValueError, TypeError: The record holds a value that JSON can't, such as NaN.
         """
 
     def step(self, run: str, round: int, agent: str, node: str, kind: type[AnyRecord]) -> AnyRecord | None:
@@ -203,7 +203,7 @@ class CognitionStore(Protocol):
         """Return the results of a step in the rounds `first` to `last`, by round and agent, in their order.
 
         Args:
-            first: The first round; 0 is what is before the first.
+            first: The first round; 0 is the time before the first.
             last: The last round (inclusive); `None` for the last that there is.
             agent: The only agent whose results are returned; `None` for everybody's.
 
@@ -212,17 +212,17 @@ class CognitionStore(Protocol):
         """
 
     def save_trace(self, run: str, turn: int, trace: Trace) -> None:
-        """Store what was executed in a turn, in place of what was stored of it."""
+        """Store the executed steps of a turn, in place of those stored before."""
 
     def trace(self, run: str, turn: int) -> Trace | None:
-        """Return what was executed in a turn; `None` if nothing is known of it."""
+        """Return the executed steps of a turn; `None` if nothing is known of it."""
 
 
 class CallStore(Protocol):
     """The journal of model calls; the key of each is (run, round, agent, node, attempt)."""
 
     def save_calls(self, run: str, calls: Sequence[Call]) -> None:
-        """Store calls of models, all of them or none, each in place of what was stored under its key."""
+        """Store calls of models, all of them or none, each in place of the call stored under its key."""
 
     def call(self, run: str, round: int, agent: str, node: str, attempt: int) -> Call | None:
         """Return the call of that key that the run itself has made; `None` if it has not."""
@@ -235,17 +235,17 @@ class CallStore(Protocol):
 
 
 class AnnotationStore(Protocol):
-    """What models answered about stored conversations; nothing of a run depends on it."""
+    """Models' answers about stored conversations; nothing of a run depends on it."""
 
     def annotations_of_turn(self, run: str, turn: int, *instruments: Instrument) -> list[Annotation]:
         """Return the annotations by these instruments that begin with a turn; a fork has those of shared turns."""
 
 
 class StreamStore(Protocol):
-    """Memory streams, as those who remember read them."""
+    """Memory streams, as their owners read them."""
 
     def recollect(self, stream: Stream, points: Sequence[Sequence[float]], parameters: Parameters) -> Recollection:
-        """Return what of a stream is worth a closer look, for `P` focal points: vectors of unit length."""
+        """Return the part of a stream that is worth a closer look, for `P` focal points: vectors of unit length."""
 
     def remembered(self, stream: Stream, numbers: Sequence[int] | None = None) -> list[Remembered]:
         """Return memories of a stream in their order: those of these numbers, or all."""
@@ -262,11 +262,11 @@ class Store(
     StreamStore,
     Protocol,
 ):
-    """Where runs live. Every write has a deterministic key: written again, it changes nothing.
+    """The place of runs. Every write has a deterministic key: written again, it changes nothing.
 
     A fork has its parent's turns, and all that belongs to them, up to the turn at which it was forked: whoever reads a
     run reads those too.
     """
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Store all that is written inside, or nothing of it where that fails; what is stored is flushed once."""
+        """Store all that is written inside, or nothing of it if that fails; stored records are flushed once."""

@@ -1,8 +1,8 @@
-"""Text on one line, for messages and for what models write.
+"""Text on one line, for messages and for models' texts.
 
-What has to mind more than white space is where it is needed, and says why: `clean` for what a terminal would obey,
-`state.seat.in_one_line` for what a keyboard sends, `models.served.repair` for what a model puts into JSON,
-`worlds.yaml_file` for messages that quote a file.
+Code that has to mind more than white space is beside its need, and says why: `clean` for characters that a terminal
+would obey, `state.seat.in_one_line` for those that a keyboard sends, `models.served.repair` for those that a model puts
+into JSON, `worlds.yaml_file` for messages that quote a file.
 """
 
 import re
@@ -32,7 +32,7 @@ def path_argument(path: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return the words of a text in lower case; the text itself where it has none."""
+    """Return the words of a text in lower case; the text itself if it has none."""
     return " ".join(folded_words(text)) or text
 
 
@@ -54,7 +54,7 @@ _CONTROL = re.compile(
 
 def clean(text: str) -> str:
     """Return text of any origin on one line, with `�` for every character that a terminal would obey."""
-    # What Python calls printable has none of them: a tenth of the time.
+    # A text that Python calls printable has none of them: a tenth of the time.
     return one_line(text if text.isprintable() else _CONTROL.sub("�", text))
 
 
@@ -64,17 +64,17 @@ def in_words(name: str) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return a number with that many digits after the point; a dash where there is none."""
+    """Return a number with that many digits after the point; a dash if there is none."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def count(value: int | None) -> str:
-    """Return a count; a dash where there is none."""
+    """Return a count; a dash if there is none."""
     return "–" if value is None else str(value)
 
 
 def percent(share: float | None) -> str:
-    """Return a share in [0, 1] as a whole percentage; a dash where there is none."""
+    """Return a share in [0, 1] as a whole percentage; a dash if there is none."""
     return "–" if share is None else f"{share:.0%}"
 
 

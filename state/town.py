@@ -1,4 +1,5 @@
-"""Days of a town: its people, whom they meet when, and what they are asked with. Source: Park et al. 2023; APP §2."""
+"""Days of a town: its people, whom they meet when, and the prompts of these meetings. Source: Park et al. 2023; APP
+§2."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,13 +27,13 @@ from tertulia.state.store import Store
 
 #: How the ids of memories begin that are formed in a simulation; the number of the day follows.
 FORMED = "day_"
-#: How the ids of what somebody saw the other doing go on behind the day and the number of the encounter.
+#: The end of the ids of observed acts of the other, behind the day and the number of the encounter.
 SEEN = "event"
 #: How the ids of insights go on behind the day and the number of the encounter; their own number follows.
 INSIGHT = "insight_"
 
-#: The step of a conversation, behind its last turn, that has what was agreed on in it; and that before its first turn
-#: which has what the two had agreed on who meet for it.
+#: The step of a conversation, behind its last turn, that has the agreements made in it; and the step before its first
+#: turn that has the agreement for which the two meet.
 AGREED, KEPT = "agreed", "kept"
 
 #: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
@@ -54,7 +55,7 @@ class Habit(Record):
 
 
 class Resident(Record):
-    """Somebody who lives in a town, and what each day of its log shows them doing, oldest first."""
+    """A person that lives in a town, and their acts on each day of its log, oldest first."""
 
     persona: Persona
     days: tuple[tuple[Habit, ...], ...]
@@ -71,9 +72,9 @@ class Encounter(Record):
     """Two people meet: the key is (day, number), both from 1.
 
     Attributes:
-        initiator, partner: Who speaks first, and to whom.
+        initiator, partner: The first speaker, and the other.
         run: The id of the run that is their conversation; empty until it starts.
-        appointment: What they had agreed on, if they meet for it.
+        appointment: Their agreement, if they meet for it.
     """
 
     day: int = Field(ge=1)
@@ -107,9 +108,9 @@ class Town(HasWithheld):
     Attributes:
         name: The name under which a user runs it again.
         begins: Midnight before the first day.
-        past: What they said to each other before, oldest first; of every pair the last few.
+        past: Their talks with each other before, oldest first; of every pair the last few.
         plan_seed: Of the days of its people, which are composed from those of its log; `None`: these are repeated.
-        logged: The encounters of its log by day, where they are the schedule; empty where encounters are drawn.
+        logged: The encounters of its log by day, if they are the schedule; empty if encounters are drawn.
     """
 
     name: str
@@ -128,7 +129,7 @@ class Town(HasWithheld):
         return self._by_name[name]
 
     def past_of(self, pair: tuple[str, str]) -> Sequence[Dialogue]:
-        """Return what two people said to each other before the simulation, oldest first."""
+        """Return the talks of two people before the simulation, oldest first."""
         return self._past_by_pair.get(frozenset(pair), ())
 
     @cached_property
@@ -147,7 +148,7 @@ class Simulation(Record):
     """A simulation of days of a town, in the store.
 
     Attributes:
-        encounters_per_day: How many are drawn; `None` where they are those of the log.
+        encounters_per_day: How many are drawn; `None` if they are those of the log.
         parameters: Those of every conversation.
     """
 
@@ -166,10 +167,10 @@ class Simulation(Record):
 
 
 class Diary:
-    """What was agreed on so far in a simulation, by conversation, and by the day on which two are to meet."""
+    """The agreements so far in a simulation, by conversation, and by the day on which two are to meet."""
 
     def __init__(self, town: Town, agreed: Mapping[str, tuple[Entry, ...]]) -> None:
-        """Take what was agreed on before, by conversation."""
+        """Take the agreements made before, by conversation."""
         self._town = town
         self._by_run: dict[str, tuple[Entry, ...]] = {}
         self._by_day: dict[int, list[Entry]] = {}
@@ -177,7 +178,7 @@ class Diary:
             self.enter(run, entries)
 
     def enter(self, run: str, entries: tuple[Entry, ...]) -> None:
-        """Enter what was agreed on in a conversation, in place of what was entered of it."""
+        """Enter the agreements of a conversation, in place of those entered for it before."""
         for entry in filter(_meets, self._by_run.get(run, ())):
             self._by_day[self._day(entry)].remove(entry)
         self._by_run[run] = entries
@@ -185,7 +186,7 @@ class Diary:
             self._by_day.setdefault(self._day(entry), []).append(entry)
 
     def of(self, run: str) -> tuple[Entry, ...]:
-        """Return what was agreed on in a conversation."""
+        """Return the agreements of a conversation."""
         return self._by_run.get(run, ())
 
     def meetings(self, day: int) -> Sequence[Entry]:
@@ -211,10 +212,10 @@ class TownStore(Protocol):
         """Return an encounter; `None` if it is not stored."""
 
     def save_agreed(self, run: str, round: int, entries: Entries) -> None:
-        """Store what was agreed on in a conversation, behind its last round; what is stored already stays."""
+        """Store the agreements of a conversation, behind its last round; those stored already stay."""
 
     def diary(self, simulation: str) -> dict[str, tuple[Entry, ...]]:
-        """Return what was agreed on so far by conversation, in their order."""
+        """Return the agreements so far by conversation, in their order."""
 
     def last_encounters(self, simulation: str, before: Encounter, limit: int) -> list[Encounter]:
         """Return the last encounters of the same two people before an encounter, oldest first."""
@@ -241,7 +242,7 @@ class TownContext:
         record_of: Returns the record of a new run for an encounter's conversation, by its id and its seed.
         context_of: Returns the context in which the nodes of a run work, by its id.
         planned: By day the encounters that are planned, kept: a day of a large town takes seconds to draw.
-        diary: What was agreed on so far.
+        diary: The agreements so far.
         schedule: By day and the number of its agreements, its encounters with those that were agreed on; kept.
         gathered: By resident, how long their stream was when it was looked at last, and the importance that had
             gathered; kept, so that a stream is not read from its beginning again.

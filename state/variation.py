@@ -8,7 +8,7 @@ from pydantic import Field
 from tertulia.state.blocks import letters_hint
 from tertulia.state.records import BLOCK_INITIALS, Record
 
-#: What people may be called in prompts, besides `A=B,C=D`.
+#: Ways to name people in prompts, besides `A=B,C=D`.
 NAME_CHOICES = ("own", "famous", "rare")
 
 
@@ -30,7 +30,7 @@ def read_block_lengths(text: str) -> dict[str, BlockLength]:
     Blocks may be written by name, too: `memory=10`.
 
     Raises:
-        ValueError: A length can't be read, is of no block or of one without items, or a block stands twice.
+        ValueError: A length can't be read, is of no block or of one without items, or a block is named twice.
     """
     text = with_letters(text)
     lengths: dict[str, BlockLength] = {}

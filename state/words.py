@@ -1,4 +1,4 @@
-"""The words of a text, in any script: what diversity, lengths and search count.
+"""The words of a text, in any script: the units that diversity, lengths and search count.
 
 1. Letters and digits are words, with apostrophes inside; marks belong to the letter before them. In texts without marks
    that is `[^\\W_]+(?:['’][^\\W_]+)*`.
@@ -39,7 +39,7 @@ def words(text: str) -> list[str]:
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the words of a text begin and end."""
+    """Return the start and the end of each word of a text."""
     if not _IS_BEYOND.search(text):
         return [match.span() for match in _WORD.finditer(text)]
     word, unspaced, boundary = _patterns()
@@ -62,7 +62,7 @@ def has_unspaced(text: str) -> bool:
 def spoken_words(text: str) -> int:
     """Return the number of words of a text as it is spoken.
 
-    Words are what white space separates; in scripts without spaces those of `words`.
+    White space separates words; in scripts without spaces they are those of `words`.
     """
     parts = text.split()
     if not has_unspaced(text):

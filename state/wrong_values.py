@@ -1,6 +1,6 @@
-"""What a wrong value should have been: a sentence for each of pydantic's kinds of error, in one table.
+"""The right form for a wrong value: a sentence for each of pydantic's kinds of error, in one table.
 
-A file, a parameter, an option and an argument all say it in these words; who tells it puts the place before it.
+A file, a parameter, an option and an argument all say it in these words; the caller puts the place before it.
 """
 
 import re
@@ -17,7 +17,7 @@ _shortened.maxlevel = 2
 _NOWHERE = object()
 _TEXT, _LIST, _FIELDS = "takes a text", "takes a list", "takes fields, each with its value"
 
-#: What a value takes, by pydantic's type of error; names in braces are what the error knows besides.
+#: The form that a value takes, by pydantic's type of error; names in braces are the error's other facts.
 _TAKES = {
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "takes a whole number"),
     "int_parsing_size": "takes a whole number of fewer digits",
@@ -49,8 +49,8 @@ _TAKES = {
     "extra_forbidden": "is not a field here",
 }
 
-#: Errors whose value is not shown: it is that of what lacks a field, or of what does not belong; or the words of
-#: `worlds.yaml_file.complete_problem` have it where it helps.
+#: Errors whose value is not shown: it is that of a record that lacks a field, or of a field that does not belong; or
+#: the words of `worlds.yaml_file.complete_problem` have it if it helps.
 _WITHOUT_VALUE = {"missing", "extra_forbidden", "complete"}
 
 
@@ -60,7 +60,7 @@ def shown(value: Any) -> str:
 
 
 def value_problem(details: Mapping[str, Any]) -> str:
-    """Return what a value should have been, and what was probably meant; the value is not named.
+    """Return the form a value should have, and the value probably meant; the value is not named.
 
     Args:
         details: One of `ValidationError.errors()`.
@@ -69,7 +69,7 @@ def value_problem(details: Mapping[str, Any]) -> str:
 
 
 def wrong_value(details: Mapping[str, Any]) -> str:
-    """Return what a value should have been, which it is, and what was probably meant: `takes a number, not 'x'`."""
+    """Return the form a value should have, the value, and the one probably meant: `takes a number, not 'x'`."""
     kind, given = details["type"], details["input"]
     if kind in _WITHOUT_VALUE:
         return _takes(details)
@@ -88,7 +88,7 @@ def problems_of(errors: Iterable[Mapping[str, Any]], values: Any) -> dict[tuple[
 
     Args:
         errors: `ValidationError.errors()`, with an error for each type of a union, named at the end of its path.
-        values: What was validated.
+        values: The validated values.
     """
     found: dict[tuple[str | int, ...], Mapping[str, Any]] = {}
     for details in errors:
@@ -102,7 +102,7 @@ def problems_of(errors: Iterable[Mapping[str, Any]], values: Any) -> dict[tuple[
 
 
 def _at(values: Any, place: Iterable[str | int]) -> Any:
-    """Return the value at a path; what says that there is none where it leads nowhere."""
+    """Return the value at a path; a marker of none if it leads nowhere."""
     for part in place:
         try:
             values = values[part]
@@ -125,7 +125,7 @@ def _takes(details: Mapping[str, Any]) -> str:
 
 
 def _hint(details: Mapping[str, Any]) -> str:
-    """Return what was probably meant by a value: a point for a comma, quotes around a text, a name spelt like it."""
+    """Return the probable meaning of a value: a point for a comma, quotes around a text, a name spelt like it."""
     given, words = details["input"], _TAKES.get(details["type"], "")
     if details["type"] in ("literal_error", "enum"):
         return nearest_hint(str(given)[:100], re.findall(r"'([^']*)'", details["ctx"]["expected"]), otherwise="")
