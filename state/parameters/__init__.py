@@ -1,4 +1,4 @@
-"""Every parameter of a run, in groups: its default, and where the default comes from."""
+"""Every parameter of a run, in groups: its default, and the source of the default."""
 
 from tertulia.state.parameters.album import AGENTS, Setting
 from tertulia.state.parameters.conversation import NodeSetting

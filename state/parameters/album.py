@@ -1,4 +1,4 @@
-"""Parameters of album chat: who meets, how they are asked, and what they keep. Source: the pairwise album chat."""
+"""Parameters of album chat: the pairs, their prompts, and their memory. Source: the pairwise album chat."""
 
 from typing import Annotated, Literal
 
@@ -8,16 +8,16 @@ from tertulia.state.parameters.group import ParameterGroup
 
 Setting = Literal["low", "high"]
 
-#: How many villagers take part where nobody says so, if there are so many. Source: the public simulation.
+#: How many villagers take part by default, if there are so many. Source: the public simulation.
 AGENTS = 64
 
 
-#: Parameters that name a file or a folder: what only a file sets them to is read where the user trusts it.
+#: Parameters that name a file or a folder: a value that only a file sets is read if the user trusts it.
 NAME_FILES = ("villagers", "pictures")
 
 
 class AlbumParameters(ParameterGroup):
-    """Album chat: who meets, how they are asked, and what they keep."""
+    """Album chat: the pairs, their prompts, and their memory."""
 
     setting: Setting = Field(
         "low",

@@ -1,4 +1,4 @@
-"""Parameters of group chat: what agents think with, and who gets the floor. Source: ChatAgents."""
+"""Parameters of group chat: the means of agents' thought, and the way to the floor. Source: ChatAgents."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ Order = Literal["self_driven", "rule_based", "centralised", "random", "designate
 
 
 class CognitionParameters(ParameterGroup):
-    """Group chat: what an agent notices, and how long it thinks."""
+    """Group chat: the things an agent notices, and how long it thinks."""
 
     perception_threshold: float = Field(
         0.12, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"
@@ -36,17 +36,17 @@ class CognitionParameters(ParameterGroup):
 
     @property
     def thought_tokens(self) -> int:
-        """The most tokens of a situation or a thought; those of a small model where that was not resolved."""
+        """The most tokens of a situation or a thought; those of a small model if that was not resolved."""
         return SHORT.thought if self.max_thought_tokens == "auto" else self.max_thought_tokens
 
     @property
     def reason_tokens(self) -> int:
-        """The most tokens of a reason; those of a small model where that was not resolved."""
+        """The most tokens of a reason; those of a small model if that was not resolved."""
         return SHORT.reason if self.max_reason_tokens == "auto" else self.max_reason_tokens
 
 
 class FloorParameters(ParameterGroup):
-    """Group chat: who speaks next, and after how many seconds."""
+    """Group chat: the next speaker, and after how many seconds."""
 
     order: Order = Field("self_driven", description="who speaks next (CA Fig. 1)")
     willingness: Literal["heard", "computed", "rated"] = Field(

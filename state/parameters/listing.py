@@ -1,4 +1,4 @@
-"""All parameters as a listing: by group, with the values that each takes, its default and what it does."""
+"""All parameters as a listing: by group, with the values that each takes, its default and its effect."""
 
 import types
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ class ParameterDescription:
         kind: `number`, `whole number`, `true or false`, `text`, `choice`, `choice or whole number`, or `names and
             values`.
         range: The bounds of a number in words; `None` without bounds.
-        may_be_unset: Whether `null` stands for none.
-        default: Its default; what a group chat has instead is in `GROUP_CHAT`.
-        description: What it does, and where the default comes from.
+        may_be_unset: Whether `null` means none.
+        default: Its default; that of a group chat is in `GROUP_CHAT`.
+        description: Its effect, and the source of the default.
     """
 
     name: str

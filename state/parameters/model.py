@@ -1,4 +1,4 @@
-"""Parameters of the models: what they are asked for, with which sampling, over which connection, and how they judge."""
+"""Parameters of the models: their tasks, their sampling, their connection, and how they judge."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -24,7 +24,7 @@ class Lengths:
 
 
 class ModelWeights(Record):
-    """What a model is made of that may have adapters, each with the hash of its content."""
+    """The parts of a model that may have adapters, each with the hash of its content."""
 
     base: str = Field(description="the model that the adapters were put onto")
     base_hash: str | None = Field(default=None, description="of the base's files: blake2b, 16 bytes, in hexadecimal")
@@ -37,12 +37,12 @@ class ModelWeights(Record):
 #: The temperature of models that need no other. Source: APP §5, Table 3.
 TEMPERATURE = 0.8
 
-#: What suits a model of a hundred million parameters, one that runs on one's machine, and one on a server.
+#: The values that suit a model of a hundred million parameters, one that runs on one's machine, and one on a server.
 SHORT, MEDIUM, LONG = Lengths(60, 32, 12), Lengths(120, 64, 32), Lengths(240, 120, 60)
 
 
 class SamplingParameters(ParameterGroup):
-    """Models and sampling: who thinks and judges, how tokens are drawn, and where an utterance ends."""
+    """Models and sampling: the models that think and judge, how tokens are drawn, and the end of an utterance."""
 
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto", description="precision of the model's weights; auto: what the hardware likes"
@@ -139,12 +139,12 @@ class SamplingParameters(ParameterGroup):
 
     @property
     def sampling_temperature(self) -> float:
-        """The temperature; the paper's where that was not resolved for a model."""
+        """The temperature; the paper's if that was not resolved for a model."""
         return TEMPERATURE if self.temperature is None else self.temperature
 
     @property
     def utterance_tokens(self) -> int:
-        """The most tokens of an utterance; those of a small model where that was not resolved for a model."""
+        """The most tokens of an utterance; those of a small model if that was not resolved for a model."""
         return SHORT.utterance if self.max_utterance_tokens == "auto" else self.max_utterance_tokens
 
 
@@ -163,7 +163,7 @@ class ServerParameters(ParameterGroup):
 
 
 class JudgeParameters(ParameterGroup):
-    """Judging an utterance, and revising one that conflicts with what was removed."""
+    """Judging an utterance, and revising one that conflicts with removed units."""
 
     judge: Literal["auto", "rating", "likelihood", "off"] = Field("auto", description="auto: what suits the model")
     judge_runs: int = Field(3, ge=1, le=16, description="scoring runs of the rating judge (APP §4.1)")

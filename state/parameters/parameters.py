@@ -1,7 +1,7 @@
 """Every parameter of a run, composed of its groups, and how it is set.
 
-`APP` is Chu, Chen and Nakayama (EMNLP 2025); `CA` is ChatAgents (Huang et al. 2025); `GA` is Park et al. (2023). Where
-a paper is silent, docs/readings.md says why the default is what it is.
+`APP` is Chu, Chen and Nakayama (EMNLP 2025); `CA` is ChatAgents (Huang et al. 2025); `GA` is Park et al. (2023). If a
+paper is silent, docs/readings.md gives the reason for the default.
 """
 
 from collections.abc import Mapping
@@ -26,13 +26,14 @@ from tertulia.state.parameters.prompt import (
 )
 from tertulia.state.wrong_values import value_problem
 
-#: Where all parameters are listed, for a message about one that is unknown.
+#: The list of all parameters, for a message about one that is unknown.
 LISTED = "; `tertulia settings` lists what there is"
 
 #: Other names under which a parameter may be set.
 ALIASES = {"lambda": "removal_factor", "λ": "removal_factor", "max_rounds": "max_turns"}
 
-#: What a group chat sets otherwise (CA App. C: 100 rounds or 30 minutes, no λ); a scenario's own settings come over it.
+#: The values that a group chat sets otherwise (CA App. C: 100 rounds or 30 minutes, no λ); a scenario's own settings
+#: come over it.
 GROUP_CHAT: Mapping[str, Any] = {
     "removal_factor": 0.0,
     "max_turns": 100,
@@ -44,7 +45,7 @@ GROUP_CHAT: Mapping[str, Any] = {
     "memory_items_max": 12,
 }
 
-#: What an album chat sets otherwise (32 rounds and 96 tokens as in the public simulation).
+#: The values that an album chat sets otherwise (32 rounds and 96 tokens as in the public simulation).
 ALBUM_CHAT: Mapping[str, Any] = {
     "max_turns": 32,
     "max_utterance_tokens": 96,
@@ -120,7 +121,7 @@ class Parameters(
 
     @property
     def scores_are_wanted(self) -> bool:
-        """Whether a prompt is scored: where something is removed by score, or where it is asked for."""
+        """Whether a prompt is scored: if units are removed by score, or if it is asked for."""
         return self.may_remove or self.retain is not None or self.record_scores
 
     @property
@@ -129,12 +130,12 @@ class Parameters(
         return self.removal_factor > 0 or self.diversity is not None
 
     def judging_is_wanted(self, has_removed_units: bool) -> bool:
-        """Whether a candidate is judged: against what was removed, or as the baseline at λ = 0 against all items."""
+        """Whether a candidate is judged: against the removed items, or as the baseline at λ = 0 against all items."""
         is_baseline = self.removal_factor == 0 and self.judge_baseline
         return self.judge != "off" and (has_removed_units or is_baseline or self.persona_check)
 
     def revision_is_wanted(self, has_removed_units: bool) -> bool:
-        """Whether a candidate that conflicts is revised: not the baseline, which only shows what the judge finds."""
+        """Whether a candidate that conflicts is revised: not the baseline, which only shows the judge's findings."""
         return self.judge != "off" and self.revision != "off" and (has_removed_units or self.persona_check)
 
     def with_settings(self, settings: Mapping[str, Any], *, removal_factor: float | None = None) -> "Parameters":
@@ -188,7 +189,7 @@ class Parameters(
         return PRESETS.get(str(chosen), {})  # an unknown one is refused by its type
 
     def _steered(self) -> "Parameters":
-        """Return these parameters, where a diversity is asked for with the λ at which the conversation begins."""
+        """Return these parameters, if a diversity is asked for with the λ at which the conversation begins."""
         if self.diversity is None:
             return self
         if self.setpoint is None:
@@ -206,10 +207,10 @@ class Parameters(
                 raise SettingError(name, value, problem)
 
     def check_wording(self, not_a_dialogue: str | None = None) -> None:
-        """Raise `SettingError` if the paper's words are asked for where it has none.
+        """Raise `SettingError` if the paper's words are asked for and it has none.
 
         Args:
-            not_a_dialogue: What the conversation is, where no paper has words for it: `NAME is a meeting`.
+            not_a_dialogue: The kind of conversation, if no paper has words for it: `NAME is a meeting`.
         """
         if self.wording == "own":
             return
@@ -225,7 +226,7 @@ class Parameters(
             raise SettingError("wording", self.wording, problem)
 
     def _check_blocks(self) -> None:
-        """Refuse what asks for items of a block that is not there, or that stays."""
+        """Refuse settings that ask for items of a block that is not there, or that stays."""
         if missing := next((letter for letter in self.lengths if letter in self.removed_blocks), None):
             problem = f": {missing} is a block that removed_blocks={self.removed_blocks} takes out"
             raise SettingError("block_lengths", self.block_lengths, problem)
@@ -271,7 +272,7 @@ def _read_scalar(value: Any, current: Any) -> Any:
 def _setting_error(error: ValidationError) -> SettingError:
     problem, *others = error.errors()
     place = problem["loc"]
-    # What a union refuses has an error for each of its types, whose name stands behind the field's.
+    # A value that a union refuses has an error for each of its types, with the type's name behind the field's.
     expected = [
         other["ctx"]["expected"]
         for other in others

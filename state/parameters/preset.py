@@ -7,8 +7,8 @@ from pydantic import Field
 
 from tertulia.state.parameters.group import ParameterGroup
 
-#: By preset, what it sets. `paper`: Chu, Chen and Nakayama (EMNLP 2025), for models that can follow it; the default of
-#: some is the same, and stands here so that the preset holds whatever a scenario or a model would have.
+#: By preset, the values that it sets. `paper`: Chu, Chen and Nakayama (EMNLP 2025), for models that can follow it; the
+#: default of some is the same, and is repeated here so that the preset holds whatever a scenario or a model would have.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper": {
         "layout": "single_message",  # Table 9

@@ -1,4 +1,4 @@
-"""Parameters of the prompt: what stands in it, what λ removes from it, and how it may be varied otherwise."""
+"""Parameters of the prompt: its blocks, the units that λ removes from it, and how it may be varied otherwise."""
 
 from typing import Annotated, Literal
 
@@ -16,13 +16,13 @@ MEMORY_ITEMS = 30, 45
 
 Layout = Literal["single_message", "chat_turns"]
 
-#: In whose words prompts ask; `prompts/templates/paper.yaml` has what the paper's are.
+#: In whose words prompts ask; `prompts/templates/paper.yaml` has the paper's.
 Wording = Literal["own", "paper"]
 
 #: How the last lines are a focal point of retrieval.
 FocalLines = Literal["each", "joined"]
 
-#: What is asked for in one call: an utterance; several of which one is drawn; or one that a random string decides.
+#: The request of one call: an utterance; several of which one is drawn; or one that a random string decides.
 GenerationWay = Literal["single", "sequential", "verbalized", "string_seed"]
 
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` and `head_attention.py` have formulas.
@@ -73,7 +73,7 @@ def _check_layers(layers: str) -> str:
     return layers if layers in LAYER_CHOICES else ",".join(map(str, read_layers(layers)))
 
 
-#: What users write by initials or names of blocks, and what is stored by initials.
+#: Values that users write by initials or names of blocks, and that are stored by initials.
 Block = Annotated[str, BeforeValidator(letter_of)]
 BlockOrder = Annotated[str, BeforeValidator(letters_of), AfterValidator(_check_order)]
 RemovableBlocks = Annotated[str, BeforeValidator(letters_of), AfterValidator(_check_removable)]
@@ -203,11 +203,11 @@ class PromptParameters(ParameterGroup):
 
     @property
     def memory_items(self) -> tuple[int, int]:
-        """The least and the most memories in a prompt; the paper's where that was not resolved for a model."""
+        """The least and the most memories in a prompt; the paper's if that was not resolved for a model."""
         return self.memory_items_within(MEMORY_ITEMS)
 
     def memory_items_within(self, suited: tuple[int, int]) -> tuple[int, int]:
-        """Return the least and the most memories, what is open of them as it suits a model."""
+        """Return the least and the most memories, open ones as they suit a model."""
         least, most = self.memory_items_min, self.memory_items_max
         if isinstance(most, int):
             return least if isinstance(least, int) else min(suited[0], most), most
@@ -215,7 +215,7 @@ class PromptParameters(ParameterGroup):
 
     @property
     def blocks(self) -> str:
-        """The initials of the blocks in prompt order; human needs, where switched on, stand after b (Table 9)."""
+        """The initials of the blocks in prompt order; human needs, if switched on, come after b (Table 9)."""
         order = self.block_order.replace("h", "") if not self.human_needs else self.block_order
         if self.human_needs and "h" not in order:
             at = order.index("b") + 1 if "b" in order else 0
@@ -224,7 +224,7 @@ class PromptParameters(ParameterGroup):
 
 
 class VariationParameters(ParameterGroup):
-    """Other ways to vary the prompt and what is drawn from it; docs/experiments.md has each of them at work."""
+    """Other ways to vary the prompt and the draws from it; docs/experiments.md has each of them at work."""
 
     generation: GenerationWay = Field(
         "single",
