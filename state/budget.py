@@ -14,7 +14,7 @@ from typing import Protocol
 from tertulia.state.cognition import Call
 from tertulia.state.errors import SettingError
 
-#: By model, what a million tokens read, and a million written, cost.
+#: By model, the price of a million tokens read, and of a million written.
 Prices = Mapping[str, tuple[float, float]]
 
 NO_PRICES: Prices = MappingProxyType({})

@@ -159,7 +159,7 @@ class Bid(Record):
         parts: The parts of willingness at the last evaluation, with all that moves them; `None` for a person.
         willingness: W, their weighted sum; `None` for a person.
         willing: Whether W reached θ; for a person, whether they wanted to say something.
-        address: How much the last line speaks to them, in [0, 1]; 1 where it asks them by name.
+        address: How much the last line speaks to them, in [0, 1]; 1 if it asks them by name.
         need: Their need to speak, in [0, 1]; `None` for a person.
         similarity: S̄, the mean weighted similarity of the thought to earlier ones above the cut-off; 0: none was.
         similarity_max: S_max of Eq. 3; `None` without an earlier thought.
@@ -218,8 +218,8 @@ class Call(Record):
         parameters: The arguments besides: the fields of the reply, sampling, options.
         values: The figures that were computed: a score for each unit, a log-likelihood, probabilities, or those of each
             token.
-        prompt_tokens, reply_tokens: Read, and written in all replies together; `None` where it is not known.
-        seconds: Its share of the time that its batch took; `None` where it is not known.
+        prompt_tokens, reply_tokens: Read, and written in all replies together; `None` if it is not known.
+        seconds: Its share of the time that its batch took; `None` if it is not known.
     """
 
     round: int = Field(ge=0)

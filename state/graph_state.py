@@ -19,7 +19,7 @@ class UtteranceInput(TypedDict, total=False):
     Attributes:
         round: The round, from 1.
         turn: The number that the utterance will have, from 1.
-        present: Who is there, in the scenario's order.
+        present: The people there, in the scenario's order.
         sim_time_s: Simulated seconds since the conversation began.
         part: Which utterance of the turn it is, if a turn has several (`state.album.PARTS`); the turn's own has no
             name.
@@ -166,7 +166,7 @@ class OpenBid(Parts):
     """An agent's bid for the floor before the race.
 
     Attributes:
-        address: How much the last line speaks to them, in [0, 1]; 1 where it asks them by name.
+        address: How much the last line speaks to them, in [0, 1]; 1 if it asks them by name.
         need: Their need to speak, in [0, 1], which grows while they say nothing. A user's node may leave both out.
         similarity: S̄ of the new thought.
         similarity_max: S_max of the new thought; `None` without an earlier one.
@@ -200,7 +200,7 @@ class CognitionInput(TypedDict, total=False):
 
     Attributes:
         round: The round, from 1; 0 before the meeting.
-        present: Who is there, in the scenario's order.
+        present: The people there, in the scenario's order.
         sim_time_s: Simulated seconds since the meeting began.
         silence_s: Seconds since the last word, when the round began.
         mind: The agent's state from round to round.

@@ -232,7 +232,8 @@ class ModelTraits:
         opening_temperature: The temperature of a line that opens a conversation; `None` for that of others.
         scoring_tokens: The tokens of a response after which its attention is known well enough; 0 for all.
         reducer: How attention becomes a unit's score, if λ removes by the measure shown to move the model most.
-        choices: The source of an agent's feeling, the items it switches on, and the matters it holds for settled.
+        choices: Whether an agent's feeling, its switches and its settled matters are read from replies or from
+            probabilities.
         rehearsed: Whether its texts are a stand-in's, to be marked wherever they are shown.
         languages: Its languages, as codes (ISO 639-1); `None` if they are not known.
         text_only: Whether it returns nothing but text, as a model on a server does. Its calls run side by side, one for
@@ -316,7 +317,7 @@ class ModelTraits:
         """Check that such a model is shown pictures, if that is asked for.
 
         Raises:
-            SettingError: It takes no pictures. A rehearsal stands in for a model that may.
+            SettingError: It takes no pictures. A rehearsal takes the place of a model that may.
         """
         if parameters.sight == "pictures" and not self.sees_pictures and not self.rehearsed:
             problem = " needs a model that sees pictures, and this one reads text alone; take another model, or set "

@@ -45,7 +45,7 @@ class HasWithheld(Record):
     withheld: tuple[str, ...] = Field(default=(), description="facts of the source that nobody can know yet")
 
 
-# --- who talks ------------------------------------------------------------------------------------------------------
+# --- the people ------------------------------------------------------------------------------------------------------
 
 
 class Memory(Record):

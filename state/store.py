@@ -179,7 +179,7 @@ class CognitionStore(Protocol):
     """Steps of agents' cognition, and the trace of every node."""
 
     def save_step(self, run: str, round: int, agent: str, node: str, record: Record) -> None:
-        """Store the result of a step of an agent's cognition, in place of what was stored under its key.
+        """Store the result of a step of an agent's cognition, in place of the result stored under its key.
 
         Args:
             agent: The agent; empty for a step of the whole group's.

@@ -34,7 +34,8 @@ Walk = Literal["paper", "first_overshoot", "nearest", "calm"]
 #: How far the share that is removed may be from λ before it is told, and before `calm` goes on.
 REMOVAL_TOLERANCE = 0.02
 
-#: By what Algorithm 1 visits units: their scores; or as many words as from the highest down, of units drawn at random.
+#: The order in which Algorithm 1 visits units: by their scores; or as many words as from the highest down, of units
+#: drawn at random.
 RemovalOrder = Literal["descending", "ascending", "placebo"]
 
 
