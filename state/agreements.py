@@ -62,7 +62,7 @@ class Entry(Record):
 
     @property
     def appointment(self) -> Appointment:
-        """The words about it when they meet."""
+        """The agreement as the talk has it when they meet."""
         return Appointment(run=self.run, number=self.number, made=self.made, what=self.agreement.what)
 
 

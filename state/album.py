@@ -140,7 +140,7 @@ class Exchange(Record):
     """The acts of two in an exchange besides their words; stored under its turn.
 
     Attributes:
-        asker, answerer: The one that showed a picture and asked, and the other.
+        asker, answerer: The one that showed a picture and asked, and the one that answered.
         found: How the picture was found that the plan means.
         similarity: Cosine of the plan to the picture, or to its caption; `None` if it is named.
         sight: Whether the two saw the picture, or read its caption.

@@ -112,7 +112,7 @@ _COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
 def meant_number(given: object) -> str | None:
-    """Return a number with a point for a comma."""
+    """Return a number that was given with a comma, with a point instead; `None` for anything else."""
     return given.replace(",", ".") if isinstance(given, str) and _COMMA.fullmatch(given.strip()) else None
 
 

@@ -1,5 +1,4 @@
-"""The values that graphs carry between nodes: ids and numbers only. Texts live in the store, by content hash or by
-key."""
+"""The values that graphs carry between nodes: ids and numbers. Texts live in the store, by content hash or key."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, TypeVar

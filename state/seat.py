@@ -94,6 +94,5 @@ def as_utterance(text: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return typed text on one line, without the characters that keys and pastes send besides words; it leaves no gap
-    in a word."""
+    """Return typed text on one line, without characters of keys and pastes; it leaves no gap in a word."""
     return one_line(_CONTROLS.sub("", _ESCAPES.sub("", text)))

@@ -1,5 +1,4 @@
-"""Days of a town: its people, whom they meet when, and the prompts of these meetings. Source: Park et al. 2023; APP
-§2."""
+"""Days of a town: its people, their meetings, and the prompts of these. Source: Park et al. 2023; APP §2."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -12,12 +12,12 @@ Setting = Literal["low", "high"]
 AGENTS = 64
 
 
-#: Parameters that name a file or a folder: a value that only a file sets is read if the user trusts it.
+#: Parameters that name a file or a folder: a value that only a file sets is read if the user trusts that file.
 NAME_FILES = ("villagers", "pictures")
 
 
 class AlbumParameters(ParameterGroup):
-    """Album chat: the pairs, their prompts, and their memory."""
+    """Album chat: the pairs that meet, how they are asked, and how much they keep."""
 
     setting: Setting = Field(
         "low",

@@ -1,4 +1,4 @@
-"""Parameters of group chat: the means of agents' thought, and the way to the floor. Source: ChatAgents."""
+"""Parameters of group chat: agents' thinking, and the choice of the next speaker. Source: ChatAgents."""
 
 from typing import Annotated, Literal
 
@@ -12,7 +12,7 @@ Order = Literal["self_driven", "rule_based", "centralised", "random", "designate
 
 
 class CognitionParameters(ParameterGroup):
-    """Group chat: the things an agent notices, and how long it thinks."""
+    """Group chat: how much an agent notices, and how long it thinks."""
 
     perception_threshold: float = Field(
         0.12, ge=0, le=1, description="relevance from which a message enters working memory (CA §III-A)"

@@ -189,7 +189,7 @@ class Parameters(
         return PRESETS.get(str(chosen), {})  # an unknown one is refused by its type
 
     def _steered(self) -> "Parameters":
-        """Return these parameters, if a diversity is asked for with the λ at which the conversation begins."""
+        """Return these parameters, if a diversity is asked for, with the λ at which the conversation begins."""
         if self.diversity is None:
             return self
         if self.setpoint is None:
