@@ -43,8 +43,8 @@ demo: conversation
 # The voice of the embedded model (docs/voice.md): about an hour on two cores. After a kill the same command goes on.
 voice: setup
 	$(BIN)/tertulia tune $(VOICE_SCENES:%=tertulia/worlds/scenes/%.jsonl) --out tertulia/models/voice $(VOICE)
-	$(BIN)/python -m benchmarks.first_lines --model smollm2 smollm2:plain
-	$(BIN)/python -m benchmarks.calibrate smollm2
+	$(BIN)/python -m benchmarks.talk.first_lines --model smollm2 smollm2:plain
+	$(BIN)/python -m benchmarks.talk.calibrate smollm2
 
 VOICE := --epochs 0.65 --batch 4 --learning-rate 1e-3 --held-out 0.01
 VOICE_SCENES := plain_1 plain_2 plain_3 plain_4 plain_5 plain_6 pairs_plain meetings_plain_1 albums endings endings_plain rewritings
@@ -133,33 +133,32 @@ style: setup
 	$(BIN)/ruff format --check .
 
 types: setup
-	$(BIN)/mypy tertulia benchmarks --exclude node_modules
-	$(BIN)/mypy tests/support --exclude tests/support/readers
+	$(BIN)/mypy tertulia benchmarks tests/support --exclude node_modules --exclude tests/support/readers
 
 bench: setup
-	$(BIN)/python -m benchmarks.utterance
-	$(BIN)/python -m benchmarks.batching
-	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.speed.utterance
+	$(BIN)/python -m benchmarks.speed.batching
+	$(BIN)/python -m benchmarks.speed.startup
 
 bench-runs: setup
-	$(BIN)/python -m benchmarks.runs
+	$(BIN)/python -m benchmarks.stores.runs
 
 bench-long: setup
-	$(BIN)/python -m benchmarks.long_meeting
+	$(BIN)/python -m benchmarks.stores.long_meeting
 
 bench-meetings: setup
-	$(BIN)/python -m benchmarks.willingness
-	$(BIN)/python -m benchmarks.decisions
+	$(BIN)/python -m benchmarks.talk.willingness
+	$(BIN)/python -m benchmarks.talk.decisions
 
 bench-viewer: setup
-	$(BIN)/python -m benchmarks.viewer
+	$(BIN)/python -m benchmarks.stores.viewer
 
 soak: setup
-	$(BIN)/python -m benchmarks.soak --disturbances 200
+	$(BIN)/python -m benchmarks.campaigns.soak --disturbances 200
 
 # Hours: disturbances of every command that writes, hostile replies, damaged stores, power cuts.
 nightly: setup
-	$(BIN)/python -m benchmarks.nightly
+	$(BIN)/python -m benchmarks.campaigns.nightly
 
 clean:
 	rm -rf $(VENV) .site $(PAGE)/node_modules build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,1 +1,6 @@
-"""Performance, as ratios taken in one run: the machine is shared and noisy, absolute times say little."""
+"""Measurements of the product, in folders by their subject; `support` is found as in the tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))

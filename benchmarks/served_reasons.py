@@ -21,6 +21,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from support.protocol_server import serving
 
 from tertulia.cli.environment import cache_folder
 from tertulia.lab.annotations.ablations import LEAST_UNITS
@@ -33,7 +34,6 @@ from tertulia.state.line_scores import LEAST_LOSS
 from tertulia.state.parameters import Parameters
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.turns import read_turn
-from tests.support.protocol_server import serving
 
 #: The last tokens of a prompt, whose log-probabilities are computed: no line is longer. Others are told as 0.
 _LAST = 300

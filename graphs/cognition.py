@@ -30,7 +30,7 @@ def cognition_graph(chosen: Mapping[str, NodeFunction] | None = None) -> InnerGr
     return _built(tuple(sorted((chosen or {}).items())))
 
 
-@lru_cache(maxsize=32)  # building takes as long as a round, and a graph without a checkpointer is nobody's
+@lru_cache(maxsize=32)  # building takes as long as a round, and a graph without a checkpointer has no owner
 def _built(chosen: tuple[tuple[str, NodeFunction], ...]) -> InnerGraph:
     nodes = dict(chosen)
     graph = InnerGraph(CognitionState, CognitionInput, CognitionOutput)

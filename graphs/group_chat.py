@@ -1,6 +1,6 @@
 """A meeting: in every round all agents think, willing agents race for the floor, and the winner speaks.
 
-Source: ChatAgents §III, Fig. 2. The other four speaking orders stand in the place of the race.
+Source: ChatAgents §III, Fig. 2. The other four speaking orders replace the race.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ GroupGraph = CompiledStateGraph[GroupState, Context, GroupState, GroupState]
 
 
 class FloorNode(Protocol):
-    """A node that gives the floor to a participant who is present, or to no one."""
+    """A node that gives the floor to a participant in the meeting, or to no one."""
 
     __name__: str
 
@@ -86,7 +86,7 @@ def build_group_chat_graph(
 
 
 def each_unprepared(state: GroupState) -> list[Send] | str:
-    """Send a preparation for each participant who needs it, latecomers included; a fork may need none."""
+    """Send a preparation for each unprepared participant, latecomers included; a fork may need none."""
     names = state["unprepared"]
     return [Send("prepare", {**cognition_of(state, name), "round": 0, "present": names}) for name in names] or (
         "open_round"
@@ -94,7 +94,7 @@ def each_unprepared(state: GroupState) -> list[Send] | str:
 
 
 def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send]:
-    """Send a cognition for each agent who is there; a person attends instead."""
+    """Send a cognition for each agent present; a person attends instead."""
     return [
         Send("attend" if is_persons(name, runtime.context, state["round"]) else "cognition", cognition_of(state, name))
         for name in state["present"]
@@ -102,7 +102,7 @@ def each_who_is_there(state: GroupState, runtime: Runtime[Context]) -> list[Send
 
 
 def who_has_the_floor(state: GroupState, runtime: Runtime[Context]) -> Literal["agent", "person", "nobody"]:
-    """Return who speaks: an agent, a person, or nobody, which makes the round a silence."""
+    """Return the kind of speaker: an agent, a person, or nobody, which makes the round a silence."""
     if not state["speaker"]:
         return "nobody"
     return "person" if is_persons(state["speaker"], runtime.context, state["round"]) else "agent"

@@ -1,4 +1,4 @@
-"""Routers of the graphs: questions about the state, answered where the graph runs."""
+"""Routers of the graphs: questions about the state, answered in the event loop of the graph."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps

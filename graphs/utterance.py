@@ -1,7 +1,7 @@
 """One utterance: retrieve → score → prune by λ → generate → judge → roll back, or select. Source: APP §3, §4.
 
-The line that was selected is scored once more, by itself: for what it leaned on (docs/why.md).
-Between generating and judging, `sense` draws a candidate again that makes none (docs/measuring.md). Where the run says
+The selected line is scored once more, by itself: for the units that it leaned on (docs/why.md).
+Between generating and judging, `sense` draws a candidate again that makes none (docs/measuring.md). If the run says
 so, a prompt is varied before it is scored, and an utterance is rewritten instead of rolled back (docs/experiments.md).
 """
 
@@ -71,14 +71,14 @@ def utterance_graph(chosen: Mapping[str, NodeFunction] | None = None, has_prompt
     """Return the utterance graph. λ is `removal_factor` of its state, found at its beginning, and acts in `prune`.
 
     Args:
-        chosen: By place, the nodes that stand there instead of the shipped ones
+        chosen: By place, the nodes that replace the shipped ones
             (`nodes.machinery.registry.Registry.functions`).
         has_prompt: Whether the full prompt is given, as in an album chat, so that nothing is retrieved for it.
     """
     return _built(tuple(sorted((chosen or {}).items())), has_prompt)
 
 
-@lru_cache(maxsize=32)  # building takes as long as a turn, and a graph without a checkpointer is nobody's
+@lru_cache(maxsize=32)  # building takes as long as a turn, and a graph without a checkpointer has no owner
 def _built(chosen: tuple[tuple[str, NodeFunction], ...], has_prompt: bool) -> InnerGraph:
     graph = InnerGraph(UtteranceState, PromptedInput if has_prompt else UtteranceInput, UtteranceOutput)
     add_utterance(graph, dict(chosen), has_prompt)
@@ -97,9 +97,9 @@ def add_utterance(
     """Add the steps of an utterance to a graph, from `FIRST_STEP` to `LAST_STEP`, which the graph connects itself.
 
     Args:
-        nodes: By place, the nodes that stand there instead of the shipped ones.
+        nodes: By place, the nodes that replace the shipped ones.
         has_prompt: As of `build_utterance_graph`.
-        as_node, as_router: What the graph runs for a node, and for a question about the state.
+        as_node, as_router: Make the graph's own form of a node, and of a question about the state.
     """
     graph.add_node(FIRST_STEP, as_node(begin_utterance))
     if not has_prompt:
@@ -109,7 +109,7 @@ def add_utterance(
 
     if not has_prompt:
         graph.add_edge(FIRST_STEP, "retrieve_memory")
-    # The main line: each step, and what follows it.
+    # The main line: each step, and the next one.
     prompted = FIRST_STEP if has_prompt else "retrieve_memory"
     graph.add_conditional_edges(prompted, as_router(what_to_do_with_prompt), _PROMPT_PATHS)
     graph.add_edge("score", "prune")
@@ -136,13 +136,13 @@ def what_to_do_with_prompt(state: UtteranceState, runtime: Runtime[Context]) -> 
 
 
 def should_score(state: UtteranceState, runtime: Runtime[Context]) -> bool:
-    """Whether the prompt is scored: not where λ is 0 in this turn, unless asked for."""
+    """Whether the prompt is scored: not if λ is 0 in this turn, unless asked for."""
     parameters = runtime.context.of(state["speaker"]).parameters
     return removal_factor_of(state, parameters) != 0 or parameters.record_scores
 
 
 def should_judge(state: UtteranceState, runtime: Runtime[Context]) -> bool:
-    """Whether there is something to judge: where nothing was removed, there is nothing to contradict."""
+    """Whether there is something to judge: without removed units, there is nothing to contradict."""
     return runtime.context.of(state["speaker"]).parameters.judging_is_wanted(bool(state["removed"]))
 
 
@@ -155,5 +155,5 @@ def how_to_revise(
 
 
 def should_rewrite(state: UtteranceState) -> bool:
-    """Whether the removed units suffice to know what should be said instead."""
+    """Whether the removed units suffice to know the right utterance."""
     return state["rewritable"]

@@ -1,9 +1,9 @@
-"""Inner graphs: what an agent does within a step of a conversation, as a graph of LangGraph's, and as a walk.
+"""Inner graphs: the nodes of an agent within a step of a conversation, as a graph of LangGraph's, and as a walk.
 
 LangGraph plans every step of a subgraph anew, with channels, versions and a message to its loop: a millisecond a node,
-often more than what the node itself takes. But an inner graph has no checkpoints of its own, and no two of its nodes
-run side by side. So where a conversation is driven, its nodes are walked through one after the other, with the same
-inputs and updates. The graph is compiled where it is drawn, or run by itself.
+often more than the node itself takes. But an inner graph has no checkpoints of its own, and no two of its nodes
+run side by side. So in a running conversation its nodes are walked through one after the other, with the same
+inputs and updates. The graph is compiled to be drawn, or run by itself.
 """
 
 import inspect
@@ -47,7 +47,7 @@ class InnerGraph:
     """A graph whose nodes run one after the other, each followed by one other, or by the end."""
 
     def __init__(self, state: type, given: type, returned: type) -> None:
-        """Take the state of its nodes, what it is given of it, and what it returns of it: `TypedDict`s."""
+        """Take the state of its nodes, its input, and its output: `TypedDict`s."""
         self._graph: StateGraph[Any, Context, Any, Any] = StateGraph(
             state, context_schema=Context, input_schema=given, output_schema=returned
         )
@@ -61,17 +61,17 @@ class InnerGraph:
         self._next: dict[str, str | _Decision] = {}
 
     def add_node(self, name: str, node: "NodeFunction | InnerGraph") -> None:
-        """Add a node, or a graph that stands in the place of one."""
+        """Add a node, or a graph in the place of one."""
         self._graph.add_node(name, node.compiled if isinstance(node, InnerGraph) else node)
         self._steps[name] = _Step(node, tuple(_state_of(node) or self._types))
 
     def add_edge(self, before: str, after: str) -> None:
-        """Say what follows a node."""
+        """Set the next node after a node."""
         self._graph.add_edge(before, after)
         self._next[before] = after
 
     def add_conditional_edges(self, before: str, question: Callable[..., Any], paths: dict[Hashable, str]) -> None:
-        """Say what follows a node, by the answer to a question about the state, and the runtime if it asks for it."""
+        """Set the next nodes after a node, by the answer to a question about the state and, if it asks, the runtime."""
         self._graph.add_conditional_edges(before, answered_in_loop(question), paths)
         self._next[before] = _Decision(question, paths, len(inspect.signature(question).parameters) > 1)
 
@@ -93,11 +93,11 @@ class InnerGraph:
     async def _walk(
         self, given: Mapping[str, Any], runtime: Runtime[Context], within: str, numbers: Iterator[int]
     ) -> dict[str, Any]:
-        """Run the nodes; tell whoever watches of each as it begins and ends.
+        """Run the nodes; tell the watcher of each as it begins and ends.
 
         Args:
-            within: The id of the task in which the graph stands.
-            numbers: What ids of its tasks end with.
+            within: The id of the task of the graph.
+            numbers: The ends of the ids of its tasks.
         """
         watch = runtime.context.watch
         state: dict[str, Any] = {key: {} for key in self._merged} | {k: given[k] for k in self._given if k in given}
@@ -125,9 +125,9 @@ class InnerGraph:
 
 
 def _state_of(node: "NodeFunction | InnerGraph") -> Mapping[str, Any] | None:
-    """Return the keys of the state that a node asks for by its annotation; `None` where it asks for all, as LangGraph.
+    """Return the keys of the state that a node asks for by its annotation; `None` if it asks for all, as LangGraph.
 
-    What is annotated with names that only its author's module has, or had, asks for all.
+    An annotation with names that only its author's module has, or had, asks for all.
     """
     if isinstance(node, InnerGraph):
         return None

@@ -2,7 +2,7 @@
 
 * Prompts by task: `assemble` (an utterance), `cognition`, `choices`, `judge`, `revise`, `ending`, `album`, `town`,
   `annotation`.
-* From blocks to tokens: `units`, `render`; what is done to a prompt between: `remove`, `vary`, `renaming`.
+* From blocks to tokens: `units`, `render`; changes of a prompt between: `remove`, `vary`, `renaming`.
 * Wording: `templates`, `examples`, `words`, `names`, `attendance`.
-* Replies: `shape` asks for their form, `placeholders` tells what only repeats it.
+* Replies: `shape` asks for their form, `placeholders` recognizes texts that only repeat it.
 """

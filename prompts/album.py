@@ -1,7 +1,7 @@
 """The prompts of an album chat: plan, question and answer. Source: the pairwise album chat, Fig. 13 to 15.
 
-They are modular like those of a dialogue: role properties, records of the history, album entries and what is known of
-the picture are items. The album stands in the plan's prompt alone, the picture in the other two.
+They are modular like those of a dialogue: role properties, records of the history, album entries and facts about
+the picture are items. The album is in the plan's prompt alone, the picture in the other two.
 """
 
 import json
@@ -39,7 +39,7 @@ class CallMaterial:
         album: The speaker's pictures, oldest first.
         picture: The picture that the two look at; `None` while it is being chosen.
         is_seen: Whether the model is shown the picture; else it is told.
-        example: What somebody is asked and replies in the example of `chat_turns`.
+        example: A question to a person and the reply, in the example of `chat_turns`.
     """
 
     call: str
@@ -64,7 +64,7 @@ class CallMaterial:
 
     @property
     def partner(self) -> str:
-        """Whom the speaker talks with."""
+        """The partner's name."""
         return self.answerer if self.name == self.asker else self.asker
 
 
@@ -87,7 +87,7 @@ def _texts(material: CallMaterial, entry: str) -> Iterable[Part]:
 
 
 def _parts(material: CallMaterial, layout: Layout, block: str) -> Iterable[Part]:
-    """Yield the parts of a block: none of those that only other prompts have; texts mostly where there are items."""
+    """Yield the parts of a block: none of those that only other prompts have; texts mostly only beside items."""
     match block:
         case "opening":
             yield from _texts(material, "opening.text")

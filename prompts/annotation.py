@@ -1,6 +1,6 @@
 """Prompts that ask a model about a stored conversation in which it takes no part.
 
-The conversation stands first, so that a model that caches the beginning of a prompt reads it once for all questions.
+The conversation comes first, so that a model that caches the beginning of a prompt reads it once for all questions.
 """
 
 import json
@@ -33,12 +33,12 @@ def ask_inventory(turns: Iterable[Turn], name: str, items: Sequence[str]) -> Pro
 def ask_self_inventory(
     turns: Iterable[Turn], name: str, poles: Sequence[str], known: Iterable[str], items: Sequence[str]
 ) -> Prompt:
-    """Return the prompt that asks somebody in character how well each item fits themselves, from 1 to 5.
+    """Return the prompt that asks a person in character how well each item fits themselves, from 1 to 5.
 
     Args:
-        turns: What was said before; none before the conversation.
+        turns: The earlier lines; none before the conversation.
         poles: The poles of their traits, if they were given some.
-        known: What else they were given to be.
+        known: Further facts about them.
     """
     texts = template("inventory")
     form = dict.fromkeys(items, texts.fill("rating", {}))
@@ -72,12 +72,12 @@ def ask_outcome(
     answers: tuple[str, str],
     limits: tuple[int, int],
 ) -> Prompt:
-    """Return the prompt that asks what came of a conversation for a person, as a comment and a number.
+    """Return the prompt that asks for the outcome of a conversation for a person, as a comment and a number.
 
     Args:
-        question: A dimension of Sotopia, or `meeting`, for what it was about. Source: Zhou et al. 2024.
+        question: A dimension of Sotopia, or `meeting`, for its subject. Source: Zhou et al. 2024.
         name: The person; empty for `meeting`.
-        known: What the reader is told beside the transcript: pairs of `goal`, `step`, `secret` or `about`, and a text.
+        known: Facts for the reader beside the transcript: pairs of `goal`, `step`, `secret` or `about`, and a text.
         answers: The names of the fields for comment and number.
         limits: The lowest and the highest number.
     """

@@ -1,4 +1,4 @@
-"""Assembling the modular prompt for an utterance from what the speaker knows. Source: APP §2, Tables 1 and 9.
+"""Assembling the modular prompt for an utterance from the speaker's knowledge. Source: APP §2, Tables 1 and 9.
 
 A prompt is a sequence of blocks, a block a sequence of units: items (information) and texts (instructions).
 """
@@ -22,7 +22,7 @@ from tertulia.state.meeting import AttendanceChange, Meeting
 from tertulia.state.parameters import Layout, Wording
 from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn
 
-#: The order of what is told of a person, where it is not that of the record (APP Table 9).
+#: The order of the facts about a person, if it is not that of the record (APP Table 9).
 _BASIC_INFO: Mapping[Wording, Sequence[str]] = {"paper": ("name", "age", "background", "traits")}
 
 
@@ -53,7 +53,7 @@ class UtteranceMaterial:
         previous_dialogues_max: How many earlier dialogues to show, the latest.
         asks_ending: Whether the reply shall say if it ends the conversation.
         inner_life: The inner life of a speaker in a group chat; `None` in a dialogue of two.
-        exchange: What somebody is asked and replies in the example of `chat_turns`; `None`: the first there is.
+        exchange: The question and the reply in the example of `chat_turns`; `None`: the first there is.
         has_heard_nothing: Whether the others have talked, and the speaker has heard nothing of it.
     """
 
@@ -84,7 +84,7 @@ def assemble_prompt(material: UtteranceMaterial, layout: Layout, blocks: str, re
 
     Args:
         layout: `single_message` (the paper's) or `chat_turns` (for chat-tuned models).
-        blocks: Initials of the blocks in the order in which they shall stand.
+        blocks: Initials of the blocks in their order in the prompt.
         removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
     """
     return prompt_of(material.speaker, layout, blocks, removable, lambda block: _BLOCKS[block](material, layout))
@@ -94,7 +94,7 @@ def reply_object(speaker: str, text: str, ended: bool | None, language: str = DE
     """Return an utterance as the JSON object that a reply shall be. Source: APP Table 9, output instruction.
 
     Args:
-        ended: Whether it ends the conversation; `None` where replies do not say.
+        ended: Whether it ends the conversation; `None` if replies do not say.
     """
     ending = {} if ended is None else {end_question(speaker, language): ended}
     return json.dumps({speaker: text, **ending}, ensure_ascii=False)
@@ -125,7 +125,7 @@ def _fill(material: UtteranceMaterial, entry: str, layout: Layout = "single_mess
     return source.fill(key, given)
 
 
-@lru_cache(maxsize=8192)  # most texts of a turn stood in an earlier prompt
+@lru_cache(maxsize=8192)  # most texts of a turn were in an earlier prompt
 def _filled(
     entry: str, layout: Layout, is_group: bool, language: str, wording: Wording, *given: tuple[str, object]
 ) -> str:
@@ -329,7 +329,7 @@ def _current_dialogue(material: UtteranceMaterial, layout: Layout) -> list[Part]
 
 
 def _events(material: UtteranceMaterial, layout: Layout) -> Iterable[Part]:
-    """Yield the lines of the dialogue, silences among them, and who came and left, in their order."""
+    """Yield the lines of the dialogue, silences among them, and the arrivals and departures, in their order."""
     for event in lines_and_changes(material.turns, material.changes):
         if isinstance(event, AttendanceChange):
             entry, values = change_entry(event, material.speaker)

@@ -1,4 +1,4 @@
-"""The lines of a conversation with who comes and who leaves in between, in the order in which it happened."""
+"""The lines of a conversation with the arrivals and departures in between, in the order of the events."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,7 @@
-"""Sentences that end where a choice is made, for models too small to say what they feel or need.
+"""Sentences that end at a choice, for models too small to name their feelings or needs.
 
 Which continuation is likelier is measured against the same sentence after lines without content, because a model has
-its favourite words whatever was said. Source: Zhao et al. 2021, "Calibrate Before Use".
+its favourite words after any line. Source: Zhao et al. 2021, "Calibrate Before Use".
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-"""Prompts of an agent's cognition: who they are, their situation, and a question. Source: ChatAgents §III-A.
+"""Prompts of an agent's cognition: the person, their situation, and a question. Source: ChatAgents §III-A.
 
-What stays the same for a whole meeting stands first (`shared_units`), so that a model that caches it reads it once.
+The constant part of a whole meeting comes first (`shared_units`), so that a model that caches it reads it once.
 """
 
 import json
@@ -29,10 +29,10 @@ class AgentSituation:
     """The situation of an agent in a round, as the prompts of their cognition describe it.
 
     Attributes:
-        emotion, emotion_strength: What the agent feels, and how strongly, in [0, 1].
+        emotion, emotion_strength: The agent's feeling, and its strength, in [0, 1].
         lines: The turns that the agent has heard, or noticed, oldest first.
         missed: Whether the agent heard the last message and did not notice it.
-        changes: Who came and who left meanwhile, the agent's own coming among them.
+        changes: The arrivals and departures meanwhile, the agent's own coming among them.
         has_heard_nothing: Whether the others have talked, and the agent has heard nothing of it.
         last_situation, last_thought: How the agent saw things in the round before, and thought; empty at first.
     """
@@ -63,8 +63,8 @@ class Question:
     """A question with the JSON object that answers it.
 
     Attributes:
-        name: Section of the template: its `lead` stands before the items, its `task` behind them.
-        form: What each field of the answer means, in its place; shown in the layout `single_message`.
+        name: Section of the template: its `lead` comes before the items, its `task` behind them.
+        form: The meaning of each field of the answer, in its place; shown in the layout `single_message`.
         example: An answer in another situation; shown as an exchange in the layout `chat_turns`.
     """
 
@@ -77,7 +77,7 @@ class Question:
 
 
 def ask_agent(situation: AgentSituation, question: Question, layout: Layout) -> Prompt:
-    """Return the prompt that puts a question to an agent: who they are, their situation, the question."""
+    """Return the prompt that puts a question to an agent: the person, their situation, the question."""
     parts = list(_self(situation)), list(_moment(situation))
     return _prompt(situation.name, *parts, question, layout, situation.language)
 

@@ -1,6 +1,6 @@
 """Cutting long items, which λ could only remove whole or not at all, into their sentences.
 
-The pieces of an item are items, with its id and `.piece_1`, `.piece_2` and so on. They stand where it stood, on its
+The pieces of an item are items, with its id and `.piece_1`, `.piece_2` and so on. They take its place, on its
 lines: joined, their texts are its text.
 """
 
@@ -61,7 +61,7 @@ def item_of(unit: str) -> str:
 
 
 def _pieces(unit: Unit) -> list[Unit]:
-    # Who spoke stands at the beginning of a line of a dialogue.
+    # A line of a dialogue begins with its speaker.
     texts = lines(unit.text) if unit.block == "previous_dialogues" else sentences(unit.text)
     if len(texts) == 1:
         return [unit]

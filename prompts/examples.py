@@ -1,6 +1,6 @@
 """Example answers, drawn from a set for each question, so that no single one rules a small model's answers.
 
-Models that learn from examples see one made-up answer before they are asked; what they answer takes after it.
+Models that learn from examples see one made-up answer before they are asked, and take after it.
 """
 
 import random

@@ -30,7 +30,7 @@ _BEGINS_AS_Y = re.compile(r"(?:[ií](?![aáeéoóuú])|h[ií](?![aáeéoóuú])|
 
 
 def listed(names: Sequence[str], language: str = DEFAULT) -> str:
-    """Return names as in a sentence: `Ana, Bo and Cy`; `nobody` where there are none."""
+    """Return names as in a sentence: `Ana, Bo and Cy`; `nobody` if there are none."""
     joints = _joints(language)
     return _joined(names, joints.between, joints.last_name) or joints.nobody
 

@@ -19,7 +19,7 @@ _FEWEST = 2
 _FEWEST_LETTERS = 3
 #: The most words of a name.
 _LONGEST_NAME = 4
-#: How alike a word is to the one of a short form that it stands for.
+#: The least likeness of a word to the one of a short form that it replaces.
 _ALIKE = 0.75
 
 
@@ -36,12 +36,12 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def is_placeholder(text: str, placeholder: str | None) -> bool:
-    """Return whether a text is a placeholder: its words, a beginning of them, or nearly they, whatever follows them.
+    """Return whether a text is a placeholder: its words, a beginning of them, or nearly they, before any other text.
 
-    A question or a call that is no more than the beginning (`What, Maria?`) may be said.
+    A question or a call that is only the beginning (`What, Maria?`) may be said.
     """
     _, label, behind = text.partition(":")
-    return _is_form(text, placeholder) or (bool(label) and _is_form(behind, placeholder))  # behind who says it
+    return _is_form(text, placeholder) or (bool(label) and _is_form(behind, placeholder))  # behind the speaker's name
 
 
 def _is_form(text: str, placeholder: str | None) -> bool:
@@ -59,7 +59,7 @@ def continues_placeholder(text: str, placeholder: str | None) -> bool:
     """Return whether a text has begun with words of a placeholder and so far none of its own.
 
     The last may be unfinished, else a name that was refused at its end would get other letters; but one or two letters
-    are words by themselves (`What a pleasure`, whatever Anna's name is). Where a form begins with whose it is (`Maria
+    are words by themselves (`What a pleasure`, for any name of Anna). If a form begins with its owner (`Maria
     Lopez's utterance`), a name alone may be said. A form of dots begins with dots.
     """
     words, form = folded_words(text), folded_words(placeholder or "")
@@ -90,7 +90,7 @@ def says_only_placeholders(fields: Iterable[ReplyField], values: Mapping[str, ob
 
 
 def _words_of_owner(placeholder: str | None) -> int:
-    """Return how many words of a form say whose it is, `Maria`, `Lopez` and `s`; 0 where none do."""
+    """Return how many words of a form name its owner, `Maria`, `Lopez` and `s`; 0 if none do."""
     found = _OWNER.match(placeholder or "")
     return 0 if found is None else len(folded_words(found[0]))
 
@@ -99,7 +99,7 @@ def _is_nearly(words: list[str], form: list[str], is_owned: bool) -> bool:
     """Return whether words are those of a form but for one that is another, or but for some in the middle.
 
     Args:
-        is_owned: Whether the form says whose it is: then another word must be much like it, as a name and a thing of
+        is_owned: Whether the form names its owner: then another word must be much like it, as a name and a thing of
             theirs may be said.
     """
     if len(words) <= _FEWEST:

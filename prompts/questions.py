@@ -1,4 +1,4 @@
-"""The prompt that asks somebody in character, at a moment of a conversation in which nobody hears of it."""
+"""The prompt that asks a person in character, at a moment of a conversation, without the others' knowledge."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,16 +23,16 @@ _STRONGEST = 10
 
 @dataclass(frozen=True)
 class Moment:
-    """What somebody is, knows and has heard at a moment.
+    """A person's character, knowledge and perceptions at a moment.
 
     Attributes:
         heard: The lines that they were there for, oldest first.
-        situation: What is known to everybody: place and description.
+        situation: The facts that everybody knows: place and description.
         memories: The memories that they are reminded of.
         earlier: Former dialogues.
         character: Their traits and plan, in a meeting.
         assessment: How they last saw things, in a meeting; `None` before the first round.
-        exchanges: What they remember of an album chat, oldest first.
+        exchanges: Their memories of an album chat, oldest first.
         album: Their pictures there.
     """
 
@@ -54,8 +54,8 @@ def ask_in_character(moment: Moment, question: str, options: Sequence[str], limi
     The persona is told in full, and no unit may be removed.
 
     Args:
-        options: The answers to choose from; none where the answer is free, or a number.
-        limits: The lowest and the highest number, where the answer is one.
+        options: The answers to choose from; none if the answer is free, or a number.
+        limits: The lowest and the highest number, if the answer is one.
     """
     texts = template("questions", moment.language)
     name = moment.participant.persona.name
@@ -85,7 +85,7 @@ def _heard(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
 
 
 def _person(moment: Moment, texts: PromptTemplate) -> Iterator[_Part]:
-    """Yield who somebody is: what they were given to be, what they want, remember, feel and think."""
+    """Yield the facts about a person: their description, wishes, memories, feelings and thoughts."""
     persona, person = moment.participant.persona, moment.participant
     yield "self", "text", texts.fill("person", {"name": persona.name})
     if persona.age is not None:

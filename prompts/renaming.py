@@ -1,7 +1,7 @@
 """Other names for people, throughout a prompt and back again. Source: APP §6 (HPSS and TLCS of Table 4).
 
 People's own full names and first names are replaced as whole words, possessives too. A name that is a part of a word or
-of somebody else's name stays: `Annual`, `Ann-Marie`, `Ann Marie Cole` and `Mary Ann` for Ann Bell.
+of another person's name stays: `Annual`, `Ann-Marie`, `Ann Marie Cole` and `Mary Ann` for Ann Bell.
 """
 
 import re
@@ -34,7 +34,7 @@ class Renaming:
     """The names that people have in prompts.
 
     Attributes:
-        names: The new names by full original names, of those who have another name.
+        names: The new names by full original names, of all people with another name.
         people: The original full names of all.
     """
 
@@ -71,7 +71,7 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
     Args:
         people: Their original names, in the scenario's order.
         choice: `own`, `famous`, `rare` or `A=B,C=D`; for A a first name that only one person has is enough. Names of
-            nobody here are passed over: in a town, only two are there at a time.
+            absent people are passed over: in a town, only two are there at a time.
 
     Raises:
         UsageError: Two would be called the same, or the list has fewer names than there are people.
@@ -100,7 +100,7 @@ def renaming_of(people: Sequence[str], choice: str) -> Renaming:
 
 
 def names_in_words(people: Sequence[str], parameters: Parameters) -> Renaming:
-    """Return the names that people have in what is recorded of their words: their own where those were put back."""
+    """Return the names that people have in the records of their words: their own if those were put back."""
     return renaming_of(people, NAME_CHOICES[0] if parameters.names_put_back else parameters.names)
 
 
@@ -161,8 +161,8 @@ def _without_titles(name: str) -> list[str]:
 def _forms(names: Mapping[str, str], people: Sequence[str]) -> dict[str, str]:
     """Return the replacements: full names, with titles or without, and first names that only one person has.
 
-    All other full names stand for themselves, so that no part of them is taken for a person's name. A first name
-    becomes the new first name, or the full new name where several people have that first name.
+    All other full names are replaced by themselves, so that no part of them is taken for a person's name. A first name
+    becomes the new first name, or the full new name if several people have that first name.
     """
     firsts = Counter(map(first_name, people))
     new_firsts = Counter(first_name(names.get(person, person)) for person in people)

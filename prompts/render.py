@@ -2,8 +2,8 @@
 
 Each unit is tokenised by itself, so that no token straddles two units and nothing in a unit's text is read as chat
 markup, or as a picture. Line breaks between units and the markup around messages belong to no unit; between the pieces
-of an item (`prompts/cut.py`) there are none. The tokens of a unit with a picture are the picture's where the tokenizer
-has some, and those of its text where not.
+of an item (`prompts/cut.py`) there are none. The tokens of a unit with a picture are the picture's if the tokenizer
+has some, else those of its text.
 """
 
 import json
@@ -74,7 +74,7 @@ def retokenized(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> R
 
 
 def text_of(units: Iterable[Unit]) -> str:
-    """Return units as text, as they stand in a message."""
+    """Return units as text, as a message has them."""
     return "\n".join(unit.text for unit in joined(units))
 
 

@@ -12,13 +12,13 @@ from tertulia.state.records import Prompt, Unit
 
 @dataclass(frozen=True)
 class Conflict:
-    """An utterance that contradicts what was removed from its prompt.
+    """An utterance that contradicts the removed units of its prompt.
 
     Attributes:
         listener: The listeners' names, as in a sentence.
         statements: The removed items.
-        last_line: The line before it; `None` where it opens the conversation.
-        layout: Of the prompt for the utterance, whose form of a reply the rewriting has.
+        last_line: The line before it; `None` if it opens the conversation.
+        layout: Of the prompt for the utterance; the rewriting has its form of a reply.
     """
 
     speaker: str

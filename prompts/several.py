@@ -1,4 +1,4 @@
-"""Several replies asked for in one call, or one behind a random string: what is asked, and what is read in the answer.
+"""Several replies asked for in one call, or one behind a random string: the request, and the reading of the answer.
 
 Three ways have templates of their names: `sequential` (APP §5), `verbalized` (Zhang et al. 2025, arXiv 2510.01171) and
 `string_seed` (Misaki and Akiba 2025, arXiv 2510.21150). All ask for one JSON object. A model on a server may write the
@@ -28,8 +28,8 @@ class WrittenReply:
     """One of the replies of an answer.
 
     Attributes:
-        ended: Whether it ends the conversation, as it stands in the answer; `None` where nothing does.
-        probability: What the model states, in [0, 1]; `None` where that can't be read.
+        ended: Whether it ends the conversation, as in the answer; `None` if the answer does not say.
+        probability: The model's statement, in [0, 1]; `None` if that can't be read.
     """
 
     text: str
@@ -90,7 +90,7 @@ def candidate_keys(
 
 
 def keys_beside(number: int, language: str, wording: Wording, way: GenerationWay) -> list[str]:
-    """Return for each candidate the key of its probability, or of the string before it; empty where there is none."""
+    """Return for each candidate the key of its probability, or of the string before it; empty if there is none."""
     return [keys.get("beside", "") for keys in _keys(number, "", language, wording, way)]
 
 
@@ -123,15 +123,15 @@ def read_replies(
     speaker: str,
     form: Mapping[str, str],
 ) -> list[WrittenReply]:
-    """Return the distinct replies of an answer, without who says them; none that repeats the form.
+    """Return the distinct replies of an answer, without their speakers' names; none that repeats the form.
 
-    Equal ones are one, whatever their case and punctuation, and as probable as all together. Where probabilities were
+    Equal ones are one, in any case and punctuation, and as probable as all together. If probabilities were
     asked for, a text may be a list itself, or have its probability in it.
 
     Args:
         keys: Of each reply, as `candidate_keys` returns them.
-        beside: The keys of the probabilities; empty ones where none were asked for.
-        form: What the model was shown as the value of each key.
+        beside: The keys of the probabilities; empty ones if none were asked for.
+        form: The value of each key that the model was shown.
     """
     label = re.compile(rf"^{re.escape(speaker)}(?:: |：)")
     found: dict[str, WrittenReply] = {}
@@ -150,7 +150,7 @@ def read_replies(
 
 
 def _items(fields: Mapping[str, str | bool | int], key: str, beside: str) -> list[Item]:
-    """Return what stands under the key of a reply: one, or a list where a model writes all of them there."""
+    """Return the value of a reply's key: one reply, or a list if a model writes all of them there."""
     written = str(fields.get(key, ""))
     if not beside:
         return [Item(written)]
@@ -162,7 +162,7 @@ def _items(fields: Mapping[str, str | bool | int], key: str, beside: str) -> lis
 
 
 def _scaled(read: Sequence[tuple[str, str, Item]]) -> list[tuple[str, str, Item]]:
-    """Return items with probabilities in [0, 1]: where one is above 1, all that are no percentages are of a hundred."""
+    """Return items with probabilities in [0, 1]: if one is above 1, all that are no percentages are of a hundred."""
     of_hundred = any((item.probability or 0) > 1 and not item.is_percent for *_, item in read)
     scaled = []
     for key, end, item in read:
@@ -175,12 +175,12 @@ def _scaled(read: Sequence[tuple[str, str, Item]]) -> list[tuple[str, str, Item]
 
 
 def read_string(string: str, text: str, placeholder: str) -> tuple[str, str]:
-    """Return the random string of an answer, empty if there is none, and what is said, without the string.
+    """Return the random string of an answer, empty if there is none, and the utterance, without the string.
 
     Args:
-        string: What stands under the key of the string.
-        text: What is said; a model may have written the string before it.
-        placeholder: What the model was shown as the string.
+        string: The value of the string's key.
+        text: The utterance; a model may have written the string before it.
+        placeholder: The string that the model was shown.
     """
     written, utterance = without_string(text)
     if string.strip() and not is_placeholder(string, placeholder) and string.strip() != placeholder.split(" ")[0]:
@@ -194,10 +194,10 @@ def read_string(string: str, text: str, placeholder: str) -> tuple[str, str]:
 def drawing_order(
     probabilities: Sequence[float | None], below: float, generator: random.Random
 ) -> tuple[list[int], str | None]:
-    """Return the order in which replies are drawn by their stated probabilities, and what must be said of these.
+    """Return the order in which replies are drawn by their stated probabilities, and a remark about these.
 
-    Each draw is from what is left, in proportion to what is stated. A reply without a probability has the mean of the
-    others; where none has any, or all are 0, chances are equal. Source: Zhang et al. 2025, §4.
+    Each draw is from the remaining replies, in proportion to the stated values. A reply without a probability has the
+    mean of the others; if none has any, or all are 0, chances are equal. Source: Zhang et al. 2025, §4.
 
     Args:
         below: Replies that are less probable are drawn before all others, the tail; 1: there is no tail.

@@ -24,12 +24,12 @@ def ask_for(fields: Sequence[ReplyField], language: str = DEFAULT) -> str:
 
 
 def ask_again(fields: Sequence[ReplyField], problem: str, language: str = DEFAULT) -> str:
-    """Return the sentence that asks again, and says what was wrong with the answer."""
+    """Return the sentence that asks again, and describes the fault of the answer."""
     return template("shape", language).fill("mend", {"shape": _shape(fields, language), "problem": problem})
 
 
 def problem_of(entry: str, field: ReplyField | None = None, language: str = DEFAULT) -> str:
-    """Return in words what is wrong with an answer, or with the value of a field."""
+    """Return in words the fault of an answer, or of the value of a field."""
     return template("shape", language).fill(f"problem.{entry}", {} if field is None else _known(field, language))
 
 
@@ -54,7 +54,7 @@ def schema_of(fields: Sequence[ReplyField], language: str = DEFAULT) -> dict[str
 
 
 def shown_form(fields: Sequence[ReplyField], language: str = DEFAULT) -> dict[str, str]:
-    """Return what a hosted model is shown as the value of each field."""
+    """Return the value of each field that a hosted model is shown."""
     return {field.name: _described(field, language) for field in fields}
 
 

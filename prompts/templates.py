@@ -13,7 +13,7 @@ from tertulia.state.parameters import Wording
 
 
 def read_yaml(text: str) -> Any:
-    """Return what a shipped YAML file holds; read by libyaml where PyYAML has it, which takes a tenth of the time."""
+    """Return the value of a shipped YAML file; read by libyaml if PyYAML has it, which takes a tenth of the time."""
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
@@ -30,7 +30,7 @@ class PromptTemplate:
         """Read a template file.
 
         Args:
-            original: The English template that has what this one lacks.
+            original: The English template that has the entries that this one lacks.
             section: The part of the file that is read; `None`: the whole.
         """
         document = read_yaml(text)
@@ -63,8 +63,9 @@ class PromptTemplate:
 def template(name: str, language: str = DEFAULT, wording: Wording = "own") -> PromptTemplate:
     """Return the template of that name, `prompts/templates/<name>.yaml`.
 
-    In another language it is `prompts/templates/<language>/<name>.yaml`; what that lacks is English. In another wording
-    it is the section of that name of `prompts/templates/<wording>.yaml`; what that lacks is in the project's words.
+    In another language it is `prompts/templates/<language>/<name>.yaml`; missing entries are English. In another
+    wording it is the section of that name of `prompts/templates/<wording>.yaml`; missing entries are in the project's
+    words.
 
     Raises:
         ValueError: The wording is in English only.

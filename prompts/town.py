@@ -23,13 +23,13 @@ EVIDENCE = ("first", "second", "third")
 
 
 def visit(other: str, place: str | None, language: str = DEFAULT) -> str:
-    """Return what somebody does who comes from a place, if it is known, to see another: it follows `X was`."""
+    """Return the activity of a visitor to another, with the place they come from, if known: it follows `X was`."""
     entry = "visit" if place is None else "visit_from"
     return template(_SOURCE, language).fill(entry, {"other": other, "place": place})
 
 
 def ask_summary(name: str, partner: str, turns: Sequence[Turn], language: str = DEFAULT) -> Question:
-    """Return the question what a conversation was about, and what a participant takes away from it."""
+    """Return the question for the subject of a conversation, and for a participant's thought after it."""
     fill = template(_SOURCE, language).fill
     fields = ("summary", "thought")
     return Question(
@@ -93,18 +93,18 @@ def summary_memory(encounter: Encounter, name: str, partner: str, summary: str, 
 
 
 def seen_memory(encounter: Encounter, partner: str, activity: str, language: str = DEFAULT) -> str:
-    """Return the sentence of the memory of what the partner was doing."""
+    """Return the sentence of the memory of the partner's activity."""
     values = {"other": partner, "activity": activity, "date": _day(encounter.time, language)}
     return template(_SOURCE, language).fill("memory.seen", values)
 
 
 def keeping(other: str, language: str = DEFAULT) -> str:
-    """Return what somebody does who is where they had agreed to meet another: it follows `X was`."""
+    """Return the activity of a person at the place at which they had agreed to meet another: it follows `X was`."""
     return template(_SOURCE, language).fill("keeping", {"other": other})
 
 
 def agreement_memory(entry: Entry, name: str, partner: str, language: str = DEFAULT) -> str:
-    """Return the sentence of the memory of what two agreed on."""
+    """Return the sentence of the memory of an agreement of two."""
     agreement, place = entry.agreement, entry.place
     values = {"name": name, "other": partner, "place": place, "value": agreement.what}
     values |= {"date": _day(entry.made, language), "doer": agreement.doer}

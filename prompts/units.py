@@ -7,8 +7,8 @@ from functools import lru_cache
 from tertulia.state.parameters import Layout
 from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit, UnitKind
 
-#: Items that λ may never remove, nor a length of their block drop or copy: what a meeting is about, who is there, what
-#: time it is, and with that its end and the speaker's departure. Only meetings have units of these ids.
+#: Items that λ may never remove, nor a length of their block drop or copy: the subject of a meeting, the people in it,
+#: the time, and with that its end and the speaker's departure. Only meetings have units of these ids.
 FIXED_UNITS = frozenset(f"environment.{item}" for item in ("meeting", "people", "clock", "end", "departure"))
 
 
@@ -17,8 +17,8 @@ class Part:
     """A part of a block, which becomes a unit.
 
     Attributes:
-        id: What its id ends with; `None`: its kind, and its number among those of its kind.
-        speaker: Who said it, where it is shown as a chat turn.
+        id: The end of its id; `None`: its kind, and its number among those of its kind.
+        speaker: Its speaker, if it is shown as a chat turn.
         picture: Content hash of the picture that a model is shown in its place.
     """
 
@@ -34,7 +34,7 @@ def order_of(blocks: str, layout: Layout) -> list[str]:
 
     Args:
         blocks: Initials of those that have one, in order.
-        layout: In `chat_turns` the dialogue is the end of the prompt, so that all other blocks stand before it.
+        layout: In `chat_turns` the dialogue is the end of the prompt, so that all other blocks come before it.
     """
     order = [BLOCK_INITIALS[initial] for initial in blocks]
     instructions = ["task", "special_rules", "output_instruction"]
@@ -50,7 +50,7 @@ def prompt_of(
     """Return the prompt that the parts of its blocks make.
 
     Args:
-        blocks: Initials of the blocks in the order in which they shall stand.
+        blocks: Initials of the blocks in their order in the prompt.
         removable: Initials of the blocks whose items may be removed, but for `FIXED_UNITS`.
     """
     removable_blocks = {BLOCK_INITIALS[initial] for initial in removable}
@@ -65,7 +65,7 @@ def prompt_of(
     return Prompt(units=tuple(units), speaker=speaker, layout=layout)
 
 
-@lru_cache(maxsize=8192)  # most units of a turn stood in an earlier prompt, and were validated then
+@lru_cache(maxsize=8192)  # most units of a turn were in an earlier prompt, and were validated then
 def _unit(
     id: str, block: str, kind: UnitKind, text: str, removable: bool, speaker: str | None, picture: str | None
 ) -> Unit:

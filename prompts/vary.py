@@ -13,14 +13,15 @@ from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit
 from tertulia.state.variation import BlockLength
 from tertulia.state.words import words
 
-#: What the ids of another case's units end with.
+#: The end of the ids of another case's units.
 OF_ANOTHER = ".other"
 
 
 def without_blocks(prompt: Prompt, letters: str) -> Prompt:
     """Return the prompt without these blocks, by initials: `bmpe` is RMbmpe of APP Table 2.
 
-    Who names a block wants to see what it does, so that it goes whole, with what λ may never remove (`FIXED_UNITS`).
+    A block is named in order to see its effect, so that it goes whole, with the units that λ may never remove
+    (`FIXED_UNITS`).
     """
     removed = {BLOCK_INITIALS[letter] for letter in letters}
     return prompt.model_copy(update={"units": tuple(unit for unit in prompt.units if unit.block not in removed)})
@@ -32,15 +33,15 @@ def without_blocks(prompt: Prompt, letters: str) -> Prompt:
 def with_lengths(prompt: Prompt, lengths: Mapping[str, BlockLength], generator: random.Random) -> Prompt:
     """Return the prompt with blocks of these lengths: items are drawn to be dropped, or to be copied.
 
-    A copy stands behind its original and is a unit with an id: `memory.m3.copy_1`. Texts of a block are not counted;
-    what λ may never remove (`FIXED_UNITS`) is counted, and neither dropped nor copied. A block without items is passed
-    over where it shall be only about so long.
+    A copy comes behind its original and is a unit with an id: `memory.m3.copy_1`. Texts of a block are not counted;
+    units that λ may never remove (`FIXED_UNITS`) are counted, and neither dropped nor copied. A block without items is
+    passed over if its length is approximate.
 
     Args:
         lengths: By initial of a block.
 
     Raises:
-        UsageError: A block has no items, or whole items can't make its length, where it shall be exact.
+        UsageError: A block has no items, or whole items can't make its length, and the length is exact.
     """
     units: Sequence[Unit] = prompt.units
     for letter, length in lengths.items():
@@ -78,8 +79,8 @@ def with_items_of(prompt: Prompt, other: Prompt, generator: random.Random) -> Pr
     """Return the prompt with the removable items of another case's in the place of its own, block by block.
 
     Each block has as nearly as many words of items as it had: of the other's too many, some are drawn to be dropped;
-    where they are too few it has all, and none twice. What both have alike, such as the name, is not dropped. A block
-    of which the other has no items goes with its texts. What may not be removed stays.
+    if they are too few it has all, and none twice. Common units of both, such as the name, are not dropped. A block
+    without items of the other goes with its texts. Units that may not be removed stay.
 
     Args:
         other: The prompt of the other case, with the names of this one. Its units get ids of their own (`OF_ANOTHER`).
@@ -137,10 +138,10 @@ def _times(
 def _dropping(sizes: Sequence[int], surplus: int, generator: random.Random) -> list[int] | None:
     """Return how often to repeat every item so as to drop exactly this total size, in a random order.
 
-    `None` where no selection of items has that size.
+    `None` if no selection of items has that size.
     """
     order = generator.sample(range(len(sizes)), len(sizes))
-    # can_make[i]: bit s is set where items order[i:] have a selection of size s
+    # can_make[i]: bit s is set if items order[i:] have a selection of size s
     can_make = [1]
     for item in reversed(order):
         can_make.append(can_make[-1] | can_make[-1] << sizes[item])
@@ -179,7 +180,7 @@ def _nearest_totals(sizes: Sequence[int], target: int, may_be_empty: bool) -> li
     """Return at most two totals of whole items nearest to a target, the nearest first, the smaller first if as near.
 
     Totals below that of the block are reached by dropping items, totals above it by copying. All items may be dropped
-    where others always stand.
+    if others always stay.
     """
     total = sum(sizes)
     if target <= total:

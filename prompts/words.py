@@ -8,7 +8,7 @@ from tertulia.state.languages import DEFAULT
 
 
 def word(stored: str, language: str = DEFAULT) -> str:
-    """Return a stored word in a language; the word itself where the language has no other."""
+    """Return a stored word in a language; the word itself if the language has no other."""
     texts = template("utterance", language)
     return texts.fill(f"words.{stored}", {}) if f"words.{stored}" in texts else stored
 
@@ -19,5 +19,5 @@ def words(stored: Iterable[str], language: str = DEFAULT) -> str:
 
 
 def stored_word(text: str, known: Iterable[str], language: str = DEFAULT) -> str:
-    """Return which of these stored words a model wrote in a language; the text itself where it is none of them."""
+    """Return the stored word that a model wrote in a language; the text itself if it is none of them."""
     return {word(stored, language): stored for stored in known}.get(text, text)

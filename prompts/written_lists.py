@@ -1,8 +1,8 @@
-"""What models write where a list of replies with probabilities is asked for: read as it is meant, in linear time.
+"""Models' answers to a request for a list of replies with probabilities: read as they are meant, in linear time.
 
 Read are lists with numbers or bullets, over lines or in one, with or without a preamble; JSON objects and lists of any
 keys; tags; and a probability before or behind a reply, in brackets, as a percentage, a fraction, or behind its name. A
-number that may belong to what is said (`I am 30.`) is left there.
+number that may belong to the reply (`I am 30.`) is left there.
 """
 
 import json
@@ -64,7 +64,7 @@ _LABEL = lazy_pattern(r"^\W{0,3}(?:reply|answer|response|line)\W{0,3}:\s{0,3}", 
 
 
 class Item(NamedTuple):
-    """A reply of a list, with the number that stands with it; `None` where none does."""
+    """A reply of a list, with the number beside it; `None` if there is none."""
 
     text: str
     probability: float | None = None
@@ -72,7 +72,7 @@ class Item(NamedTuple):
 
 
 def read_number(text: str) -> tuple[float, bool] | None:
-    """Return the first number of a text and whether it is a percentage; `None` where there is none."""
+    """Return the first number of a text and whether it is a percentage; `None` if there is none."""
     found = _STATED.search(text)
     return None if found is None else _value(found[1], found[2])
 
@@ -90,7 +90,7 @@ def read_item(text: str) -> Item:
 
 
 def read_list(written: str) -> list[Item]:
-    """Return the replies of an answer that is a list, in its order; of one that is none, its first line."""
+    """Return the replies of an answer that is a list, in its order; of any other, its first line."""
     text = written[:_LONGEST]
     for read in (_tagged, _objects, _strings, _lines):
         if len(items := [*read(text)]) > 1:
@@ -100,7 +100,7 @@ def read_list(written: str) -> list[Item]:
 
 
 def without_string(written: str) -> tuple[str, str]:
-    """Return the random string with which a text begins, and what stands behind it; empty if there is none."""
+    """Return the random string with which a text begins, and the text behind it; empty if there is none."""
     text = written[:_LONGEST]
     found = _LABELLED_STRING.match(text) or _MIXED_STRING.match(text)
     return (found[1], _LABEL.sub("", text[found.end() :]).strip()) if found else ("", written)

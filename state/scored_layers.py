@@ -9,29 +9,15 @@ import re
 from typing import TYPE_CHECKING
 
 from tertulia.state.errors import AttentionUnavailableError, SettingError
+from tertulia.state.parameters.layers import LAYER_CHOICES, read_layers
 
 if TYPE_CHECKING:
     from tertulia.state.language_model import LanguageModel, ScoringOptions
-
-#: What may stand in place of numbers.
-LAYER_CHOICES = ("auto", "all", "full")
 
 #: How a recorded name says that heads are weighed as was learned.
 LEARNED = "learned heads"
 
 _RECORDED = re.compile(r", layers? (?P<numbers>\d+(?:, \d+)*) of \d+(?= \(surrogate of |, carried |$)")
-
-
-def read_layers(setting: str) -> tuple[int, ...]:
-    """Return the layers of a setting such as `0,5,11`, ascending, each once.
-
-    Raises:
-        ValueError: It is no list of numbers.
-    """
-    parts = [part.strip() for part in setting.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise ValueError(f"{setting!r} is none of {', '.join(LAYER_CHOICES)}, nor numbers of layers such as 0,5,11")
-    return tuple(sorted({int(part) for part in parts}))
 
 
 def layers_to_score(setting: str, model: "LanguageModel", tokens: int) -> tuple[int, ...] | None:

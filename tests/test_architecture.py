@@ -54,7 +54,7 @@ def room_of(file: Path) -> str:
 
 def module_of(file: Path) -> str:
     """The name by which the module of a file is imported."""
-    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imports(file: Path) -> Iterator[str]:

@@ -80,7 +80,7 @@ def test_a_conversation_is_measured_from_outside(speaker: Path) -> None:
 
 
 def test_what_fails_says_why(speaker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.support.protocol_server.Served.next_failure", lambda served: "500")
+    monkeypatch.setattr("support.protocol_server.Served.next_failure", lambda served: "500")
     measured = measuring.measure(SPEAKING, speaker, DIALOGUE, 3, 1)
     assert (measured.report, measured.failure) == (None, "The server had an error")
     assert "0 of 1" in tables.of_failures([("Speaker", [measured])])

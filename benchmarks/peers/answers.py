@@ -6,7 +6,7 @@ import random
 import re
 from typing import Any
 
-from tests.support.protocol_server import text_of, values_for
+from support.protocol_server import text_of, values_for
 
 _THINGS = ("the ferry", "the baker", "the harbour", "a long walk", "the timetable", "supper", "the lake", "the park")
 

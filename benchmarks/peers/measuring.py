@@ -13,10 +13,11 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from support.protocol_server import Served, serving, text_of
+
 from benchmarks.peers.answers import answer
 from benchmarks.peers.cases import conversation
 from benchmarks.peers.drivers.conversation import Conversation, Report
-from tests.support.protocol_server import Served, serving, text_of
 
 ROOT = Path(__file__).parents[2]
 LATENCY_S = 0.2

@@ -5,8 +5,8 @@
 2. Another assents within the next lines. Who names another time or place proposes that, and the rest goes on to hold.
 3. An agreement that is taken back in the same conversation is none; one that is put off is at its later time.
 
-A proposal alone is none, nor is what lies in the past, what is only hoped for, or what others do. `python -m
-benchmarks.agreements` has how often that is right.
+A proposal alone is none, nor is what lies in the past, what is only hoped for, or what others do.
+docs/measuring.md has how often that is right.
 """
 
 from collections.abc import Iterable

@@ -9,9 +9,8 @@
 4. What has touched somebody fades with every line after it, and is answered once they speak. After a silence, what the
    meeting is about is in the room.
 
-The coefficients were chosen on the first part of `benchmarks/hearing_lines.jsonl`, with figures on the second in view;
-`python -m benchmarks.hearing` has these, and those of lines that another writer added afterwards. ChatAgents gives no
-formula for the parts, only what they are about (App. B).
+The coefficients were chosen on labelled lines, with figures on others in view: docs/measuring.md has both, and those of
+lines by another writer. ChatAgents gives no formula for the parts, only their subjects (App. B).
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 What has not the form of an answer to *where*, *when*, *who* or *how many*, and no word of the question, leaves it
 anyway. The regression was fitted on lines of `worlds/scenes/` and of a public set, as they are and with lines of other
-conversations in their places (`benchmarks/reply_weights.py`), and knows English alone.
+conversations in their places (docs/measuring.md), and knows English alone.
 """
 
 import re
@@ -214,7 +214,7 @@ _ANSWER_OF: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "whose": (_SOMEBODY,),
 }
 
-#: The weights of a logistic regression, from `python -m benchmarks.reply_weights`.
+#: The weights of a logistic regression, fitted once.
 _WEIGHTS: Mapping[str, float] = {
     "one": -0.40,
     "nothing known": -0.83,

@@ -2,8 +2,8 @@
 
 A scale for what Park et al. (2023, §4.1) call poignancy, 1 for brushing one's teeth and 10 for a break-up or a college
 acceptance. Each family of words has a weight. The heaviest family in a text counts whole and each other one a quarter;
-what is of no account lessens only what no grave word is in. Weights were fitted on half of the 420 texts of
-`benchmarks/importance_lines.jsonl`; `python -m benchmarks.importance` measures them on the other half.
+what is of no account lessens only what no grave word is in. Weights were fitted on half of 420 rated texts;
+docs/towns.md has how well they do on the other half.
 
 Words are read, not sentences: "nobody died" is as grave as a death.
 """

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tertulia.state.blocks import letter_of, letters_of
 from tertulia.state.languages import DEFAULT, Language
 from tertulia.state.parameters.group import ParameterGroup
-from tertulia.state.scored_layers import LAYER_CHOICES, read_layers
+from tertulia.state.parameters.layers import LAYER_CHOICES, read_layers
 from tertulia.state.setpoint import Setpoint
 from tertulia.state.variation import NAME_CHOICES, BlockLength, read_block_lengths, read_names, with_letters
 

@@ -1,10 +1,10 @@
-"""Errors and warnings of the graphs that stand in a graph of one's own."""
+"""Errors and warnings of the graphs within a user's own graph."""
 
 from tertulia.state.errors import UsageError
 
 
 class ParentStateError(UsageError):
-    """The state of the parent graph lacks a field, or a field holds what can't be read."""
+    """The state of the parent graph lacks a field, or a field holds a value that can't be read."""
 
 
 class PeopleError(UsageError):

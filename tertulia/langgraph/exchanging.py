@@ -63,13 +63,13 @@ def exchange(
         bo = {"name": "Bo", "role": "baker", "album": ["a loaf on a board"]}
         builder.add_node("exchange", tertulia.langgraph.exchange(people=[ana, bo], model="rehearsal"))
 
-    It reads `messages` of the parent's state, and `topic`, `asker` and `answerer` where it has them
-    (`ExchangeInput`), and writes `messages`, and `exchange` where the state has it (`ExchangeOutput`). Of the messages
+    It reads `messages` of the parent's state, and `topic`, `asker` and `answerer` if it has them
+    (`ExchangeInput`), and writes `messages`, and `exchange` if the state has it (`ExchangeOutput`). Of the messages
     the two remember their exchanges with one another and with others.
 
     Args:
-        people: Two at least, each with an `album`: captions, or `{"caption": …, "variant": …}`. Other fields are what
-            is told of a person.
+        people: Two at least, each with an `album`: captions, or `{"caption": …, "variant": …}`. Other fields are
+            facts about a person.
 
     The other arguments are those of `utterance`.
 
@@ -120,7 +120,7 @@ class _Exchanging:
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State) -> State:
-        """Find who meets, the run in which it is recorded, and what the two have."""
+        """Find the two that meet, the run in which it is recorded, and their albums and memories."""
         before = last_place(state)
         population = population_of(self._people, text_field(state, "topic"), self._place)
         context = self._host.after(population, before)
@@ -140,7 +140,7 @@ class _Exchanging:
         }
 
     def _pair(self, state: State, turn: int) -> tuple[str, str]:
-        """Return who asks and who answers; where nobody is named, people ask in turn, each the one after them."""
+        """Return asker and answerer; if none is named, people ask in turn, each the one after them."""
         asker, answerer = (text_field(state, field) for field in ("asker", "answerer"))
         for field, name in (("asker", asker), ("answerer", answerer)):
             if name is not None and name not in self._names:

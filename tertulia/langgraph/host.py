@@ -1,7 +1,7 @@
 """The conversation behind a hosted graph: its run in the store, and the context in which its steps run.
 
 Everything here but the checks of `Host.__init__` runs in the thread of `tertulia/langgraph/room.py`. A conversation is
-a run. It goes on where the parent's messages are those of the run; where they branch off, as after time travel, a fork
+run. It goes on if the parent's messages are those of the run; if they branch off, as after time travel, a fork
 of it begins, which has the turns before in common.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tertulia.nodes.machinery.node import NodeFunction
     from tertulia.nodes.machinery.registry import Registry
 
-#: What meetings and album chats have where nothing else is set; the clock of a graph of one's own is nobody's limit.
+#: The default settings of meetings and album chats; the clock of a graph of one's own limits no run.
 _BASE: Mapping[RunKind, Mapping[str, Any]] = {
     "dialogue": {},
     "group_chat": {**GROUP_CHAT, "max_minutes": None},
@@ -44,7 +44,7 @@ _CONTEXTS = 64
 
 @dataclass
 class Host:
-    """What a hosted graph was made with.
+    """The settings of a hosted graph.
 
     Attributes:
         model: `rehearsal`, `smollm2`, a folder, a hub id, `openai:NAME` or `http://SERVER/v1#NAME`.
@@ -81,7 +81,7 @@ class Host:
         return self._registry
 
     def nodes(self, kind: RunKind) -> "Mapping[str, NodeFunction]":
-        """Return the nodes that were chosen, by place; `SettingError` if a parameter can't be had."""
+        """Return the nodes that were chosen, by place; `SettingError` if a parameter is impossible."""
         return self.registry.functions(self._parameters(kind), kind)
 
     def _parameters(self, kind: RunKind) -> Parameters:
@@ -134,14 +134,15 @@ class Host:
         store.check_writable()
         engines = open_engines(plan.model, plan.start, plan.parameters, self._access(plan))
         context = context_of(store, store_run(store, plan, engines), engines, self.registry)
-        store.set_status(context.run, "finished")  # nobody but the parent's graph goes on with it
+        store.set_status(context.run, "finished")  # only the parent's graph goes on with it
         self._keep(context)
         return context
 
-    # --- where a conversation stands --------------------------------------------------------------------------------
+    # --- the place of a conversation
+    # ------------------------------------------------------------------------------------
 
     def conversation(self, start: Start, lines: Sequence[Line], before: tuple[str, int] | None) -> Context:
-        """Return the context of the run that has these lines and no more; what it lacks is added as said by hand.
+        """Return the context of the run that has these lines and no more; missing lines are added as said by hand.
 
         Args:
             before: Run and turn of the last line that a graph of this kind has said.
@@ -157,7 +158,7 @@ class Host:
         return context
 
     def _continued(self, start: Start, lines: Sequence[Line], before: tuple[str, int] | None) -> tuple[Context, int]:
-        """Return the context of a run whose lines are the first of these, and how many it has."""
+        """Return the context of a run that begins with the first of these lines, and how many of them it has."""
         if (known := self._known(start, before)) is None:
             return self._begin(start), 0
         spoken = [turn for turn in known.store.turns(known.run) if turn.speaker is not None]
@@ -197,9 +198,9 @@ class Host:
         return self.context(record.run) if _is_like(record, new_record(record.run, plan, engines)) else None
 
     def forked_if_said(self, run: str, turn: int) -> str:
-        """Return a run in which a turn is still to be said: the same, or a fork with what was thought in that turn.
+        """Return a run in which a turn is still to be said: the same, or a fork with the thoughts of that turn.
 
-        A step runs again in a turn that is over after time travel: what the run has of it stays as it was.
+        A step runs again in a turn that is over after time travel: the run's own record of it stays as it was.
         """
         store, record = self.open_store(), self._record(run)
         if record.turns < turn:

@@ -12,20 +12,20 @@ from tertulia.langgraph.states import Utterance
 #: The key of a message's `response_metadata` under which it says how it came about.
 KEY = "tertulia"
 
-#: Who speaks in a message of a user that has no name.
+#: The speaker of a user's message without a name.
 USER = "User"
 
 Line = tuple[str, str]
 
 
 def lines_of(state: Mapping[str, Any], names: Sequence[str]) -> list[Line]:
-    """Return the lines of the messages in a state as pairs of speaker and text; instructions and tools are none.
+    """Return the lines of the messages in a state as pairs of speaker and text, without instructions and tools.
 
     Args:
-        names: The people; a model's message without a name is theirs where there is one alone.
+        names: The people; a model's message without a name is theirs if there is only one.
 
     Raises:
-        ParentStateError: The state has no messages, or nobody can tell whose one is.
+        ParentStateError: The state has no messages, or the speaker of one is unknown.
     """
     lines = []
     for message in messages_of(state):
@@ -72,7 +72,7 @@ def text_field(state: Mapping[str, Any], field: str) -> str | None:
 def message_of(utterance: Utterance) -> AIMessage:
     """Return an utterance as a message.
 
-    Its id follows from what was said and where, so that a graph that runs again has the same.
+    Its id follows from its words and its place, so that a graph that runs again has the same.
     """
     key = f"{utterance['turn']}\n{utterance['speaker']}\n{utterance['text']}"
     return AIMessage(
@@ -84,7 +84,7 @@ def message_of(utterance: Utterance) -> AIMessage:
 
 
 def last_place(state: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return run and turn of the last message that one of these graphs has made; `None` where there is none."""
+    """Return run and turn of the last message that one of these graphs has made; `None` if there is none."""
     for message in reversed(messages_of(state)):
         made = message.response_metadata.get(KEY) if isinstance(message, AIMessage) else None
         if isinstance(made, dict) and isinstance(made.get("run"), str) and isinstance(made.get("turn"), int):

@@ -1,4 +1,4 @@
-"""From the people that somebody gives to the start of a conversation: names, mappings, or objects with such fields."""
+"""From the people that a user gives to the start of a conversation: names, mappings, or objects with such fields."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -17,13 +17,13 @@ from tertulia.worlds.meeting_file import MeetingPerson
 #: When conversations take place that have no time of their own.
 TIME = datetime(2026, 5, 6, 15)
 
-#: What a run is called whose conversation takes place in somebody's graph.
+#: The scenario of a run whose conversation takes place in a user's graph.
 SCENARIO = "langgraph"
 
-#: The field of somebody's pictures, beside what is told of them.
+#: The field of a person's pictures, beside the facts about them.
 _ALBUM = "album"
 
-#: The property by which everybody knows what they have come together for.
+#: The property by which everybody knows the purpose of their meeting.
 _TOPIC = "wants to talk about"
 
 
@@ -31,7 +31,7 @@ def read_people(people: Iterable[Any]) -> tuple[dict[str, Any], ...]:
     """Return the fields of people: each is a name, a mapping, or an object such as `tertulia.Person`.
 
     Raises:
-        PeopleError: Nobody is given, one has no name, or two have the same.
+        PeopleError: No people are given, one has no name, or two have the same.
     """
     if isinstance(people, str | Mapping) or not isinstance(people, Iterable):
         raise PeopleError(
@@ -83,15 +83,15 @@ def start_of(
     mechanisms: Sequence[str] = (),
     is_meeting: bool = False,
 ) -> Case | Meeting:
-    """Return where a conversation of people starts: a dialogue of two, or a meeting where there are more.
+    """Return the start of a conversation of people: a dialogue of two, or a meeting of more.
 
     Args:
-        guests: Names of those who have spoken and of whom nothing else is known.
-        topic: What it is about, as everybody knows it.
+        guests: Names of the other speakers; nothing else is known of them.
+        topic: Its subject, as everybody knows it.
         is_meeting: Whether two are a meeting, too.
 
     Raises:
-        PeopleError: A field of a person is not acceptable, or somebody would talk alone.
+        PeopleError: A field of a person is not acceptable, or one would talk alone.
     """
     attendees = [_attendee(fields) for fields in (*people, *map(_guest, guests))]
     if len(attendees) < 2:
@@ -117,7 +117,7 @@ def start_of(
 
 
 def _guest(name: str) -> dict[str, Any]:
-    """Return somebody of whom the name is all that is known; a description, so that no model makes any up."""
+    """Return a person with only a name; the description keeps models from making up more."""
     return {"name": name, "descriptions": [f"{name} is a guest in this conversation."]}
 
 
@@ -152,10 +152,10 @@ def _attendee(given: Mapping[str, Any]) -> Attendee:
 
 
 def population_of(people: Sequence[Mapping[str, Any]], topic: str | None, place: str | None = None) -> Population:
-    """Return who may meet in an exchange: people with an `album` of captions; their other fields are properties.
+    """Return the people that may meet in an exchange: each with an `album` of captions; other fields are properties.
 
     Raises:
-        PeopleError: There are fewer than two, or somebody has no album.
+        PeopleError: There are fewer than two, or one has no album.
     """
     if len(people) < 2:
         raise PeopleError("an exchange takes two people at least, each with an album")

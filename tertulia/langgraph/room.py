@@ -1,7 +1,7 @@
 """A thread with an event loop of its own, in which models and stores are open and every step of a hosted graph runs.
 
 So a graph can be invoked synchronously or asynchronously, from any thread or event loop, and no model blocks the
-caller's loop. A step that is waited for in a thread takes no other thread: agents who think together can't wait for
+caller's loop. A step that is waited for in a thread takes no other thread: agents that think together can't wait for
 each other for ever.
 """
 
@@ -31,13 +31,13 @@ class Room:
         threading.Thread(target=self._loop.run_forever, name="tertulia", daemon=True).start()
 
     def store(self, path: str) -> SqlStore:
-        """Return an open store, made where it is missing; in the thread of the room."""
+        """Return an open store, made if it is missing; in the thread of the room."""
         if path not in self._stores:
             self._stores[path] = SqlStore.open(path, create=True)
         return self._stores[path]
 
     def wait(self, step: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-        """Return what a step comes to; the caller's thread waits for it."""
+        """Return the result of a step; the caller's thread waits for it."""
         future = self._submit(step)
         try:
             return future.result()
@@ -46,12 +46,12 @@ class Room:
             raise
 
     async def wait_in_loop(self, step: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-        """Return what a step comes to; the caller's event loop goes on meanwhile."""
+        """Return the result of a step; the caller's event loop goes on meanwhile."""
         return await asyncio.wrap_future(self._submit(step))
 
     def _submit(self, step: Callable[[], Coroutine[Any, Any, Result]]) -> "Future[Result]":
         context = contextvars.copy_context()
-        # Graphs within a step are none of the caller's: else they would store their steps with its checkpointer.
+        # Graphs within a step are separate from the caller's: else they would store their steps with its checkpointer.
         context.run(var_child_runnable_config.set, None)
         return context.run(lambda: asyncio.run_coroutine_threadsafe(step(), self._loop))
 

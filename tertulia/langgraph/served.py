@@ -13,7 +13,7 @@ from tertulia.langgraph.states import PictureExchange, Utterance
 from tertulia.runs.driving.studio import read_settings
 from tertulia.state.records import Record
 
-#: Who talks where nobody is named, and what they have.
+#: The default people, and their albums.
 _PEOPLE: tuple[dict[str, Any], ...] = (
     {"name": "Ana", "traits": "dry, exact", "memories": ["Ana sold her boat in March.", "Ana likes rain."]},
     {"name": "Bo", "traits": "cheerful", "memories": ["Bo has fixed the harbour's crane.", "Bo owes Ana a supper."]},
@@ -22,10 +22,10 @@ _ALBUMS = ("a red boat", "a storm over the quay"), ("a loaf on a board", "a grey
 
 
 class PeopleSettings(Record):
-    """What can be chosen for people who talk; the server calls it the assistant's context.
+    """The settings of talking people; the server calls them the assistant's context.
 
     Attributes:
-        people: Names, or mappings as `tertulia.langgraph` takes them; `None` for two who are shipped.
+        people: Names, or mappings as `tertulia.langgraph` takes them; `None` for the two default people.
         removal_factor: λ in [0, 1]; `None` for 0.
         seed: Seed of all draws.
         model: `rehearsal`, `smollm2`, a folder or a hub id.
@@ -57,7 +57,7 @@ class ExchangeThread(MessagesState, total=False):
 def utterance_graph(
     config: Mapping[str, Any], store: str, cache: Path, keys: Mapping[str, str]
 ) -> CompiledStateGraph[UtteranceThread, PeopleSettings, UtteranceThread, UtteranceThread]:
-    """Return a graph whose only node is an utterance; `TertuliaError` if a setting is not acceptable."""
+    """Return a graph with an utterance as its only node; `TertuliaError` if a setting is not acceptable."""
     chosen = read_settings(PeopleSettings, config.get("configurable", {}))
     node = utterance(chosen.people or _PEOPLE, **_options(chosen, store, cache, keys))
     graph = StateGraph(UtteranceThread, context_schema=PeopleSettings)
@@ -70,7 +70,7 @@ def utterance_graph(
 def exchange_graph(
     config: Mapping[str, Any], store: str, cache: Path, keys: Mapping[str, str]
 ) -> CompiledStateGraph[ExchangeThread, PeopleSettings, ExchangeThread, ExchangeThread]:
-    """Return a graph whose only node is an exchange; `TertuliaError` if a setting is not acceptable."""
+    """Return a graph with an exchange as its only node; `TertuliaError` if a setting is not acceptable."""
     chosen = read_settings(PeopleSettings, config.get("configurable", {}))
     shipped = [{**person, "album": album} for person, album in zip(_PEOPLE, _ALBUMS, strict=True)]
     node = exchange(chosen.people or shipped, **_options(chosen, store, cache, keys))

@@ -28,7 +28,7 @@ def host_of(
     api_keys: Mapping[str, str] | None,
     cache: str | None,
 ) -> Host:
-    """Return what the steps of a graph run with; the arguments are those of `utterance`.
+    """Return the host of a graph's steps; the arguments are those of `utterance`.
 
     Raises:
         SettingError: A parameter is unknown, or has a value that it can't have.

@@ -55,9 +55,9 @@ def utterance(
         builder = StateGraph(MessagesState)
         builder.add_node("speak", speak)
 
-    It reads `messages` of the parent's state, and `topic` and `speaker` where it has them (`SpeakInput`), and writes
-    `messages`, and `utterance` where the state has it (`SpeakOutput`). Two talk as in a dialogue; of three or more the
-    speaker first thinks, as in a meeting. Whoever speaks in `messages` and is none of the people takes part as a name.
+    It reads `messages` of the parent's state, and `topic` and `speaker` if it has them (`SpeakInput`), and writes
+    `messages`, and `utterance` if the state has it (`SpeakOutput`). Two talk as in a dialogue; of three or more the
+    speaker first thinks, as in a meeting. A speaker in `messages` that is none of the people takes part as a name.
 
     Args:
         people: Names, mappings such as `{"name": "Ana", "traits": "dry", "memories": ["Ana sold the boat."]}`, or
@@ -66,15 +66,15 @@ def utterance(
             `http://SERVER/v1#NAME`.
         removal_factor: λ in [0, 1]: how much of the attended information to remove; `None`: 0.
         seed: Seed of all draws: the same messages are answered by the same words.
-        place: Where they are.
-        review: Whether the graph is interrupted with the utterance before it counts; `Command(resume=True)` lets it
-            stand, and a text is said instead. The parent needs a checkpointer.
+        place: The place of the conversation.
+        review: Whether the graph is interrupted with the utterance before it counts; `Command(resume=True)`
+            accepts it, and a text is said instead. The parent needs a checkpointer.
         settings: Any other parameters, by name (`tertulia settings` lists them).
         nodes: By place, a node of your own or the name of a shipped one.
         store: The file in which the conversation is recorded as a run; `:memory:` for the life of the process.
         api_keys: Keys of remote models, by variable: `{"OPENAI_API_KEY": …}`.
-        cache: Where converted models are kept.
-        checkpointer: Where the graph is no subgraph; a subgraph has its parent's.
+        cache: The folder of converted models.
+        checkpointer: For a graph that is no subgraph; a subgraph has its parent's.
         interrupt_before, interrupt_after: Steps at which the graph pauses, such as `generate`.
 
     Raises:
@@ -116,7 +116,7 @@ class _Speaking:
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State) -> State:
-        """Find whose turn it is, and the run in which the conversation is recorded."""
+        """Find the speaker of the turn, and the run in which the conversation is recorded."""
         lines = lines_of(state, self._names)
         guests = [name for name in dict.fromkeys(name for name, _ in lines) if name not in self._names]
         topic, speaker = text_field(state, "topic"), self._speaker(state, [name for name, _ in lines])
@@ -135,7 +135,7 @@ class _Speaking:
         }
 
     def _speaker(self, state: State, spoke: Sequence[str]) -> str:
-        """Return who speaks: who was asked for, or the one after the last of the people who spoke."""
+        """Return the speaker: the requested one, or the one after the last of the people that spoke."""
         if (wanted := text_field(state, "speaker")) is not None:
             if wanted not in self._names:
                 hint = nearest_hint(wanted, self._names, otherwise="")

@@ -1,4 +1,4 @@
-"""The states of the graphs that stand in a graph of one's own: what goes in, what comes out, and what is between."""
+"""The states of the graphs within a user's own graph: their input, their output, and the fields in between."""
 
 from typing import Any, NotRequired
 
@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from tertulia.state.graph_state import GroupState, UtteranceOutput, UtteranceState
 
 #: LangChain's messages. There is no reducer here, so that a parent's state without the field is told from an empty one;
-#: what comes out are all messages, which `add_messages` of the parent merges by their ids.
+#: the output are all messages, which `add_messages` of the parent merges by their ids.
 Messages = list[AnyMessage]
 
 
@@ -20,7 +20,7 @@ class ScoredUnit(TypedDict):
         block: The part of the prompt that it belongs to, such as `memory`, `goals` or `current_dialogue`.
         text: Its words.
         removable: Whether λ may remove it.
-        line_score: How much the line leaned on it, ≥ 0 (`tertulia.Turn.units`); `None` where that was not scored.
+        line_score: How much the line leaned on it, ≥ 0 (`tertulia.Turn.units`); `None` if that was not scored.
         score: The attention that replies to the full prompt paid to it, ≥ 0 (APP Eq. 1); `None`: nothing was scored.
         removed: Whether it was removed before the words were generated.
     """
@@ -35,20 +35,20 @@ class ScoredUnit(TypedDict):
 
 
 class Utterance(TypedDict):
-    """What was said, and how it came about.
+    """An utterance, and how it came about.
 
     Attributes:
-        speaker: Who said it.
+        speaker: Its speaker.
         text: The words.
         units: The units of the full prompt, in its order, with their scores and whether they were removed.
-        scores: Score by unit id; `None` where nothing was scored, as with λ = 0.
+        scores: Score by unit id; `None` if nothing was scored, as with λ = 0.
         removed: The texts of the removed units, in the order of the prompt.
-        removal_factor: λ, as it was asked for; `None` where another choice stood in its place.
+        removal_factor: λ, as it was asked for; `None` if another choice replaced it.
         removed_share: The share of the removable units' total score that was removed, in [0, 1]: the λ that was
-            reached; `None` where nothing was scored.
-        rollbacks: How often the judge had it said anew, because it contradicted what was removed.
+            reached; `None` if nothing was scored.
+        rollbacks: How often the judge had it said anew, because it contradicted the removed units.
         ended: Whether it ends the conversation.
-        by_hand: Whether a person's words stand in place of the model's.
+        by_hand: Whether a person's words replaced the model's.
         run, turn: Its place in the store: `tertulia.open_store(…).run(run).turn(turn)`.
     """
 
@@ -73,9 +73,9 @@ class SpeakInput(TypedDict, total=False):
     """The fields of a parent's state that `utterance` reads.
 
     Attributes:
-        messages: The conversation so far. A message's `name` says who spoke; required, and may be empty.
-        topic: What the conversation is about, as everybody knows it; optional.
-        speaker: Who speaks now, one of the people; where it is left out, the one after the last speaker.
+        messages: The conversation so far. A message's `name` is its speaker; required, and may be empty.
+        topic: The subject of the conversation, as everybody knows it; optional.
+        speaker: The next speaker, one of the people; if it is left out, the one after the last speaker.
     """
 
     messages: Messages
@@ -88,7 +88,7 @@ class SpeakOutput(TypedDict, total=False):
 
     Attributes:
         messages: With one message more: `AIMessage(content=words, name=speaker)`.
-        utterance: What was said, and how it came about.
+        utterance: The utterance, and how it came about.
     """
 
     messages: Messages
@@ -119,7 +119,7 @@ class GroupChatInput(TypedDict, total=False):
     """The fields of a parent's state that `group_chat` reads; as of `SpeakInput`.
 
     Attributes:
-        minds: What everybody carries from round to round, as `group_chat` wrote it; optional.
+        minds: The state of every mind between rounds, as `group_chat` wrote it; optional.
     """
 
     messages: Messages
@@ -132,8 +132,8 @@ class GroupChatOutput(TypedDict, total=False):
 
     Attributes:
         messages: With a message for each line that was said.
-        utterances: What was said in these rounds, in order, and how it came about.
-        minds: By person, what they carry from round to round (`tertulia.state.graph_state.Mind`).
+        utterances: The utterances of these rounds, in order, and how they came about.
+        minds: By person, the state of their mind between rounds (`tertulia.state.graph_state.Mind`).
         finished: Whether the meeting is over by its limits.
     """
 
@@ -167,9 +167,10 @@ class ExchangeInput(TypedDict, total=False):
     """The fields of a parent's state that `exchange` reads.
 
     Attributes:
-        messages: The conversation so far; the exchanges in it are what the two remember of each other.
-        topic: What the people have come together for; optional.
-        asker, answerer: Who shows a picture and asks, and who answers; where they are left out, people take turns.
+        messages: The conversation so far; the exchanges in it are the two's memories of each other.
+        topic: The purpose of the meeting; optional.
+        asker, answerer: The person that shows a picture and asks, and the one that answers; if they are left out,
+            people take turns.
     """
 
     messages: Messages
@@ -179,12 +180,12 @@ class ExchangeInput(TypedDict, total=False):
 
 
 class PictureExchange(TypedDict):
-    """What two did in an exchange.
+    """The exchange of two about a picture.
 
     Attributes:
-        asker, answerer: Who asked, and who answered.
+        asker, answerer: The names of the person that asked, and of the one that answered.
         picture: The caption of the picture that was shown.
-        plan, question, answer: What the asker planned, silently; what they asked; what the partner said.
+        plan, question, answer: The asker's silent plan; their question; the partner's answer.
         passed: Whether the picture went into the answerer's album.
         run, turn: Its place in the store.
     """
@@ -205,7 +206,7 @@ class ExchangeOutput(TypedDict, total=False):
 
     Attributes:
         messages: With two messages more, the question and the answer.
-        exchange: What the two did, and how each utterance came about.
+        exchange: The exchange, and how each utterance came about.
     """
 
     messages: Messages

@@ -1,4 +1,4 @@
-"""The steps of Tertulia's graphs as somebody else's graph runs them: sync and async, in the room of the process."""
+"""The steps of Tertulia's graphs as a user's graph runs them: sync and async, in the room of the process."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
@@ -57,7 +57,7 @@ class HostedSteps:
         return as_runnable(step, getattr(node, "__name__", "node"))
 
     def router(self, question: Callable[..., Any]) -> Runnable[Any, Any]:
-        """Return a question about the state, whose answer is the way on."""
+        """Return a question about the state; its answer is the way on."""
         takes_runtime = len(question.__code__.co_varnames[: question.__code__.co_argcount]) > 1
 
         async def step(state: State) -> Any:
@@ -67,7 +67,7 @@ class HostedSteps:
 
 
 def runtime_of(context: Context) -> Runtime[Context]:
-    """Return what a node gets besides its state."""
+    """Return the runtime that a node gets besides its state."""
     return Runtime(context=context)
 
 
@@ -114,7 +114,7 @@ def in_words(record: TurnRecord, context: Context, part: str = "") -> Utterance:
 
 
 def share_removed(units: Sequence[ScoredUnit]) -> float:
-    """Return the share of the removable units' total score that was removed; 0 where there is none."""
+    """Return the share of the removable units' total score that was removed; 0 if there is none."""
     removable = [unit for unit in units if unit["removable"]]
     total = sum(unit["score"] or 0.0 for unit in removable)
     return sum(unit["score"] or 0.0 for unit in removable if unit["removed"]) / total if total else 0.0
@@ -126,7 +126,7 @@ def share_removed(units: Sequence[ScoredUnit]) -> float:
 def review_step(host: Host) -> Runnable[Any, Any]:
     """Return a step that shows an utterance to a person, and takes their words in its place.
 
-    It is interrupted, in the thread of the parent, with the utterance (`Utterance`). It is resumed with `True` where
+    It is interrupted, in the thread of the parent, with the utterance (`Utterance`). It is resumed with `True` if
     that is fine, or with the words that are said instead.
     """
 

@@ -1,4 +1,4 @@
-"""The group-chat graph as a subgraph of one's own: some rounds of a meeting, in which people decide who speaks."""
+"""The group-chat graph as a subgraph of one's own: some rounds of a meeting, in which people decide on the speaker."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -58,16 +58,16 @@ def group_chat(
         talk = tertulia.langgraph.group_chat(people=["Ana", "Bo", "Cy"], rounds=4, model="rehearsal")
         builder.add_node("talk", talk)
 
-    In every round all think, those who are willing race for the floor, and the winner speaks; a round in which nobody
-    wants to is a silence. It reads `messages` of the parent's state, and `topic` and `minds` where it has them
-    (`GroupChatInput`), and writes `messages`, and `utterances`, `minds` and `finished` where the state has them
+    In every round all think, the willing ones race for the floor, and the winner speaks; a round without a willing
+    person is a silence. It reads `messages` of the parent's state, and `topic` and `minds` if it has them
+    (`GroupChatInput`), and writes `messages`, and `utterances`, `minds` and `finished` if the state has them
     (`GroupChatOutput`).
 
     Args:
-        people: Two at least; as of `utterance`. What a person of a meeting may have besides (`goals`, `interests`,
+        people: Two at least; as of `utterance`. Further fields of a person of a meeting (`goals`, `interests`,
             `relations`, …) is in docs/scenarios.md.
         rounds: How many rounds are held whenever the graph is invoked.
-        order: Who speaks next: self_driven, rule_based, centralised, random or designated.
+        order: The choice of the next speaker: self_driven, rule_based, centralised, random or designated.
 
     The other arguments are those of `utterance`.
 
@@ -138,7 +138,7 @@ class _Talking:
         self._names = [str(fields["name"]) for fields in people]
 
     async def enter(self, state: State) -> State:
-        """Find the run in which the meeting is recorded, and how everybody stands; prepare who is new."""
+        """Find the run in which the meeting is recorded, and the state of every mind; prepare new people."""
         lines = lines_of(state, self._names)
         guests = [name for name in dict.fromkeys(name for name, _ in lines) if name not in self._names]
         mechanisms = tuple(self._host.registry.mechanisms)
@@ -162,7 +162,7 @@ class _Talking:
         }
 
     async def think(self, state: State) -> State:
-        """Let all who are there perceive, think, assess, and bid for the floor; guests have no thoughts."""
+        """Let all people present perceive, think, assess, and bid for the floor; guests have no thoughts."""
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         thinking = [name for name in state["present"] if name in self._names]
@@ -171,7 +171,7 @@ class _Talking:
         return {**outcome, "run": run, "present": thinking}
 
     async def record_speech(self, state: State) -> State:
-        """Store what was said, and add it to the messages."""
+        """Store the utterance, and add it to the messages."""
         run = self._host.forked_if_said(state["run"], state["turn"])
         context = self._host.context(run)
         update = await record_speech(cast(Any, state), runtime_of(context))

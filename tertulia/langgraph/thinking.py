@@ -1,4 +1,4 @@
-"""Agents who think in the same round of a hosted meeting: all at once, in one step, as their calls meet in batches."""
+"""The thinking of agents in a round of a hosted meeting: all at once, in one step, as their calls meet in batches."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ State = Mapping[str, Any]
 
 
 async def prepare_all(context: Context) -> None:
-    """Prepare those who have not been prepared in this run."""
+    """Prepare all people that have not been prepared in this run."""
     state: Any = first_state(context.meeting)
     names = [
         name for name in context.meeting.names if context.store.step(context.run, 0, name, "prepare", Character) is None
@@ -31,7 +31,7 @@ async def prepare_all(context: Context) -> None:
 async def think_together(
     state: State, context: Context, names: Sequence[str], nodes: Mapping[str, NodeFunction]
 ) -> dict[str, Any]:
-    """Run the cognition of each of these people, and return what they carry on and their bids for the floor."""
+    """Run the cognition of each of these people, and return their new minds and their bids for the floor."""
     context.broker.clear()
     context.broker.seat(state["round"], names)
     graph = build_cognition_graph(nodes)
@@ -45,7 +45,7 @@ async def think_together(
 
 
 def first_mind(context: Context, name: str, turn: int) -> Mind:
-    """Return what somebody brings into a turn that no state carries: how they felt last, and how often they spoke."""
+    """Return a person's mind at the beginning of a turn without a state: their last feeling, how often they spoke."""
     group: Any = first_state(context.meeting)
     spoken = [line.turn for line in context.store.turns(context.run, 1, turn - 1) if line.speaker == name]
     mind: Mind = group["minds"][name]

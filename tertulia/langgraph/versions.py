@@ -1,4 +1,4 @@
-"""Warn, once, where LangGraph has another version than those that were tested."""
+"""Warn, once, if LangGraph has another version than those that were tested."""
 
 import operator
 import re
@@ -24,7 +24,7 @@ _COMPARISONS: Mapping[str, Callable[[_Release, _Release], bool]] = {
 
 @cache
 def warn_if_untested() -> None:
-    """Warn where the installed LangGraph is outside of the range that this distribution was tested with."""
+    """Warn if the installed LangGraph is outside of the range that this distribution was tested with."""
     try:
         installed, declared = version(_PACKAGE), requires("tertulia") or ()
     except PackageNotFoundError:
@@ -52,7 +52,7 @@ def untested(installed: str, declared: tuple[str, ...]) -> str | None:
 
 
 def _keeps(installed: str, bound: str) -> bool:
-    """Return whether a version keeps to a bound such as `>=1.1`; one that can't be read is none."""
+    """Return whether a version keeps to a bound such as `>=1.1`; an unreadable bound does not count."""
     if (found := re.fullmatch(r"(==|!=|>=|<=|>|<)\s*([0-9.]+)(\.\*)?", bound)) is None:
         return True
     has, asked = _release(installed), _release(found[2])

@@ -1,11 +1,11 @@
-"""Measure album chats: what plans, questions and answers are like, and how pictures are chosen.
+"""Measure album chats: the form of plans, questions and answers, and the choice of pictures.
 
-A text counts for who wrote it: plan and question for the asker, the answer for who answers. Intervals are over agents,
+A text counts for its writer: plan and question for the asker, the answer for the answerer. Intervals are over agents,
 not over exchanges: the texts of one agent share a role, an album and a history, so they are no independent
 observations. They are delete-one jackknife intervals: a figure is taken again without each agent. A bootstrap would
-draw agents twice, and a text that stands twice brings no new n-gram and is as similar to itself as can be: dist-N
+draw agents twice, and a repeated text brings no new n-gram and is as similar to itself as can be: dist-N
 would come out too low, and sim too high. Of invented texts with Zipf's frequencies and an agent's favourite words, by 8
-and by 32 agents, the intervals hold the true dist-1 in 94 to 98 % of samples. Agents who met have heard each other,
+and by 32 agents, the intervals hold the true dist-1 in 94 to 98 % of samples. Agents that met have heard each other,
 which no interval over agents knows; and one run says nothing about another seed.
 
 Source: Fig. 13 to 15 of the pairwise album chat; Efron and Stein 1981 (jackknife).
@@ -45,7 +45,7 @@ FIGURES: Mapping[str, Sequence[str]] = {
     "answer": (*_OF_TEXTS, "names_partner"),
 }
 
-#: What each figure is.
+#: The meaning of each figure.
 MEANINGS: Mapping[str, str] = {
     "len": "words per text",
     **{f"dist{n}": f"distinct over all {n}-grams of words" for n in _N},
@@ -65,16 +65,16 @@ MEANINGS: Mapping[str, str] = {
     "distinct_pictures": "pictures that were chosen at all",
 }
 
-#: Between what a figure can be, where that is not [0, 1].
+#: The bounds of a figure, if they are not [0, 1].
 _BOUNDS = {"len": (0.0, inf), "sim": (-1.0, 1.0), "distinct_pictures": (0.0, inf)}
 
 
 class AlbumExchange(Record):
-    """What two did and said in an exchange.
+    """The acts and words of two in an exchange.
 
     Attributes:
         found: Whether the plan named the picture, and so chose it, or it was only the most similar to the plan.
-        faults: By call, why its text makes no sense where it is said (empty: it does); `None`: nothing was looked for.
+        faults: By call, why its text makes no sense in its place (empty: it does); `None`: it was not checked.
     """
 
     turn: int
@@ -89,7 +89,7 @@ class AlbumExchange(Record):
     faults: dict[str, tuple[str, ...]] | None = None
 
     def speaker(self, call: str) -> str:
-        """Return who wrote the text of a call."""
+        """Return the writer of the text of a call."""
         return self.answerer if call == "answer" else self.asker
 
     def text(self, call: str) -> str:
@@ -103,7 +103,7 @@ class AlbumExchange(Record):
         return {call: words(self.text(call)) for call in CALLS}
 
     def names_partner(self, call: str) -> bool:
-        """Whether the text of a call names who it is spoken to."""
+        """Whether the text of a call names its addressee."""
         return names(self.text(call), self.asker if call == "answer" else self.answerer)
 
 
@@ -112,9 +112,9 @@ class Measured:
     """A figure with the data of its interval.
 
     Attributes:
-        value: The figure; `None` where there is nothing to measure.
+        value: The figure; `None` if there is nothing to measure.
         n: The number of texts, or of exchanges.
-        without: The figure without each agent; agents without whom nothing is left are missing.
+        without: The figure without each agent; agents without which nothing is left are missing.
     """
 
     value: float | None
@@ -125,7 +125,7 @@ class Measured:
 class Estimate(Record):
     """A figure with its 95 % interval, or the difference of two; n is of texts or exchanges, of a difference of agents.
 
-    There is no interval where there are too few agents, or the figure is the same without each of them.
+    There is no interval if there are too few agents, or the figure is the same without each of them.
     """
 
     value: float | None
@@ -139,7 +139,7 @@ Figures = Mapping[str, Mapping[str, Measured]]
 
 
 def names(text: str, name: str) -> bool:
-    """Whether a text names somebody: by the whole name, or the first of several, in the case in which it is written."""
+    """Whether a text names a person: by the whole name, or the first of several, in the case in which it is written."""
     wanted = {name, name.split()[0]} if name.split() else set()
     return any(part in text and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) for part in wanted)
 
@@ -169,7 +169,7 @@ def figures_of(
         exchanges: In the order of their turns.
         vectors: The directions of their texts (`vectors_of`); without them there is no sim.
         sizes: How many n-grams dist-N at equal length is for (`sample_sizes`).
-        before: Earlier exchanges, which count for what was asked or chosen before.
+        before: Earlier exchanges, which count as earlier questions and choices.
     """
     again = _repetitions(before, exchanges)
     figures: dict[str, dict[str, Measured]] = {}
@@ -211,7 +211,7 @@ def estimate(name: str, measured: Measured) -> Estimate:
 def difference(low: Measured, high: Measured) -> Estimate:
     """Return how much higher a figure is in the high setting, with its 95 % interval.
 
-    Where the same agents took part in both, they are left out of both at once: what is typical of an agent cancels out.
+    If the same agents took part in both, they are left out of both at once: the typical traits of an agent cancel out.
     """
     agents = [*low.without]
     n = len(agents)
@@ -232,7 +232,8 @@ def difference(low: Measured, high: Measured) -> Estimate:
 def _half_width(without: Sequence[float], agents: int | None = None) -> float | None:
     """Return half the width of the jackknife's interval, by Student's t with one less than the number of agents.
 
-    Where a figure is the same without each of them, such as a share of 0, there is none: it would claim certainty.
+    There is no interval of a figure that is the same without each of them, such as a share of 0: it would claim
+    certainty.
     """
     agents = len(without) if agents is None else agents
     if agents < 2:
@@ -244,7 +245,7 @@ def _half_width(without: Sequence[float], agents: int | None = None) -> float | 
     return t_quantile(agents) * error
 
 
-# --- figures, and what they are without each agent ------------------------------------------------------------------
+# --- figures, and the same without each agent -----------------------------------------------------------------------
 
 
 def _mean(values: Iterable[tuple[str, float]]) -> Measured:
@@ -305,7 +306,7 @@ def _grams(exchanges: Sequence[AlbumExchange], call: str, n: int) -> list[tuple[
 
 
 def _smallest(exchanges: Sequence[AlbumExchange], call: str, n: int) -> int:
-    """Return how many n-grams of a call are left without the agent who has most."""
+    """Return how many n-grams of a call are left without the agent with the most."""
     by_agent: Counter[str] = Counter()
     for exchange in exchanges:
         by_agent[exchange.speaker(call)] += max(0, len(exchange.words[call]) - n + 1)
@@ -322,7 +323,7 @@ def _by_agent(things: Iterable[tuple[str, Hashable]]) -> dict[str, Counter[Hasha
 def _repeated(
     before: Sequence[AlbumExchange], exchanges: Sequence[AlbumExchange], call: str
 ) -> Iterable[tuple[str, float]]:
-    """Yield of each exchange who wrote the text of a call, and whether it equals an earlier one of that call."""
+    """Yield of each exchange the writer of the text of a call, and whether it equals an earlier one of that call."""
     seen = {folded(exchange.text(call)) for exchange in before}
     for exchange in exchanges:
         text = folded(exchange.text(call))
@@ -333,9 +334,9 @@ def _repeated(
 def _repetitions(
     before: Sequence[AlbumExchange], exchanges: Sequence[AlbumExchange]
 ) -> dict[str, dict[str, list[tuple[str, float]]]]:
-    """Return by call and figure, for every exchange, whether it repeats an earlier one, with who asked.
+    """Return by call and figure, for every exchange, whether it repeats an earlier one, with its asker.
 
-    What no plan named was not chosen.
+    A picture that no plan named was not chosen.
     """
     found: dict[str, list[tuple[str, float]]] = {name: [] for name in ("asked", "asked_by_asker", "chosen")}
     seen: set[tuple[str, str | None, str]] = set()

@@ -1,16 +1,16 @@
 """Measure how people behave in a conversation: leading, mediating, proposing, meeting goals (ChatAgents' Fig. 5).
 
-Everything is derived from lines whose speech acts are known (`metrics.speech_acts`, or a model), with the lines as
+Everything is derived from lines with known speech acts (`metrics.speech_acts`, or a model), with the lines as
 evidence. "The next lines" are those of other speakers among the `NEXT` utterances that follow.
 
 1. A line that steers is followed by a next line that is near to it, and nearer than to the topic before.
    Steering is followed when at least half of the next lines do. To lead is to be followed.
 2. A line that mediates answers the objections among the `BEFORE` utterances before it, of others than its speaker. It
-   settles them when somebody agrees next and nobody objects.
-3. A proposal is taken up by who agrees next, and refused by who objects. It is the newer, the less it resembles any
+   settles them when another person agrees next and none objects.
+3. A proposal is taken up by agreement next, and refused by an objection. It is the newer, the less it resembles any
    utterance before.
-4. A step of somebody's plan is met when they say so themselves, in what their cognition left; the line that shows it is
-   the last that they had perceived.
+4. A step of a person's plan is met when they say so themselves, in the records of their cognition; the line that shows
+   it is the last that they had perceived.
 
 Source: ChatAgents §IV-C (special behaviours) describes these by example; the definitions are the project's own.
 """
@@ -85,7 +85,7 @@ class Mediation(Line):
 
     @property
     def settled(self) -> bool:
-        """Whether there were objections, somebody agrees next, and nobody objects."""
+        """Whether there were objections, a person agrees next, and none objects."""
         return bool(self.objections) and bool(self.agreed_by) and not self.objected_by
 
 
@@ -133,7 +133,7 @@ def behaviour(
     """Return the behaviour of every person.
 
     Args:
-        people: Who may take part.
+        people: The possible participants.
         vectors: A vector of unit length for each line.
         characters: Everybody as they entered a meeting.
         assessments, needs: By round and agent, their assessment, and the mechanisms that they chose; these and the

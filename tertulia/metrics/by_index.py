@@ -1,7 +1,7 @@
 """Measure diversity by utterance index: over the utterances at the same place in the dialogues of a case.
 
-An utterance is embedded by itself, without who speaks. Indices count from 0; at an index count the dialogues that reach
-it, so later figures are of fewer and longer dialogues.
+An utterance is embedded by itself, without its speaker. Indices count from 0; at an index count the dialogues that
+reach it, so later figures are of fewer and longer dialogues.
 
 Source: APP App. D, Fig. 9.
 """

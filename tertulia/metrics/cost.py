@@ -8,7 +8,7 @@ from tertulia.state.cognition import Call
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of some calls: tokens where known, and wall-clock time, of which calls of a batch have equal shares."""
+    """The cost of some calls: known tokens, and wall-clock time, of which calls of a batch have equal shares."""
 
     calls: int = 0
     prompt_tokens: int = 0

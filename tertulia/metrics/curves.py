@@ -38,7 +38,7 @@ def trend(points: Sequence[tuple[float, Sample]]) -> Trend:
 
 
 def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
-    """Return Spearman's rank correlation, in [−1, 1]; `None` where either is constant."""
+    """Return Spearman's rank correlation, in [−1, 1]; `None` if either is constant."""
     with importing(*SCIPY):
         from scipy.stats import spearmanr
 

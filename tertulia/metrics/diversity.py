@@ -38,7 +38,7 @@ def dialogue_of(turns: Iterable[Turn], name_of: Callable[[str], str] = str) -> D
 
 
 class DiversityFigures(Record):
-    """The figures of a case, or their mean over cases; `None` where there is nothing to take them of."""
+    """The figures of a case, or their mean over cases; `None` if there is nothing to take them of."""
 
     sim: float | None = Field(description="mean cosine over all pairs of dialogues, at the embedder's length limit")
     sim_untruncated: float | None = Field(description="the same with each dialogue embedded whole")
@@ -70,7 +70,7 @@ def metrics_of_cases(cases: Mapping[str, Sequence[Dialogue]], embedder: Embedder
 
 
 def mean_over_cases(figures: Iterable[DiversityFigures]) -> DiversityFigures:
-    """Return the mean of each figure over the cases that have it; `None` where no case has it. Source: APP §2."""
+    """Return the mean of each figure over the cases that have it; `None` if no case has it. Source: APP §2."""
     return mean_record(DiversityFigures, figures)
 
 
@@ -162,7 +162,7 @@ def directions_of(vectors: Sequence[Sequence[float]]) -> NDArray[np.float64]:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the values that are not `None`; `None` where there is none."""
+    """Return the mean of the values that are not `None`; `None` if there is none."""
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
 

@@ -1,4 +1,4 @@
-"""Measure how much of what is said under a setting B is not said under a setting A.
+"""Measure how much of the content under a setting B does not occur under a setting A.
 
 Source: APP App. D, "Measuring the exclusiveness of content across settings", Table 6.
 """
@@ -65,14 +65,14 @@ def mean_exclusiveness(figures: Iterable[Exclusiveness]) -> Exclusiveness:
 def exclusive_share(a: Iterable[Dialogue], b: Iterable[Dialogue], n: int) -> float | None:
     """Return the share of the distinct n-grams (n words, from 1) of B that A does not have, in [0, 1].
 
-    It is `None` where B has no n-gram, or A has none: then there is nothing to be exclusive against.
+    It is `None` if B has no n-gram, or A has none: then there is nothing to be exclusive against.
     """
     known, found = set(n_grams(a, n)), set(n_grams(b, n))
     return len(found - known) / len(found) if known and found else None
 
 
 def mean_highest_cosine(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean over the vectors of B of the highest cosine with one of A; `None` where either has none."""
+    """Return the mean over the vectors of B of the highest cosine with one of A; `None` if either has none."""
     if not a or not b:
         return None
     of_a, of_b = directions_of(a), directions_of(b)

@@ -1,17 +1,17 @@
-"""Whether scores tell what a response depended on: pure figures over random ablations of a prompt.
+"""Whether scores tell the causes of a response: pure figures over random ablations of a prompt.
 
 An ablation keeps each of the N removable units with probability 1/2; its value is the log-probability of the response
-after what is left. M ablations of one response are a `Ablations`.
+after the remaining prompt. M ablations of one response are a `Ablations`.
 
     LDS           Spearman's ρ, over ablations, of the sum of the scores of the kept units with the value
-    top-k drop    by how much the value falls where the k units with the highest scores are removed
+    top-k drop    by how much the value falls if the k units with the highest scores are removed
     surrogate     ridge regression of the values on which units are kept: a weight per unit (ContextCite)
     head weights  ridge regression of the values on the attention of each head to the kept units: a weight per head, 0
                   or more, the same for all responses (AT2); so the score of a unit is an estimate in nats per token
 
 ContextCite fits a lasso, here it is a ridge: it has a closed form, and with a dozen units there is little to leave out.
 AT2 learns by gradient steps towards the correlation; here it is least squares on values with mean 0 within each
-response, which has the same optimum in direction where all responses can be fitted.
+response, which has the same optimum in direction if all responses can be fitted.
 
 Source: Cohen-Wang et al. 2024, arXiv 2409.00729 (ablations, LDS, top-k drop, surrogate); 2025, arXiv 2504.13752 (AT2).
 
@@ -48,7 +48,7 @@ class Ablations:
     Attributes:
         kept: Which units each has, `(M, N)` of 0 and 1.
         values: The log-probability of the response after each, `(M,)`.
-        source: Where its case is from.
+        source: The source of its case.
     """
 
     kept: Floats
@@ -64,7 +64,7 @@ def ranks(values: Floats) -> Floats:
 
 
 def spearman(first: Floats, second: Floats) -> float | None:
-    """Return Spearman's ρ of two rows of values; `None` where one of them has no two that differ."""
+    """Return Spearman's ρ of two rows of values; `None` if one of them has no two that differ."""
     a, b = (ranks(each) - (len(each) + 1) / 2 for each in (first, second))
     scale = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / scale if scale else None
@@ -73,7 +73,7 @@ def spearman(first: Floats, second: Floats) -> float | None:
 def lds(ablations: Ablations, scores: Sequence[float]) -> float | None:
     """Return the linear datamodeling score of scores of the units, in [−1, 1].
 
-    0 for scores whose sums are all the same, as they tell nothing; `None` where the values are all the same.
+    0 for scores whose sums are all the same, as they tell nothing; `None` if the values are all the same.
     """
     if len(set(ablations.values.tolist())) < 2:
         return None
@@ -92,7 +92,7 @@ def top_units(scores: Sequence[float], k: int) -> tuple[int, ...]:
 def calibrated(estimates: Sequence[float], losses: Sequence[float]) -> tuple[float, float]:
     """Return gain and floor, both ≥ 0, by which max(0, gain · estimate − floor) comes nearest to measured losses.
 
-    Nearest is least squares of the share of a token's likelihood that is lost, 1 − exp(−loss): where a loss begins
+    Nearest is least squares of the share of a token's likelihood that is lost, 1 − exp(−loss): the beginning of a loss
     counts more than how large a large one is. A loss below 0 counts as 0. With nothing to go by they are 1 and 0.
     """
     given, measured = np.asarray(estimates, dtype=np.float64), np.maximum(0.0, np.asarray(losses, dtype=np.float64))
@@ -146,7 +146,7 @@ def _centred(values: Floats) -> Floats:
 
 
 def _shrinking(gram: Floats, penalty: float) -> Floats:
-    """Return what is added to the products of features: a penalty in units of their mean square."""
+    """Return the matrix that is added to the products of features: a penalty in units of their mean square."""
     size = float(np.trace(gram)) / max(1, len(gram)) or 1.0
     return np.asarray(penalty * size * np.eye(len(gram)), dtype=np.float64)
 
@@ -156,7 +156,7 @@ def _ridge(gram: Floats, products: Floats, penalty: float) -> Floats:
 
 
 def _non_negative_ridge(gram: Floats, products: Floats, penalty: float) -> Floats:
-    """Return what `_ridge` does among weights of 0 or more."""
+    """Compute `_ridge` among weights of 0 or more."""
     with importing(*SCIPY):
         from scipy.linalg import cholesky, solve_triangular
         from scipy.optimize import nnls
@@ -170,7 +170,7 @@ def _non_negative_ridge(gram: Floats, products: Floats, penalty: float) -> Float
 
 @dataclass(frozen=True)
 class LearnedHeads:
-    """Learned weights of heads, `(F,)`, each 0 or more, and what they were learned with.
+    """Learned weights of heads, `(F,)`, each 0 or more, and the record of their learning.
 
     Attributes:
         penalty: Of `PENALTIES`, the one that predicted the sources left out best.
@@ -195,14 +195,14 @@ _Sums = tuple[Floats, Floats]
 def folds_of(sources: Sequence[str]) -> dict[str, int]:
     """Return the part that each source is dealt to, from 0; at most `MOST_FOLDS`, and none of several sources is whole.
 
-    Responses of a source are always in one part, so that nothing is tested where it was learned.
+    Responses of a source are always in one part, so that nothing is tested on its training data.
     """
     distinct = sorted(set(sources))
     return {source: number % min(MOST_FOLDS, len(distinct)) for number, source in enumerate(distinct)}
 
 
 def learn_heads(responses: Sequence[Ablations], attention: Sequence[Floats]) -> LearnedHeads | None:
-    """Return weights of heads that are learned from all responses; `None` where their values tell nothing.
+    """Return weights of heads that are learned from all responses; `None` if their values tell nothing.
 
     How much is shrunk is chosen by leaving out parts of the sources; of one source it is 1.
 
@@ -214,7 +214,7 @@ def learn_heads(responses: Sequence[Ablations], attention: Sequence[Floats]) -> 
 
 
 def learn_elsewhere(responses: Sequence[Ablations], attention: Sequence[Floats]) -> dict[str, LearnedHeads]:
-    """Return by source the weights that were learned without it; nothing where all are from one source."""
+    """Return by source the weights that were learned without it; nothing if all are from one source."""
     folds = folds_of([response.source for response in responses])
     every = {*folds.values()}
     by_fold = {fold: _learned(responses, attention, folds, every - {fold}) for fold in sorted(every)}
@@ -257,7 +257,7 @@ def _best_penalty(
 
 
 def _sums(response: Ablations, attention: Floats) -> _Sums | None:
-    """Return the sums of one response; `None` where its values are all the same."""
+    """Return the sums of one response; `None` if its values are all the same."""
     values = _centred(response.values)
     if not values.any():
         return None

@@ -1,7 +1,7 @@
 """Measure fluency: how likely each utterance is, under a fixed language model, given the dialogue before it.
 
-Diversity can be nonsense; nonsense is unlikely. But so is wit, and what is said in every second dialogue is likely: the
-figure stands beside diversity, and is no goal.
+Diversity can be nonsense; nonsense is unlikely. But so is wit, and a line of every second dialogue is likely: the
+figure complements diversity, and is no goal.
 
 1. The model reads a dialogue as lines `Speaker: text`, without any prompt. Its own instructions are not among them, so
    that one model can be held against dialogues of all.

@@ -1,9 +1,9 @@
 """Inference about the mean of cases: its interval, its test, and how strong a test is; nothing in it is drawn.
 
-Cases of one source, such as those of one town, share what no other case has: where there are several sources, the
-sources are what is sampled. The standard error is then CR2's, and Student's t has the degrees of freedom that follow
-from how the cases are spread over the sources: of equally many cases each, one less than there are sources. Where there
-is one source, every case stands for itself, and what is inferred holds for that source.
+Cases of one source, such as those of one town, share properties that no other case has: if there are several sources,
+the sources are the sample. The standard error is then CR2's, and Student's t has the degrees of freedom that follow
+from the spread of the cases over the sources: of equally many cases each, one less than there are sources. If there
+is one source, every case counts by itself, and the inference holds for that source.
 
 Source: Bell and McCaffrey 2002 (CR2, and Satterthwaite's degrees of freedom of it), here for a mean; Holm 1979.
 """
@@ -21,7 +21,7 @@ from tertulia.state.optional import SCIPY, importing
 #: How sure an interval is.
 CONFIDENCE = 0.95
 
-#: What is left of a difference between equal figures.
+#: The rounding error of a difference between equal figures.
 ROUNDING = 1e-12
 
 
@@ -43,11 +43,11 @@ class MeanError:
 
 
 def mean_error(values: Sequence[float], sources: Sequence[str] | None = None) -> MeanError | None:
-    """Return the standard error of the mean of cases; `None` for fewer than two, or where they don't differ.
+    """Return the standard error of the mean of cases; `None` for fewer than two, or if they don't differ.
 
     Args:
         values: A figure of each case.
-        sources: Where each case is from. `None`, or all the same: every case stands for itself.
+        sources: The source of each case. `None`, or all the same: every case counts by itself.
     """
     count = len(values)
     if count < 2 or max(values) - min(values) <= ROUNDING * max(1.0, abs(max(values, key=abs))):
@@ -87,10 +87,10 @@ def detectable(cases: int, sources: int, tests: int, power: float = 0.8) -> floa
     """Return the least mean that a test of a family finds with that power, in standard deviations of a case.
 
     It is the first step of Holm's, which is the strictest, with equally many cases of each source, and no more likeness
-    within a source than between. `None` where there are fewer than two cases, or no mean is large enough.
+    within a source than between. `None` if there are fewer than two cases, or no mean is large enough.
 
     Args:
-        sources: Sources of the cases; with 1, every case stands for itself.
+        sources: Sources of the cases; with 1, every case counts by itself.
         tests: Orderings of the family.
     """
     with importing(*SCIPY):

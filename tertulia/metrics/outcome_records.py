@@ -1,4 +1,4 @@
-"""Records of what came of a conversation, and the ranges of its scores. Source: Zhou et al. 2024 (SOTOPIA-EVAL)."""
+"""Records of the outcome of a conversation, and the ranges of its scores. Source: Zhou et al. 2024 (SOTOPIA-EVAL)."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -20,7 +20,7 @@ RANGES: Mapping[Dimension, tuple[int, int]] = {
 
 
 class PersonInScene(Record):
-    """What is known of a person before a conversation."""
+    """The known facts about a person before a conversation."""
 
     agent: str
     goals: tuple[tuple[str, tuple[str, ...]], ...] = Field(default=(), description="each with the steps to it")
@@ -65,7 +65,7 @@ class PairOutcome(Record):
 
 
 class PersonOutcome(Record):
-    """What came of a conversation for a person; `None` where nothing can be said."""
+    """The outcome of a conversation for a person; `None` if nothing can be said."""
 
     agent: str
     lines: int
@@ -80,7 +80,7 @@ class PersonOutcome(Record):
 
 
 class Outcomes(Record):
-    """What came of a conversation."""
+    """The outcome of a conversation."""
 
     people: tuple[PersonOutcome, ...]
     pairs: tuple[PairOutcome, ...]

@@ -1,14 +1,14 @@
-"""What came of a conversation for each of its people, by rules over the transcript: Sotopia's dimensions.
+"""The outcome of a conversation for each of its people, by rules over the transcript: Sotopia's dimensions.
 
-| dimension | range | what the rules read |
+| dimension | range | evidence of the rules |
 |---|---|---|
-| goal | 0 to 10 | how lines that bear on a goal end: who agrees or refuses, what is found out or withheld |
-| relationship | −5 to 5 | warm and cold lines between two; of a person: the mean over those whom they talked with |
+| goal | 0 to 10 | how lines that bear on a goal end: agreement or refusal, facts found out or withheld |
+| relationship | −5 to 5 | warm and cold lines between two; of a person: the mean over their partners |
 | secret | −10 to 0 | how much of a secret its owner says, or owns up to |
 | knowledge | 0 to 10 | facts that others bring up and that the person did not know |
 | believability | 0 to 10 | share of their lines that make sense |
 
-`None`, never 0, where nothing can be said: no goal, no secret, nobody to talk with, no line. Lines without sense
+`None`, never 0, if nothing can be said: no goal, no secret, no partner, no line. Lines without sense
 (`faulty`) count in believability alone, so that a recitation reaches nothing.
 
 Source: Zhou et al. 2024 (SOTOPIA) for the dimensions and their ranges, which there a model scores; the rules are the
@@ -37,9 +37,9 @@ from tertulia.state.language_model import Embedder
 #: Cosine to a goal from which a line begins to bear on it, and from which it does in full; it is the highest of the
 #: line and of those before it, so many in all.
 ON_TOPIC, TOPIC_LINES = (0.15, 0.45), 5
-#: What speaks against a goal from the start, where the last line for it counts 1.
+#: The weight against a goal from the start, if the last line for it counts 1.
 NOT_REACHED = 0.2
-#: Lines before an answer in which who has the goal speaks of it; an agreement to somebody else counts half.
+#: Lines before an answer in which the goal's owner speaks of it; an agreement to another person counts half.
 ANSWERED = 3
 #: Warm and cold lines that are added to those of a pair, half of each: a single thanks is not a friendship.
 _TONE_PRIOR = 2
@@ -47,16 +47,16 @@ _TONE_PRIOR = 2
 LIKE, LIKE_MARGIN = 0.4, 0.05
 #: Facts that bring half of the knowledge there is to reach.
 _HALF_KNOWN = 2
-#: What a vague sentence leaves of what vague ones can still bring.
+#: The rest that a vague sentence leaves to further vague ones.
 VAGUE = 0.6
-#: Cosine to what is known from which a sentence is no news; the share and number of words that have to be new in it.
+#: Cosine to known facts from which a sentence is no news; the share and number of words that have to be new in it.
 _KNOWN, _NEW_SHARE, _NEW_WORDS = 0.75, 0.5, 2
 #: Share of a secret's words, and cosine to it, from which it begins to be told, and from which it is told; and in how
 #: many of its owner's latest lines together the words are looked for.
 _TOLD_LINES = 3
 _TOLD_WORDS, _TOLD_COSINE = (0.25, 0.6), (0.5, 0.75)
 
-#: What the rules can read: letters of the script in which English is written.
+#: Readable text for the rules: letters of the script in which English is written.
 _READ = re.compile(r"[A-Za-z]{2}")
 _FINDS_OUT = re.compile(
     r"^(?:to )?(?:learn|find out|discover|get to know|know"
@@ -70,22 +70,22 @@ _WITHHOLDS = re.compile(
 _OF_SECRETS = re.compile(
     r"\b(?:secret|surprise|quiet|silent|nothing|nobody|to (?:him|her|them)sel(?:f|ves))\b", re.IGNORECASE
 )
-#: In a meeting that decides, others decide what is kept too.
+#: In a meeting that decides, the others decide on kept things too.
 _KEEPS = re.compile(r"^(?:to )?(?:keep|hold on)\b", re.IGNORECASE)
-#: What stands before what is wanted of somebody whose name was taken out: `persuade … to move to the coast`.
+#: The words before the wish to a person whose name was taken out: `persuade … to move to the coast`.
 _WANTED_OF = re.compile(
     r"^(?:to )?(?:persuade|convince|get|make|have|let|bring|talk)\s+"
     r"(?:(?:his|her|their|the)\s+\w+\s+)?(?:agree )?(?:to|into)\s+",
     re.IGNORECASE,
 )
-#: What makes a request of the words of a goal, which are else only recited.
+#: Signs of a request among the words of a goal, which are else only recited.
 _REQUESTS = re.compile(r"\?|\b(?:you|your|please|could|can|may|might|would|give|need)\b", re.IGNORECASE)
-#: What settles a matter: somebody takes something on, or says what is settled.
+#: Signs that a matter is settled: a person takes it on, or says so.
 _COMMITS = re.compile(
     r"\b(?:(?:i|we) (?:will|shall)(?! not| never)|(?:i|we)'ll|(?:is|are) settled|then (?:it|that) is|put me down)\b",
     re.IGNORECASE,
 )
-#: What makes a sentence specific: a number, a day or month, or a name behind its first word.
+#: Signs of a specific sentence: a number, a day or month, or a name behind its first word.
 _SPECIFIC = re.compile(
     r"\d|(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+"
     r"|\b(?i:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|twenty"
@@ -101,7 +101,7 @@ _NO_FACT = re.compile(
 
 
 class _Scene:
-    """A conversation with the vectors of what is compared; lines without sense are left out."""
+    """A conversation with the vectors of compared texts; lines without sense are left out."""
 
     def __init__(
         self, people: Sequence[PersonInScene], lines: Sequence[SaidLine], about: str | None, embedder: Embedder
@@ -136,7 +136,7 @@ class _Scene:
         return max((self.near(sentence, part) for sentence in self.sentences[turn] for part in parts), default=0.0)
 
     def tone(self, line: SaidLine) -> float:
-        """Return the tone of a line, −1 to 1: by its words, else by what its sentences are like, or agree to."""
+        """Return the tone of a line, −1 to 1: by its words, else by the likeness or agreement of its sentences."""
         if tone := tone_of(line.text):
             return tone
         if likeness := max(map(self._likeness, self.sentences[line.turn]), key=abs, default=0.0):
@@ -162,11 +162,11 @@ class _Scene:
 def outcomes(
     people: Sequence[PersonInScene], lines: Sequence[SaidLine], about: str | None, embedder: Embedder
 ) -> Outcomes:
-    """Return what came of a conversation for each person, between each pair, and for what it was about.
+    """Return the outcome of a conversation for each person, between each pair, and for its subject.
 
     Args:
-        about: The situation as everybody knows it, where the conversation is to settle something.
-        embedder: Compares lines with goals, secrets and what people know.
+        about: The situation as everybody knows it, if the conversation is to settle something.
+        embedder: Compares lines with goals, secrets and people's knowledge.
     """
     scene = _Scene(people, lines, about, embedder)
     pairs = _pairs(scene)
@@ -239,7 +239,7 @@ def _is_about(goal: str, secret: str, scene: _Scene) -> bool:
 def _bearing_on(goal: str, scene: _Scene) -> list[tuple[SaidLine, float]]:
     """Return the lines that bear on a goal, and how much, 0 to 1: those near to it or to one of the lines before.
 
-    A line that recites the goal, and makes no request of it, bears on nothing; nor does what only follows on it.
+    A line that recites the goal, and makes no request of it, bears on nothing; nor does a line that only follows on it.
     """
     words = content_words([goal])
     bearing: list[tuple[SaidLine, float]] = []
@@ -255,7 +255,7 @@ def _bearing_on(goal: str, scene: _Scene) -> list[tuple[SaidLine, float]]:
 
 
 def _stand_for(line: SaidLine, agent: str, scene: _Scene) -> float:
-    """Return what a line says for the goal of somebody, −1 to 1: what others agree to, else joy and anger by half."""
+    """Return how far a line is for a person's goal, −1 to 1: the others' agreement, else joy and anger by half."""
     stand = agreement_of(line.text)
     if line.speaker == agent or not stand:
         return scene.tone(line) / 2
@@ -263,7 +263,7 @@ def _stand_for(line: SaidLine, agent: str, scene: _Scene) -> float:
 
 
 def _ending(text: str, stands: Sequence[tuple[int, float, float]]) -> GoalOutcome:
-    """Return the score of stands in order, each with its share: a later one counts twice; none: it was not reached."""
+    """Return the score of stances in order, each with its share: a later one counts twice; none: it was not reached."""
     taken = [(turn, stand, share) for turn, stand, share in stands if stand]
     weighted = [stand * share / 2.0**back for back, (_, stand, share) in enumerate(reversed(taken))]
     for_it, against = sum(w for w in weighted if w > 0), -sum(w for w in weighted if w < 0)
@@ -272,7 +272,7 @@ def _ending(text: str, stands: Sequence[tuple[int, float, float]]) -> GoalOutcom
 
 
 def _withheld(person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine, float]]) -> GoalOutcome:
-    """Return how far somebody kept to not doing something: their refusals, against what they grant in the end."""
+    """Return how far a person kept to not doing something: their refusals, against their final concessions."""
     own = [(line.turn, -agreement_of(line.text), share) for line, share in bearing if line.speaker == person.agent]
     if any(stand for _, stand, _ in own):
         return _ending(text, own)
@@ -284,7 +284,7 @@ def _withheld(person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine
 def _found_out(
     person: PersonInScene, text: str, bearing: Sequence[tuple[SaidLine, float]], scene: _Scene
 ) -> GoalOutcome:
-    """Return how far somebody found out something: by facts that others tell meanwhile, or a yes to a question."""
+    """Return how far a person found out something: by facts that others tell meanwhile, or a yes to a question."""
     of_others = {line.turn: share for line, share in bearing if line.speaker != person.agent}
     told = {
         line.turn: share
@@ -300,7 +300,7 @@ def _found_out(
 
 
 def _decision(about: str, scene: _Scene) -> GoalOutcome:
-    """Return whether those who talk settle what it is about: the share of them who agree in the end, two at least."""
+    """Return whether the speakers settle the subject: the share of them that agree in the end, two at least."""
     last: dict[str, tuple[int, float, float]] = {}
     for line, share in _bearing_on(about, scene):
         if stand := agreement_of(line.text) or float(bool(_COMMITS.search(plain(line.text)))):
@@ -315,7 +315,7 @@ def _decision(about: str, scene: _Scene) -> GoalOutcome:
 
 
 def _pairs(scene: _Scene) -> tuple[PairOutcome, ...]:
-    """Return the tone between those who said something to each other."""
+    """Return the tone between pairs of people that said something to each other."""
     result = []
     for first, second in combinations((person.agent for person in scene.people), 2):
         between = [
@@ -337,7 +337,7 @@ def _pairs(scene: _Scene) -> tuple[PairOutcome, ...]:
 def _secret(person: PersonInScene, scene: _Scene) -> tuple[float | None, tuple[int, ...]]:
     """Return how much of a secret came out by its owner, and in which turns.
 
-    A line tells it by its words or by its likeness; so does owning up to what another has just said of it.
+    A line tells it by its words or by its likeness; so does owning up to another's words about it.
     """
     if person.secret is None:
         return None, ()
@@ -361,7 +361,7 @@ def _secret(person: PersonInScene, scene: _Scene) -> tuple[float | None, tuple[i
 
 
 def _part(value: float, limits: tuple[float, float]) -> float:
-    """Return where a value lies between two limits, 0 to 1."""
+    """Return the position of a value between two limits, 0 to 1."""
     low, high = limits
     return min(1.0, max(0.0, (value - low) / (high - low)))
 
@@ -369,7 +369,7 @@ def _part(value: float, limits: tuple[float, float]) -> float:
 def _learned(person: PersonInScene, scene: _Scene) -> list[LearnedFact]:
     """Return the facts that others brought up and that a person did not know, in order.
 
-    A sentence is no news where one of what they know, or of what was said, has most of its words or is nearly the same.
+    A sentence is no news if a known fact or an earlier line has most of its words or is nearly the same.
     """
     texts = [*person.known, *([scene.about] if scene.about else [])]
     known = [scene.at(text) for text in texts]
@@ -392,7 +392,7 @@ def _learned(person: PersonInScene, scene: _Scene) -> list[LearnedFact]:
 
 
 def _knowledge(learned: Sequence[LearnedFact]) -> float:
-    """Return the score of what somebody learned: many vague sentences bring no more than a specific one."""
+    """Return the score of a person's new knowledge: many vague sentences bring no more than a specific one."""
     specific = sum(fact.is_specific for fact in learned)
     facts = specific + 1 - VAGUE ** (len(learned) - specific)
     return 10 * facts / (facts + _HALF_KNOWN)

@@ -2,7 +2,7 @@
 
 1. Only rounds that ended in a turn count; cognition in a round that never ended counts nowhere.
 2. Words are counted as the simulated clock counts them: separated by white space.
-3. A figure that needs cognition is `None` where there was none, as in a dialogue of two.
+3. A figure that needs cognition is `None` if there was none, as in a dialogue of two.
 
 Source: ChatAgents App. F, Tab. II; Pielou 1966, "The measurement of diversity in different types of biological
 collections" (evenness).
@@ -35,7 +35,7 @@ class Latency(Record):
 
 
 class Person(Record):
-    """The description of an agent in Table II; `None` for what a dialogue of two does not have."""
+    """The description of an agent in Table II; `None` for fields that a dialogue of two does not have."""
 
     agent: str
     latency: Latency | None = None
@@ -107,8 +107,8 @@ def participation(
         speaking_rate_wpm: Words per minute.
         silence_s: Length of a recorded silence.
         bids, needs, ratings: Those of a group chat, by round and agent; `None` for a dialogue of two. There are ratings
-            where models rate willingness.
-        reasons: What made who was willing so, by round and agent.
+            if models rate willingness.
+        reasons: The reasons of willing agents, by round and agent.
     """
     rounds = {turn.round for turn in turns}
     after_silence = {turn.round + 1 for turn in turns if turn.speaker is None}
@@ -152,7 +152,7 @@ def participation(
 
 
 def _figures_of_ratings(name: str, ratings: RatingsByKey | None, rounds: Collection[int]) -> dict[str, int]:
-    """Return the figures of an agent's ratings; none where no model rates willingness."""
+    """Return the figures of an agent's ratings; none if no model rates willingness."""
     if not ratings:
         return {}
     rated = [found for (round, agent), found in ratings.items() if agent == name and round in rounds]
@@ -174,7 +174,7 @@ def _longest_unwilling(bids: Mapping[int, Bid] | None) -> int | None:
 def evenness(counts: Iterable[int]) -> float | None:
     """Return Pielou's evenness: the Shannon entropy of the shares over its highest value, in [0, 1].
 
-    It is `None` where fewer than two were present (with counts of zero, if they never spoke), or nobody spoke.
+    It is `None` if fewer than two were present (with counts of zero, if they never spoke), or none spoke.
     """
     counts = list(counts)
     total = sum(counts)

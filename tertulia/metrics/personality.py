@@ -3,7 +3,7 @@
 1. Each person is rated on every segment of 30 turns in which they spoke, as often as there are such segments.
 2. A dimension's score is the mean rating of its items, a reversed item's being 6 minus its rating.
 3. Scores are grouped by the pole that each person was given; a dimension has one p-value, of Welch's test between its
-   two poles. The ratings of one person are not independent of each other, so p over people's means stands beside it.
+   two poles. The ratings of one person are not independent of each other, so p over people's means is given too.
 
 Source: John and Srivastava 1999, "The Big Five trait taxonomy" (items and key); ChatAgents §IV-C, Tab. I, App. E.
 """
@@ -61,7 +61,7 @@ class RatedSegment(Record):
 
 
 class PoleFigures(Record):
-    """The scores of people who were given one pole of a dimension; `None` where there is nothing to take them of."""
+    """The scores of people with one pole of a dimension; `None` if there is nothing to take them of."""
 
     pole: str
     people: int | None = None
@@ -144,9 +144,9 @@ def tells_people_apart(rated: Sequence[RatedSegment]) -> bool:
 
 
 def welch(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return the two-sided p-value of Welch's t-test; `None` where there is nothing to test (`why_untestable`).
+    """Return the two-sided p-value of Welch's t-test; `None` if there is nothing to test (`why_untestable`).
 
-    The moments are taken here: scipy warns of lost precision where it takes them of equal values.
+    The moments are computed here: scipy warns of lost precision when it computes them of equal values.
     """
     if why_untestable(a, b) is not None:
         return None
@@ -168,7 +168,7 @@ def why_untestable(a: Sequence[float], b: Sequence[float]) -> str | None:
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the mean and the bounds of its 95 % interval by Student's t; `None` where values are too few."""
+    """Return the mean and the bounds of its 95 % interval by Student's t; `None` if values are too few."""
     if not values:
         return None, None, None
     if len(values) < 2:

@@ -1,17 +1,17 @@
 """Measure whether the people of a conversation stay themselves or become one another, by the vectors of their lines.
 
-1. *Spread* is how far apart what different people say is, within a moment; *apart*, how much further that is than what
-   one person says lies apart. Half the squared distance of two people's means is estimated so without bias: a few lines
-   of the same voice are not apart, however much they scatter.
+1. *Spread* is the distance between different people's lines, within a moment; *apart*, how much larger that is than the
+   distance between one person's lines. Half the squared distance of two people's means is so estimated without bias:
+   a few lines of the same voice are not apart, however much they scatter.
 2. *Pull* is the fall of apart over the conversation; *towards*, the share of a person's move that points at the others.
-3. *Attribution* is how often a line is most like what its speaker said elsewhere, each person counting the same.
+3. *Attribution* is how often a line is most like its speaker's lines elsewhere, each person counting the same.
 4. *Coverage* is how much of the differences that personas were given lies between the people's lines.
 
-Each is compared with a null: who spoke is permuted within moments, so that what a change of topic, of length or of
-repetition does to everybody is in the null too. What is recited of a persona does not count, a line is never found by
+Each is compared with a null: speakers are permuted within moments, so that the effect of a change of topic, of length
+or of repetition on everybody is in the null too. Recited parts of a persona do not count, a line is never found by
 an equal one, and two lines that are equal say nothing about how much a person varies.
 
-What is not known here: whether a difference is one of character. A mannerism tells people apart as well.
+Open question: whether a difference is one of character. A mannerism tells people apart as well.
 
 Source: ours (docs/readings.md), after the questions of arXiv 2604.24698 (persona collapse) and 2606.30571 (attractors
 under self-play); the difference of means of distances is the energy statistic of Székely and Rizzo 2013.
@@ -33,7 +33,7 @@ Labels = NDArray[np.int64]
 #: Most moments that a conversation is cut into, and lines of a person that each should have.
 MOST_MOMENTS, LINES_EACH = 8, 3
 
-#: The level of a test, and the share of recited lines beyond which nobody is told apart.
+#: The level of a test, and the share of recited lines beyond which people are not told apart.
 _LEVEL, _MOST_RECITED = 0.05, 0.5
 
 #: Cosines that differ by less are equal, but for rounding.
@@ -51,9 +51,9 @@ class MomentFigures(Record):
 
 
 class PopulationFigures(Record):
-    """The figures of one conversation; `None` where there is nothing to measure.
+    """The figures of one conversation; `None` if there is nothing to measure.
 
-    A figure with p has it from permuting who spoke, two-sided.
+    A figure with p has it from permuting the speakers, two-sided.
     """
 
     people: int = Field(description="who says something that counts")
@@ -87,10 +87,10 @@ class Lines:
 
     Attributes:
         vectors: Of unit length, `(N, D)`.
-        speakers: The number of who spoke, from 0 without gaps, `(N,)`.
+        speakers: The number of each line's speaker, from 0 without gaps, `(N,)`.
         texts: The number of each text; equal texts have the same, `(N,)`.
         at: The round, day or encounter, ascending, `(N,)`.
-        folds: What is left out together when a line is attributed: its round, or its encounter, `(N,)`.
+        folds: The lines that are left out together when a line is attributed: its round, or its encounter, `(N,)`.
         personas: Of unit length or shorter, `(people, D)`; `None`: nothing was given.
     """
 
@@ -157,9 +157,9 @@ def figures_of_lines(lines: Lines, recited: float | None, seed: int = 0) -> Popu
 
 
 def tells_people_apart(figures: PopulationFigures) -> bool:
-    """Return whether people are told apart by what they say: by distance and by attribution, each beyond chance.
+    """Return whether people are told apart by their lines: by distance and by attribution, each beyond chance.
 
-    Where most of what is said is recited, it is not said of people at all.
+    If most lines are recited, they say nothing of people.
     """
     tested = ((figures.apart, figures.apart_p), (figures.attribution_excess, figures.attribution_p))
     beyond = all(value is not None and p is not None and value > 0 and p <= _LEVEL for value, p in tested)
@@ -196,7 +196,7 @@ def moments_of(lines: Lines, most: int | None = None) -> Labels:
 
 
 class _Measured:
-    """Takes statistics of a conversation for who spoke each line, as it was or permuted."""
+    """Takes statistics of a conversation for the speakers of its lines, real or permuted."""
 
     def __init__(self, lines: Lines, moments: Labels, halves: Labels) -> None:
         self._lines, self._moments, self._halves = lines, moments, halves
@@ -242,7 +242,7 @@ class _Measured:
     def towards(self, speakers: Labels) -> float | None:
         """Return the mean cosine of people's moves, first half to second, with the way to the others' mean.
 
-        Where somebody stood is taken from other lines than the way is: by the same ones, chance alone would point back.
+        A person's position is taken from other lines than the way is: by the same ones, chance alone would point back.
         """
         early = [np.flatnonzero((self._halves == 0) & (speakers == person)) for person in range(self._lines.people)]
         late = [np.flatnonzero((self._halves == 1) & (speakers == person)) for person in range(self._lines.people)]
@@ -289,7 +289,7 @@ class _Measured:
         likeness = np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
         best = likeness.max(axis=1, keepdims=True)
         nearest = np.isfinite(best) & (likeness >= best - _ROUNDING)
-        shares = nearest / np.maximum(nearest.sum(axis=1, keepdims=True), 1)  # who are equally near share the line
+        shares = nearest / np.maximum(nearest.sum(axis=1, keepdims=True), 1)  # equally near people share the line
         found = shares[np.arange(len(at)), own]
         return float(np.mean([found[own == person].mean() for person in range(len(people))]))
 
@@ -302,7 +302,7 @@ class _Measured:
         return coverage(self._lines.personas, self._centres(speakers))
 
     def dispersion(self) -> float | None:
-        """Return how far people's mean lines differ, over how far their personas do, whatever the direction."""
+        """Return how far people's mean lines differ, over how far their personas do, in any direction."""
         if self._lines.personas is None:
             return None
         return dispersion(self._lines.personas, self._centres(self._lines.speakers))
@@ -326,12 +326,12 @@ class _Measured:
 def coverage(given: Vectors, shown: Vectors) -> float | None:
     """Return the share of the differences that people were given which they show, in the directions of these.
 
-    It is the slope, through the means, of what is shown `(people, D)` on what was given `(people, D)`: 1 where people
-    differ as they were made to, 0 where they don't, or differ without regard to it, and below 0 where they swap. Noise
-    has 0 in expectation, so it can't be had by scattering.
+    It is the slope, through the means, of the shown values `(people, D)` on the given ones `(people, D)`: 1 if people
+    differ as they were made to, 0 if they don't, or differ without regard to it, and below 0 if they swap. Noise
+    has 0 in expectation, so scattered lines do not raise it.
 
     Returns:
-        The slope; `None` where all were given the same.
+        The slope; `None` if all were given the same.
     """
     ways = given - given.mean(axis=0)
     total = float((ways**2).sum())
@@ -339,9 +339,9 @@ def coverage(given: Vectors, shown: Vectors) -> float | None:
 
 
 def dispersion(given: Vectors, shown: Vectors) -> float | None:
-    """Return the root mean square distance from the mean of what is shown over that of what was given, from 0.
+    """Return the root mean square distance from the mean of the shown values over that of the given ones, from 0.
 
-    It has no regard to direction, and noise has it too. `None` where all were given the same.
+    It has no regard to direction, and noise has it too. `None` if all were given the same.
     """
     total = float(((given - given.mean(axis=0)) ** 2).sum())
     return float(((shown - shown.mean(axis=0)) ** 2).sum() / total) ** 0.5 if total > _ROUNDING else None
@@ -352,7 +352,7 @@ def trait_coverage(
 ) -> tuple[float | None, float | None]:
     """Return coverage and dispersion of the answers to a questionnaire, by person and trait, over those that both have.
 
-    A trait counts for those to whom a pole of it was given; both are `None` where all were given the same.
+    A trait counts for people that were given a pole of it; both are `None` if all were given the same.
     """
     ways, ends = [], []
     for trait in dict.fromkeys(trait for of_person in given.values() for trait in of_person):
@@ -375,10 +375,10 @@ def attractor(early: Sequence[Vectors], late: Sequence[Vectors], cases: Sequence
 
     Args:
         early, late: Of each of at least two conversations the vectors of its first and last lines, of unit length.
-        cases: What each began from. Where there are several, it is compared with those that began otherwise.
+        cases: The case of each. If there are several, it is compared with conversations of other cases.
 
     Returns:
-        The mean cosine of its late lines with the others' late ones, minus the same of early ones; above 0 where
+        The mean cosine of its late lines with the others' late ones, minus the same of early ones; above 0 if
         conversations that began differently end alike.
     """
     started, ended = (np.array([lines.mean(axis=0) for lines in part]) for part in (early, late))

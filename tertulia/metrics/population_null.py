@@ -1,4 +1,4 @@
-"""Compare statistics with a null in which who spoke is exchanged, within the moments of a conversation."""
+"""Compare statistics with a null in which speakers are exchanged, within the moments of a conversation."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from tertulia.state.randomness import keyed_generator
 #: Permutations of a null: p is at least 1 over one more.
 PERMUTATIONS = 199
 
-#: What a statistic differs by from one that is equal.
+#: The rounding error between equal statistics.
 _ROUNDING = 1e-12
 
 #: Takes a statistic of a conversation in which these people spoke its lines.
@@ -19,7 +19,7 @@ Take = Callable[[NDArray[np.int64]], float | None]
 
 
 class Judged(NamedTuple):
-    """A statistic, what the null has on average, and the two-sided p; `None` where there is none."""
+    """A statistic, its mean under the null, and the two-sided p; `None` if there is none."""
 
     value: float | None
     expected: float | None
@@ -32,7 +32,7 @@ class Judged(NamedTuple):
 
 
 def permuted(speakers: NDArray[np.int64], moments: NDArray[np.int64], seed: int) -> list[NDArray[np.int64]]:
-    """Return who speaks each line, exchanged within each moment, `PERMUTATIONS` times over; the draws are keyed."""
+    """Return the speaker of each line, exchanged within each moment, `PERMUTATIONS` times over; the draws are keyed."""
     places = [np.flatnonzero(moments == moment) for moment in np.unique(moments)]
     found = []
     for number in range(PERMUTATIONS):

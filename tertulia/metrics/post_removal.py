@@ -1,7 +1,7 @@
-"""Measure where attention goes when units are removed: it is redistributed over the others.
+"""Measure the redistribution of attention over the other units when units are removed.
 
 Source: APP §3.2, "Post-removal attention scores", Fig. 5a (share kept, share of the top three), and the composition of
-what is left by block.
+the remaining units by block.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -35,7 +35,7 @@ class PostRemoval(Record):
 def post_removal(
     prompt: Prompt, removed: Collection[str], before: Mapping[str, float], after: Mapping[str, float]
 ) -> PostRemoval:
-    """Return where the attention of a prompt went.
+    """Return the redistribution of the attention of a prompt.
 
     Args:
         removed: Ids of the units that were removed.
@@ -63,7 +63,7 @@ def post_removal(
 
 
 def mean_post_removal(figures: Iterable[PostRemoval]) -> PostRemoval:
-    """Return the mean of each figure over the prompts that have it; a block counts as 0 where nothing of it is left."""
+    """Return the mean of each figure over the prompts that have it; a block counts as 0 if nothing of it is left."""
     figures = list(figures)
     return mean_record(
         PostRemoval,

@@ -1,7 +1,7 @@
-"""Measure what pruning removed from prompts, and how inconsistent utterances were before and after revision.
+"""Measure the units that pruning removed, and the inconsistency of utterances before and after revision.
 
 Shares are of a prompt, and averaged over prompts: a turn in which nothing was removed counts with 0. Turns without a
-prompt (silences, and what was written by hand) do not count.
+prompt (silences, and lines written by hand) do not count.
 
 Source: APP §3.2, Fig. 3b (removal ratios); APP §4.2, Fig. 7a (inconsistency before and after revision).
 """
@@ -17,7 +17,7 @@ from tertulia.state.words import words
 
 
 class Removal(Record):
-    """What was removed from a prompt, or the mean over prompts; shares are in [0, 1], `None` where there is nothing.
+    """The removed units of a prompt, or the mean over prompts; shares are in [0, 1], `None` if there is nothing.
 
     Removable are the items that λ may remove. Removed from the whole prompt are with them the texts of blocks that
     lost all items.
@@ -35,7 +35,7 @@ class Removal(Record):
 
 
 class Inconsistency(Record):
-    """How inconsistent what was said is with what was removed, before and after revision: means over utterances.
+    """The inconsistency of utterances with the removed units, before and after revision: means over utterances.
 
     The unit is that of the run's judge: a rating from 1 to 10, or nats per token.
     """
@@ -47,7 +47,7 @@ class Inconsistency(Record):
 
 
 def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
-    """Return what was removed from the prompt of a turn; `None` where there was no prompt."""
+    """Return the removal from the prompt of a turn; `None` if there was no prompt."""
     if prompt is None:
         return None
     removed = set(record.removed)
@@ -72,7 +72,7 @@ def removal_of(record: TurnRecord, prompt: Prompt | None) -> Removal | None:
     )
 
 
-@lru_cache(maxsize=8192)  # memories stand in many prompts
+@lru_cache(maxsize=8192)  # memories occur in many prompts
 def _length(text: str) -> int:
     return len(words(text))
 

@@ -10,9 +10,9 @@ from tertulia.state.text import folded
 
 
 def ends_in_repetition(dialogue: Dialogue) -> bool | None:
-    """Return whether the last utterance equals an earlier one; `None` where there is no earlier one.
+    """Return whether the last utterance equals an earlier one; `None` if there is no earlier one.
 
-    Case and punctuation do not count, nor does who speaks. Source: APP §6, footnote 2.
+    Case and punctuation do not count, nor does the speaker. Source: APP §6, footnote 2.
     """
     if len(dialogue) < 2:
         return None
@@ -21,14 +21,14 @@ def ends_in_repetition(dialogue: Dialogue) -> bool | None:
 
 
 def repeated_endings(dialogues: Iterable[Dialogue]) -> float | None:
-    """Return the rate of duplicated final utterances, in [0, 1]; `None` where no dialogue has two utterances."""
+    """Return the rate of duplicated final utterances, in [0, 1]; `None` if no dialogue has two utterances."""
     return mean(ends_in_repetition(dialogue) for dialogue in dialogues)
 
 
 def repeated_lines(dialogue: Dialogue) -> float | None:
     """Return the share of utterances that equal an earlier one, in [0, 1]; `None` of fewer than two utterances.
 
-    Case and punctuation do not count, nor does who speaks. Lines of a word or two count, which have no 4-gram.
+    Case and punctuation do not count, nor does the speaker. Lines of a word or two count, which have no 4-gram.
     """
     if len(dialogue) < 2:
         return None
@@ -45,7 +45,7 @@ def equals_earlier(dialogue: Dialogue) -> list[bool]:
 def repeated_share(dialogue: Dialogue) -> float | None:
     """Return the share of 4-grams of words that an earlier utterance of the dialogue has, in [0, 1].
 
-    A 4-gram that comes several times in an utterance counts once there. It is `None` where no utterance has four words.
+    A 4-gram that comes several times in an utterance counts once there. It is `None` if no utterance has four words.
     """
     seen: set[tuple[str, ...]] = set()
     found = total = 0

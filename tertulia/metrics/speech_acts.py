@@ -3,7 +3,7 @@
 1. An utterance is split into sentences, and each is compared with every prototype by cosine.
 2. A sentence does the act of the prototype nearest to it, if the cosine reaches `THRESHOLD`; else none. Some prototypes
    do nothing that has a name here: they keep plain statements and questions from being taken for something.
-3. An utterance does what its sentences do, so it may do several things, or nothing that has a name here.
+3. An utterance does the acts of its sentences, so it may do several things, or nothing that has a name here.
 
 The acts are those that ChatAgents reads off its conversations by eye (§IV-C, Fig. 4 and 5); prototypes and threshold
 are the project's own, the threshold calibrated for `minilm` on the lines of tests/support/spoken_lines.py.
@@ -154,7 +154,7 @@ ACTS = tuple(act for act in PROTOTYPES if act != NO_ACT)
 
 #: Cosine from which a sentence does the act of its nearest prototype.
 THRESHOLD = 0.3
-#: A label is doubtful below this cosine, or where another act, or none, is nearer than this margin. Of the labels that
+#: A label is doubtful below this cosine, or if another act, or none, is nearer than this margin. Of the labels that
 #: are neither, 20 of 24 are right on `HELD_OUT`; of the doubtful ones 5 of 10.
 SURE = 0.4
 SURE_MARGIN = 0.05
@@ -174,7 +174,7 @@ class ActLabel(Record):
 
 
 class LineLabels(Record):
-    """What prototypes say of an utterance."""
+    """The labels of an utterance by prototypes."""
 
     labels: tuple[ActLabel, ...] = Field(description="its speech acts, strongest first")
     nearest: float = Field(description="highest cosine of a sentence to any prototype, those of no act among them")
@@ -206,7 +206,7 @@ def acts_by_prototypes(texts: Sequence[str], embedder: Embedder, threshold: floa
 
 
 def _ranked(vector: Sequence[float], prototypes: Mapping[str, Sequence[Sequence[float]]]) -> ActLabel:
-    """Return the act of the nearest prototype, whatever its cosine is."""
+    """Return the act of the nearest prototype, at any cosine."""
     cosines = {act: max(cosine(vector, prototype) for prototype in vectors) for act, vectors in prototypes.items()}
     best, second = sorted(cosines, key=lambda act: -cosines[act])[:2]
     return ActLabel(act=best, cosine=cosines[best], margin=cosines[best] - cosines[second])

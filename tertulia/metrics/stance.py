@@ -1,6 +1,6 @@
-"""What the words of a line say about where its speaker stands: for or against, warm or cold. English only.
+"""The stance of a line's speaker by its words: for or against, warm or cold. English only.
 
-Lists of phrases read a sentence, and no model is asked. What says neither, or what a list does not have, is 0: irony,
+Lists of phrases read a sentence, and no model is asked. A line that says neither, or nothing in a list, is 0: irony,
 and a refusal by a story, are not seen.
 """
 
@@ -112,7 +112,7 @@ _APOSTROPHE = re.compile("[’ʼ]")
 
 
 def agreement_of(text: str) -> float:
-    """Return how far a line goes along with what was asked: 1 yes, −1 no, between them both or half, 0 neither.
+    """Return how far a line goes along with a request: 1 yes, −1 no, between them both or half, 0 neither.
 
     The last sentence that says something decides; a half-hearted line counts half.
     """
@@ -130,7 +130,7 @@ def is_half(text: str) -> bool:
 
 
 def confirms(text: str) -> bool:
-    """Return whether a line owns up to what was just said of its speaker."""
+    """Return whether a line owns up to the words just said of its speaker."""
     text = plain(text)
     return bool(_CONFIRMS.search(text)) and _stand(text) >= 0
 
@@ -149,7 +149,7 @@ def plain(text: str) -> str:
 
 
 def _stand(sentence: str) -> float:
-    """Return 1 for yes, −1 for no, a half of it where something is left open, and 0 for neither, or a question."""
+    """Return 1 for yes, −1 for no, a half of it if something is left open, and 0 for neither, or a question."""
     if sentence.rstrip().endswith("?"):
         return 0.0
     yes, no = _YES.search(sentence), _NO.search(sentence)

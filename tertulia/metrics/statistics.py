@@ -1,14 +1,14 @@
-"""Statistics of experiments: means over cases with their intervals, paired differences, tests, and what would decide.
+"""Statistics of experiments: means over cases with their intervals, paired differences, tests, and the data needed.
 
 A case is a starting point, and the unit that is sampled: every interval is over cases, as the trials of a case share
-its people, its memories and its place. Cases of one source, such as a town, share more; where there are several
-sources, these are the units. Settings are compared on the same cases, and on the same trials of each. What a trial
-contributes is found by the jackknife: a figure of a case is taken again without each of its trials.
+its people, its memories and its place. Cases of one source, such as a town, share more; if there are several
+sources, these are the units. Settings are compared on the same cases, and on the same trials of each. The contribution
+of a trial is found by the jackknife: a figure of a case is taken again without each of its trials.
 
 Intervals and tests are one thing, and nothing in them is drawn: Student's t of the cases, or, of several sources, of a
 cluster-robust standard error with the degrees of freedom that it has (CR2). `lab check` simulates how often they err.
 
-What is not known here: whether these cases are like any that were not run.
+Open question: whether these cases are like any that were not run.
 
 Source: APP §2 (figures of a case over its trials, their mean over cases); Efron and Stein 1981 (jackknife); Bell and
 McCaffrey 2002 (CR2 and its degrees of freedom); Holm 1979 (several tests); Hedges 1981 (effect size).
@@ -29,7 +29,7 @@ from tertulia.state.records import Record
 
 T = TypeVar("T")
 
-#: Numbers of trials or cases above this are not given: the difference is none that anybody would look for.
+#: Numbers of trials or cases above this are not given: such a difference is too small to look for.
 MOST = 10_000
 
 Method = Literal["student", "cluster_robust", "theil_sen"]
@@ -41,9 +41,9 @@ class CaseFigure:
 
     Attributes:
         value: The figure, over all trials of the case.
-        trials: How many trials that is; `None` where it is not known.
-        without: The figure without each trial, by the trial's number; empty where that was not taken.
-        source: Where the case is from, such as a town with several; cases of one source are not independent.
+        trials: How many trials that is; `None` if it is not known.
+        without: The figure without each trial, by the trial's number; empty if that was not taken.
+        source: The source of the case, such as a town with several; cases of one source are not independent.
     """
 
     value: float
@@ -59,7 +59,7 @@ Sample = Mapping[str, CaseFigure]
 class CaseMean(Record):
     """The mean of a figure over cases, with its 95 % interval.
 
-    There is no interval where there are fewer than two cases, or all have the same figure.
+    There is no interval if there are fewer than two cases, or all have the same figure.
     """
 
     value: float | None = Field(description="the mean over cases; null without cases")
@@ -87,7 +87,7 @@ class Contrast(CaseMean):
     within: float | None = Field(None, description="variance that a single trial would contribute in a case")
 
     def p_above(self, limit: float = 0.0) -> float | None:
-        """Return the chance of so large a mean where the true one is at most a limit; `None` where it can't be told."""
+        """Return the chance of so large a mean if the true one is at most a limit; `None` if it can't be told."""
         if self.value is None or self.p is None:
             return None
         if limit == 0.0:
@@ -95,12 +95,12 @@ class Contrast(CaseMean):
         return None if self._error is None else self._error.p_above(self.value - limit)
 
     def p_below(self, limit: float = 0.0) -> float | None:
-        """Return the chance of so small a mean where the true one is at least a limit; `None` if it can't be told."""
+        """Return the chance of so small a mean if the true one is at least a limit; `None` if it can't be told."""
         above = self.p_above(limit)
         return None if above is None else 1 - above
 
     def upper_bound(self, confidence: float = CONFIDENCE) -> float | None:
-        """Return what the mean is no larger than, with that confidence; `None` where it can't be told."""
+        """Return the upper bound of the mean, with that confidence; `None` if it can't be told."""
         if self.value is None or self._error is None:
             return None
         return self.value + self._error.half_width(2 * confidence - 1)
@@ -130,9 +130,9 @@ class Needed(Record):
 
 
 def jackknifed(trials: Mapping[int, T], figure: Callable[[Sequence[T]], float | None]) -> CaseFigure | None:
-    """Return a figure of a case with what it is without each trial; `None` where there is no figure.
+    """Return a figure of a case, and the same without each trial; `None` if there is no figure.
 
-    A trial is a dialogue, or its vector; `figure` returns `None` where there is nothing to measure.
+    A trial is a dialogue, or its vector; `figure` returns `None` if there is nothing to measure.
     """
     value = figure([*trials.values()])
     if value is None or not isfinite(value):
@@ -148,7 +148,7 @@ def jackknifed(trials: Mapping[int, T], figure: Callable[[Sequence[T]], float | 
 def sample_of(
     cases: Mapping[str, Mapping[int, T]], figure: Callable[[Sequence[T]], float | None]
 ) -> dict[str, CaseFigure]:
-    """Return a figure of every case that has it, with what it is without each trial."""
+    """Return a figure of every case that has it, and the same without each trial."""
     found = {case: jackknifed(trials, figure) for case, trials in cases.items()}
     return {case: case_figure for case, case_figure in found.items() if case_figure is not None}
 
@@ -208,7 +208,7 @@ def contrast(terms: Sequence[tuple[Sample, float]], constant: float = 0.0) -> Co
 def statistic(samples: Sequence[Sample], compute: Callable[[Sequence[float]], float | None]) -> Contrast:
     """Return a figure computed from several figures of a case, as its mean over the cases that have all of them.
 
-    `compute` takes a case's figures in the order of the samples, and returns `None` where it has no result.
+    `compute` takes a case's figures in the order of the samples, and returns `None` if it has no result.
     """
     shared = [case for case in (samples[0] if samples else {}) if all(case in sample for sample in samples)]
     found: dict[str, float] = {}
@@ -295,10 +295,10 @@ def trials_that_decide(found: Contrast, confidence: float = CONFIDENCE) -> Neede
     trial; the interval as Student's. More cases are of more sources, as many of each as now. A figure whose expectation
     depends on the number of trials (dist-N) will itself be another one with more of them, in both settings.
 
-    That no number of trials would do is said only where cases differ by so much in at least 95 % of such samples.
+    That no number of trials would do is said only if cases differ by so much in at least 95 % of such samples.
 
     Returns:
-        The numbers; `None` where the interval excludes 0 already, or there is nothing to reckon with: fewer than two
+        The numbers; `None` if the interval excludes 0 already, or there is nothing to reckon with: fewer than two
         cases, no difference at all, or a slope over time.
     """
     if found.value is None or found.cases < 2 or abs(found.value) <= ROUNDING or found.method == "theil_sen":
@@ -365,7 +365,7 @@ def _jackknife_variance(left: Sequence[float]) -> float:
 
 
 def _trials(samples: Sequence[Sample]) -> int | None:
-    """Return the trials of all cases together, of each in the sample that has fewest; `None` where not known."""
+    """Return the trials of all cases together, of each in the sample with the fewest; `None` if not known."""
     counts = [[sample[case].trials for sample in samples] for case in (samples[0] if samples else {})]
     known = [[count for count in of_case if count is not None] for of_case in counts]
     return sum(map(min, known)) if known and all(map(len, known)) else None

@@ -9,10 +9,10 @@ Source: Abramowitz and Stegun 1964, 26.7.1 and 26.5.8; the fraction is evaluated
 from functools import lru_cache
 from math import exp, inf, log, log1p, pi, sqrt
 
-#: Where the continued fraction has converged; what stands for 0 in it; its terms at most.
+#: The limit of convergence of the continued fraction; its replacement for 0; its terms at most.
 _CLOSE, _TINY, _TERMS = 3e-16, 1e-300, 10_000
 
-#: The series of Γ(a + 1/2) / (Γ(a) √a) in 1/a, and from where on it is exact.
+#: The series of Γ(a + 1/2) / (Γ(a) √a) in 1/a, and the value from which on it is exact.
 _GAMMA_RATIO, _LARGE = (1, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144), 100.0
 
 

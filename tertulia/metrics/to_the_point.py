@@ -1,14 +1,14 @@
 """Measure how much to the point dialogues are: whether they are about their case, in the speakers' own words.
 
 1. A case is the memories, earlier dialogues and surroundings of its people. Names are masked in all texts by the
-   caller: else a name would tell the case, whatever is said.
+   caller: else a name would tell the case, with any words.
 2. The match of an utterance with a case is the mean cosine with the three nearest of the case's texts; that of a
    dialogue is the mean over its utterances. The case with the highest match is the guess; the first of equal ones.
    `margin` is by how much a dialogue matches its case better than the others.
-3. The match alone is fooled by who recites: what is said word for word matches best. So `to_the_point` is the mean over
-   utterances of the margin, or 0 if it is below, times the share of words that are not recited; and 0 for an utterance
-   that was said before, has its words in no order, denies what is known, tells as its speaker's own what only the
-   partner knows, or makes no sense where it is said (`LineCheck`).
+3. The match alone is fooled by recitation: a text repeated word for word matches best. So `to_the_point` is the mean
+   over utterances of the margin, or 0 if it is below, times the share of words that are not recited; and 0 for an
+   utterance that was said before, has its words in no order, denies known facts, tells as its speaker's own a fact that
+   only the partner knows, or makes no sense in its place (`LineCheck`).
 4. By chance one of so many cases is right, and margins depend on the others, so figures can be compared between equal
    sets of cases only.
 """
@@ -28,7 +28,7 @@ NEAREST = 3
 
 
 class LineCheck(Record):
-    """What keeps an utterance from counting as to the point (`tertulia/views/measuring/line_checks.py`)."""
+    """The reasons that keep an utterance from counting as to the point (`tertulia/views/measuring/line_checks.py`)."""
 
     recited: float = Field(ge=0, le=1, description="share of its words that are recited from one text of the case")
     said_before: bool = Field(False, description="it equals an earlier one of its dialogue")
@@ -49,7 +49,7 @@ Checks = Sequence[LineCheck | None]
 
 
 class ToThePoint(Record):
-    """How much to the point the dialogues of a case are; `None` where there is nothing to measure, and the reason."""
+    """How much to the point the dialogues of a case are; `None` if there is nothing to measure, and the reason."""
 
     dialogues: int = Field(description="number of dialogues with a word in them besides names")
     cases: int = Field(description="number of cases among which each is looked for")
@@ -73,7 +73,7 @@ CHECKED = tuple(LineCheck.model_fields)
 
 
 def texts_of_case(case: Case) -> list[str]:
-    """Return what a case is: its memories, what people do, their earlier dialogues, and where they are."""
+    """Return the texts of a case: its memories, people's activities, their earlier dialogues, and their place."""
     people = (case.initiator, case.partner)
     texts = [memory.text for person in people for memory in person.memories]
     texts += [person.activity for person in people if person.activity]
@@ -87,10 +87,10 @@ def to_the_point(
     embedder: Embedder,
     checks: Mapping[str, Sequence[Checks]] | None = None,
 ) -> dict[str, ToThePoint]:
-    """Return how much to the point the dialogues of each case are, whose utterances and texts have their names masked.
+    """Return how much to the point the dialogues of each case are, with masked names in utterances and texts.
 
     Cases with texts (`texts_of_case`) and no dialogue count among those that are looked for; empty dialogues are passed
-    over. Figures are `None`, with a reason, where fewer than two cases have texts, or the case itself has none.
+    over. Figures are `None`, with a reason, if fewer than two cases have texts, or the case itself has none.
 
     Args:
         checks: By case, of each of its dialogues; without them only the match is measured.

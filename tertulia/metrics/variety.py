@@ -1,8 +1,8 @@
-"""Measure variety by what does not follow from the number of words, or of dialogues that resemble each other.
+"""Measure variety without the effects of the number of words, or of dialogues that resemble each other.
 
-1. *dist-N at equal length*: dist-N falls as texts get longer, whatever is said. So it is taken for a sample of as many
-   n-grams as the shortest of what is compared has: the expectation over all such samples, not a draw.
-2. *Vendi score*: the number of dialogues that are as different as can be and have the same diversity. It is 1 where all
+1. *dist-N at equal length*: dist-N falls as texts get longer, with any words. So it is taken for a sample of as many
+   n-grams as the shortest of the compared texts has: the expectation over all such samples, not a draw.
+2. *Vendi score*: the number of dialogues that are as different as can be and have the same diversity. It is 1 if all
    are equal, and at most their number; so it is compared between equally many dialogues only.
 
 Source: Hurlbert 1971, Eq. 4 (the expected number of kinds in a sample of a given size); Friedman and Dieng 2023, "The
@@ -24,7 +24,7 @@ from tertulia.state.records import Record
 #: Lengths of n-grams.
 LENGTHS = (1, 2, 3)
 
-#: An eigenvalue below this is what rounding leaves of 0.
+#: An eigenvalue below this is a rounding error of 0.
 _ROUNDING = 1e-12
 
 
@@ -97,7 +97,7 @@ def mean_variety(figures: Iterable[VarietyFigures]) -> VarietyFigures:
 def distinct_of_sample(dialogues: Iterable[Dialogue], n: int, size: int) -> float | None:
     """Return the expected dist-N (n from 1) of a sample of n-grams, drawn without replacement, in (0, 1].
 
-    It is `None` where there are fewer n-grams than `size`, or `size` is 0.
+    It is `None` if there are fewer n-grams than `size`, or `size` is 0.
     """
     counts = Counter(n_grams(dialogues, n))
     if not 0 < size <= counts.total():
@@ -127,7 +127,7 @@ def expected_distinct(kinds: Mapping[int, int], total: int, size: int | None) ->
 def vendi_score(vectors: Sequence[Sequence[float]]) -> float | None:
     """Return the Vendi score of N nonzero vectors: e to the entropy of the eigenvalues of K / N, K their cosines.
 
-    It is 1 where all directions are equal, N where all are at right angles, and `None` if N < 2.
+    It is 1 if all directions are equal, N if all are at right angles, and `None` if N < 2.
     """
     if len(vectors) < 2:
         return None

@@ -1,10 +1,10 @@
 """The broker: concurrent model calls of the agents of a round, run as one batch and stored.
 
 1. A seat is an agent, or one of several parts of an agent that make calls concurrently. All seats stand at one table,
-   or, where there are many, a fixed number of them at each.
+   or, if there are many, a fixed number of them at each.
 2. A batch runs when every seat of a table waits. So its composition does not depend on which agent was faster, and
    neither do the numbers that come out of it.
-3. Calls of remote models are made at once, each by itself: they do not depend on what runs beside them.
+3. Calls of remote models are made at once, each by itself: they do not depend on other calls.
 4. A batch is stored whole before any agent goes on, and a stored call is not made again: after a crash the remaining
    calls meet in the same batches as without it.
 5. Runs of a cohort, which are driven side by side, wait for each other likewise (`models.cohort`).
@@ -78,7 +78,7 @@ class BatchingBroker:
         self._run_if_all_wait(table)
 
     def hand_over(self, agent: str, partner: str) -> None:
-        """Give the seat of an agent to their partner, who makes the calls that follow."""
+        """Give the seat of an agent to their partner, for the calls that follow."""
         if (table := self._tables.pop(agent, None)) is not None:
             seats = {partner if seated == agent else seated: parts for seated, parts in table.items()}
             table.clear()
@@ -97,14 +97,14 @@ class BatchingBroker:
                 table[agent] = {""}
 
     def asked_by(self, model: LanguageModel, agent: str, round: int, node: str, part: str = "") -> LanguageModel:
-        """Return a model whose calls are those of one step (see the contract)."""
+        """Return a model that makes its calls as those of one step (see the contract)."""
         return JournalledModel(model, self._journal, self, (round, agent, node), part)
 
     async def answer(self, model: LanguageModel, seat: Seat, call: Call, question: Question) -> Call:
         """Return a call with its answer, made in a batch with those of other seats and runs, and stored."""
         agent, _ = seat
         waiting = WaitingCall(model, question, call, self._journal, asyncio.get_running_loop().create_future())
-        # What a mind settles by probabilities is asked at once: how often differs from agent to agent.
+        # Decisions of a mind by probabilities are asked at once: how often differs from agent to agent.
         if model.traits.text_only or (agent in self._tables and isinstance(question, NextOption)):
             return await answer_at_once(waiting)
         if (table := self._tables.get(agent)) is None:

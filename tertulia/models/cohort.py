@@ -2,7 +2,7 @@
 
 The runs of a cohort are driven side by side. A batch runs when every run of the cohort waits, and takes those that are
 furthest behind: of the earliest round, and in it of the earliest step. So runs whose utterances were rolled back catch
-up, and the others meet them again. Which calls a batch holds follows from what was answered before it, and from nothing
+up, and the others meet them again. The calls of a batch follow from earlier answers, and from nothing
 else: a cohort that is resumed makes the same batches.
 
 This module knows no torch and no graph.
@@ -50,7 +50,7 @@ class WaitingCall:
         return self.call.round, _ORDER.index(type(self.question))
 
     def fail(self, error: BaseException) -> None:
-        """Raise the failure where the result is awaited."""
+        """Raise the failure in the code that awaits the result."""
         if not self.result.done():
             self.result.set_exception(error)
 
@@ -165,7 +165,7 @@ def _store_and_hand_out(batch: Sequence[WaitingCall], completed: Iterable[Call |
 
 
 async def ask_together(model: LanguageModel, questions: Sequence[Question]) -> list[Answer]:
-    """Return the answers of a model to several questions, as one batch where it can."""
+    """Return the answers of a model to several questions, as one batch if it can."""
     requests = [question.request for question in questions if isinstance(question, Generation)]
     if len(requests) == len(questions):
         return list(await model.generate_batch(requests))

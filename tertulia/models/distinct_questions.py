@@ -46,7 +46,7 @@ def spread_answers(questions: Sequence[Question], answered_by: Sequence[int], fo
 
 
 def _content(question: Question) -> object:
-    """Return what can be hashed of a question: all that tells most of them apart."""
+    """Return the parts of a question that can be hashed: they tell most questions apart."""
     prompt = question.request.prompt if isinstance(question, Generation | ScoredGeneration) else question.prompt
     states = tuple(generator.getstate() for generator in _generators(question))
     return type(question), prompt.input_ids, states

@@ -1,8 +1,8 @@
 """The journal of model calls: a call that is stored is returned from the store instead of being made again.
 
 A call has a key (run, round, agent, node, attempt), and is the same question if prompt and parameters are the same.
-`Journal` looks calls up and stores them; `JournalledModel` is a model whose calls go through it. This module knows no
-torch and no graph.
+`Journal` looks calls up and stores them; `JournalledModel` is a model that makes its calls through it. This module
+knows no torch and no graph.
 """
 
 import asyncio
@@ -102,14 +102,14 @@ class Journal:
 
 
 def _scoring_parameters(options: ScoringOptions) -> dict[str, Any]:
-    """Return what a call records of its scoring; no layers where it is all, as before there was a choice."""
+    """Return the scoring parameters that a call records; without layers if all count, as before there was a choice."""
     recorded = asdict(options)
     layers = recorded.pop("layers")
     return recorded if layers is None else recorded | {"layers": list(layers)}
 
 
 def _sampling_parameters(sampling: Sampling) -> dict[str, Any]:
-    """Return what a call records of how tokens are drawn; no min-p where it is off, as before there was one."""
+    """Return the sampling parameters that a call records; without min-p if it is off, as before there was one."""
     return {name: value for name, value in asdict(sampling).items() if name != "min_p" or value}
 
 
@@ -231,7 +231,7 @@ class Batches(Protocol):
 
 
 class JournalledModel:
-    """A model whose calls are those of one step of an agent. Implements `state.language_model.LanguageModel`.
+    """A model that makes its calls as those of one step of an agent. Implements `state.language_model.LanguageModel`.
 
     Its id, traits and tokenizer are those of the model itself.
     """

@@ -56,7 +56,7 @@ Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = ("auto", "float32", "bfloat16", "float16")
 REHEARSAL = "rehearsal"
 
-#: How names of hosted models begin, and who has them.
+#: Beginnings of the names of hosted models, with their providers.
 _HOSTED = {
     **dict.fromkeys(("gpt", "chatgpt", "o1", "o3", "o4"), "openai"),
     **{"claude": "anthropic", "gemini": "google_genai", "mistral": "mistralai", "grok": "xai", "deepseek": "deepseek"},
@@ -81,17 +81,17 @@ def open_model(
         name: `smollm2` (embedded, with its voice), `smollm2:plain` (without), `rehearsal` (a stand-in without
             weights), a folder, a hub id `owner/name`, any of these with adapters (`BASE+FOLDER`, `BASE+NAME`), or that
             of a remote model (see `served.chat.open_chat_model`).
-        cache: Where converted models, and adapters by name, are kept.
-        precision: Of the weights; `auto` is what suits the hardware.
-        limits: What a remote model is held to; the defaults where they are not given.
-        report: Is called with what the model waits for, while it is opened and afterwards; maybe from another thread.
+        cache: The folder of converted models, and of adapters by name.
+        precision: Of the weights; `auto` chooses the one that suits the hardware.
+        limits: The limits of a remote model; `None`: the defaults.
+        report: Is called with the cause of a wait, while the model is opened and afterwards; maybe from another thread.
         may_download: Whether a model that is not on this machine is fetched from the hub.
         with_code: Whether Python code that comes with the model is executed.
         recorded_as: The name by which runs know a remote model (`served.chat.open_chat_model`), or the embedded one.
 
     Raises:
         NotFoundError: No model of that name.
-        AttentionUnavailableError: Its attention can't be had exactly.
+        AttentionUnavailableError: Its attention can't be computed exactly.
         ModelError: It can't be loaded.
     """
     if precision not in PRECISIONS:
@@ -159,7 +159,7 @@ def open_embedder(name: str, report: Report | None = None, kept: KeptVectors | N
 
     Args:
         name: `minilm` (embedded), `rehearsal` (a stand-in without weights), a folder, or a hub id `owner/name`.
-        kept: Known vectors of `minilm`, and where new ones go; with them, it is loaded when one is missing.
+        kept: Known vectors of `minilm`, to which new ones are added; with them, it is loaded when one is missing.
 
     Raises:
         ModelError: It can't be loaded.
@@ -218,7 +218,7 @@ def device_and_dtype(precision: Precision) -> tuple[str, "torch.dtype"]:
 
 
 def _weights_here(precision: Precision) -> tuple[str, "torch.dtype", bool]:
-    """Return the device, what its weights are loaded as, and whether products keep them in half precision."""
+    """Return the device, the precision of its weights, and whether products keep them in half precision."""
     import torch
 
     from tertulia.models.local.packed_linear import computes_with_half_weights
@@ -236,7 +236,7 @@ def _open_embedded(
     report: Report,
     adapters: Adapters | None,
 ) -> LanguageModel:
-    """Return the embedded model, without transformers where this processor and what is kept here allow it."""
+    """Return the embedded model, without transformers if this processor and the kept files allow it."""
     folder, traits = embedded.folder(cache, report), embedded.traits_of(opened)
     bare = _open_bare(name, folder, precision, traits, adapters)
     if bare is not None:
@@ -248,7 +248,7 @@ def _open_embedded(
 def _open_bare(
     name: str, folder: Path, precision: Precision, traits: ModelTraits, adapters: Adapters | None
 ) -> LanguageModel | None:
-    """Return the model in a folder as a bare one; `None` where transformers must open it.
+    """Return the model in a folder as a bare one; `None` if transformers must open it.
 
     That its attention is exact is checked once on a machine (`local.kept_checks`), which takes transformers.
     """
@@ -316,7 +316,7 @@ def _open_causal(
 def _with_head_weights(
     model: "CausalLanguageModel", name: str, source: str, adapters: Adapters | None, cache: Path
 ) -> LanguageModel:
-    """Return an open model with the learned weights of its attention heads, where it has some; else Eq. 1 scores."""
+    """Return an open model with the learned weights of its attention heads, if it has some; else Eq. 1 scores."""
     from tertulia.models.local.head_weights import find_head_weights, fingerprint_of
 
     model.fingerprint = fingerprint_of(split_name(name)[0], source, adapters, model.tokenizer)
@@ -327,7 +327,7 @@ def _with_head_weights(
 
 
 def _weights(name: str, source: str, adapters: Adapters | None) -> ModelWeights | None:
-    """Return what the weights of a model are made of, where it has adapters."""
+    """Return the origin of a model's weights, if it has adapters."""
     if adapters is None:
         return None
     base, named = split_name(name)
@@ -341,7 +341,7 @@ def _weights(name: str, source: str, adapters: Adapters | None) -> ModelWeights 
 
 @contextmanager
 def _named_reason(name: str) -> Iterator[None]:
-    """Say which model it is whose attention is unavailable, and what to do."""
+    """Add to an error about unavailable attention the model's name and a remedy."""
     try:
         yield
     except AttentionUnavailableError as error:
@@ -401,7 +401,7 @@ def _load_causal(
     from tertulia.models.local.seeing_parts import language_paths, load_processor_if_seeing
 
     device, dtype, half = _weights_here(precision)
-    # Never left out: transformers would then ask on standard input, where a seat's answers come from.
+    # Never left out: transformers would then ask on standard input, from which a seat's answers come.
     options: dict[str, Any] = {"trust_remote_code": with_code, "local_files_only": local_files_only}
     config = AutoConfig.from_pretrained(source, **options)
     # A file could name a kernel of the hub here, which is code.

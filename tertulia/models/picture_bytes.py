@@ -18,7 +18,7 @@ _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", 
 
 
 def open_picture(picture: bytes) -> "Image":
-    """Return a picture in RGB, upright, with white behind what is transparent; of several frames, the first.
+    """Return a picture in RGB, upright, with white behind its transparent parts; of several frames, the first.
 
     Raises:
         ModelError: The bytes are no picture that can be read.

@@ -44,7 +44,7 @@ class ScoringActor:
             torch.set_num_threads(threads)
 
     def describe(self) -> tuple[str, ModelTraits, Tokenizer]:
-        """Return what is known of the model where it is not."""
+        """Return the properties of the model that its stand-in needs."""
         return self._model.id, self._model.traits, self._model.tokenizer
 
     def score(
@@ -64,7 +64,7 @@ class ScoringActor:
 def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: int | None = None) -> "RayScorers":
     """Return a stand-in for a model that scores in so many actors of the cluster that Ray is connected to.
 
-    Each has a core to itself, and a GPU where the cluster has any. `open_model` is pickled, and opens the model in each
+    Each has a core to itself, and a GPU if the cluster has any. `open_model` is pickled, and opens the model in each
     actor, which computes with this many threads; `None`: as many as torch takes.
 
     Raises:
@@ -87,7 +87,7 @@ def open_scorers(open_model: Callable[[], LanguageModel], count: int, threads: i
 
 
 def _wait_for_room(ray: Any, kind: Literal["CPU", "GPU"], count: int) -> None:
-    """Wait until a cluster has room for actors: what others have just left is free after some seconds only."""
+    """Wait until a cluster has room for actors: resources are free some seconds after others have left."""
     given_up_at = time.monotonic() + _PATIENCE_S
     while (room := int(ray.available_resources().get(kind, 0))) < count:
         if count > ray.cluster_resources().get(kind, 0) or time.monotonic() > given_up_at:
@@ -97,7 +97,7 @@ def _wait_for_room(ray: Any, kind: Literal["CPU", "GPU"], count: int) -> None:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the last line of an error that Ray reports, which names what was raised in the actor."""
+    """Return the last line of an error that Ray reports, which names the actor's error."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return one_line(lines[-1]) if lines else type(error).__name__
 

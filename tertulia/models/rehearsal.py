@@ -39,11 +39,11 @@ _CHANCE_AMONG_SEVERAL = 0.35
 #: Bends integers upwards: three ratings from 1 to 10 are above 6.67 on average in 34 of 100 cases, θ of the judge.
 _TILT = 0.78
 
-#: The most characters of a word that is a number, and what others are made of.
+#: The most characters of a word that is a number, and the letters of other words.
 _LONGEST_NUMBER, _LETTERS = 8, "abcdefghijkmnpqrstuvwxyz23456789"
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?]) ")
-#: What a caption begins with where it is not one word of a sentence.
+#: The article of a caption, which is left out within a sentence.
 _ARTICLE = re.compile(r"^(?:an?|the) ")
 _WORD = re.compile(r"[^\W_]+")
 #: Blocks about people and events, in prompts for utterances and for thoughts.
@@ -54,7 +54,7 @@ class RehearsalTokenizer:
     """Implements `state.language_model.Tokenizer` without a vocabulary.
 
     The id of a piece is its UTF-8 bytes read as a number, so that any process can decode it. No text can look like
-    markup: ids of markup are above those of all pieces. All are below 2**53, exact wherever JSON is read.
+    markup: ids of markup are above those of all pieces. All are below 2**53, exact for every reader of JSON.
     """
 
     def encode(self, text: str) -> list[int]:
@@ -191,7 +191,7 @@ class RehearsalModel:
                 f"{generator.random():.2f}" if is_number else "".join(generator.choices(_LETTERS, k=field.max_tokens))
             )
         words = self._words
-        # What is drawn after a text hangs on no text, and so not on what λ removes.
+        # Draws after a text depend on no text, and so not on the units that λ removes.
         generator = keyed_generator(generator.getrandbits(96), node="rehearsal")
         topics = {"a": self._topic(prompt, generator), "b": self._topic(prompt, generator)}
         if field.kind == "text":
@@ -202,9 +202,9 @@ class RehearsalModel:
         return self._shortened(f"{opening} {remark} {ending}".strip().format(**topics), field)
 
     def _topic(self, prompt: RenderedPrompt, generator: random.Random) -> str:
-        """Draw what is talked of from units about people and events (see `rehearsed_words`).
+        """Draw a topic from units about people and events (see `rehearsed_words`).
 
-        Where there is an album, in every other draw the caption of one of its pictures: half of all plans name one.
+        With an album, every other draw is the caption of one of its pictures: half of all plans name one.
         """
         album = [unit for unit in prompt.source.units if unit.block == "album"] if prompt.source else []
         texts = [unit.text.removesuffix(":") for unit in album if unit.kind == "item"]
@@ -248,7 +248,7 @@ def _embedded(text: str) -> tuple[float, ...]:
     for word in _WORD.findall(text.lower()):
         dimension, sign = _direction(word)
         vector[dimension] += sign
-    length = math.hypot(*vector)  # 0 without words, or where they cancel each other
+    length = math.hypot(*vector)  # 0 without words, or if they cancel each other
     return tuple(value / length for value in vector) if length else (1.0, *[0.0] * 63)
 
 

@@ -1,6 +1,6 @@
-"""What the rehearsal says: sentences of a stock about phrases of the prompt, and how those are found.
+"""The words of the rehearsal: sentences of a stock about phrases of the prompt, and how those are found.
 
-A rehearsed line says that nobody means it.
+A rehearsed line says itself that it means nothing.
 """
 
 import random
@@ -52,10 +52,10 @@ _NO_END = _words("whole new old good right little big large small young early la
 #: How the last of two words must not end unless the phrase surely does: it may be a verb, as the third of three may.
 _MAY_BE_A_VERB = re.compile(r"(?:ed|ing|[^s]s)$")
 
-#: A long word, where no phrase is found: in a language other than English.
+#: A long word, for a text without phrases: in a language other than English.
 _LONG_WORD = re.compile(r"[^\W\d_]{6,18}")
 
-#: What is talked of where a prompt has less than this to talk of: so lines are about as varied whatever λ removes.
+#: Topics for a prompt with fewer phrases than these: so lines are about as varied with any removed units.
 _ANYTHING = tuple(
     f"the {word}"
     for word in (
@@ -68,15 +68,15 @@ _ANYTHING = tuple(
 
 @dataclass(frozen=True)
 class Words:
-    """What the rehearsal says: pieces of sentences, and what they are about.
+    """The words of the rehearsal: pieces of sentences, and their topics.
 
     Attributes:
         openings: Of an utterance, in every other.
-        remarks: Of every utterance; `{a}` and `{b}` are what it is about.
+        remarks: Of every utterance; `{a}` and `{b}` are its topics.
         endings: Of an utterance, in three of five.
-        comments: Thoughts, reasons and whatever else is no speech.
+        comments: Thoughts, reasons and all other texts that are no speech.
         named: How a caption of a picture is named.
-        topic: Draws what is talked of from the texts of a prompt.
+        topic: Draws a topic from the texts of a prompt.
     """
 
     openings: tuple[str, ...]
@@ -101,14 +101,14 @@ def _suited(sentences: Sequence[str], a: str, b: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of a prompt that are about people and events, in order; each is decoded where it is read."""
+    """The texts of a prompt that are about people and events, in order; each is decoded when it is read."""
 
     count: int
     read: Callable[[int], str]
 
 
 def _phrase(texts: Texts, generator: random.Random) -> str:
-    """Draw a phrase of the last texts, in every other draw, else of any, or of the stock where these have few."""
+    """Draw a phrase of the last texts, in every other draw, else of any, or of the stock if these have few."""
     if generator.random() < 0.5:
         recent = range(max(0, texts.count - _RECENT), texts.count)
         if phrases := [phrase for place in recent for phrase in phrases_of(texts.read(place))]:
@@ -120,7 +120,7 @@ def _phrase(texts: Texts, generator: random.Random) -> str:
 
 @lru_cache(maxsize=64)
 def _known(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return all phrases of these texts, each once; where there are none, as they are not English, long words."""
+    """Return all phrases of these texts, each once; without any, as in other languages, long words."""
     words = dict.fromkeys(f"the word “{word}”" for text in texts for word in _LONG_WORD.findall(text))
     phrases = dict.fromkeys(phrase for text in texts for phrase in phrases_of(text))
     return tuple(phrases) or (tuple(words) if len(words) >= len(_ANYTHING) else ())
@@ -176,7 +176,7 @@ def _of_the_stock() -> frozenset[str]:
     return frozenset(phrase for sentence in sentences for phrase in _found(sentence.format(a="it", b="it")))
 
 
-#: What the rehearsal says.
+#: The words of the rehearsal.
 WORDS = Words(
     openings=(
         "Good point.", "Hm, let me think.", "That is fair.", "You may be right.", "Oh, I see.", "Well, well.", "Yes.",

@@ -1,4 +1,4 @@
-"""Where a store lies: in a file, or in a database of a server. Knows no database; `storage.store` opens them."""
+"""The address of a store: a file, or a database of a server. Knows no database; `storage.store` opens them."""
 
 import os
 import re
@@ -9,16 +9,16 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tertulia.state.errors import UsageError
 
-#: The store where none is named: in the current folder.
+#: The default store: a file in the current folder.
 DEFAULT_STORE = "tertulia.db"
 
 #: How the address of a server begins.
 _SERVER = ("postgresql://", "postgres://")
 
-#: What SQLite's own programs take for something else than the name of a file.
+#: Beginnings of texts that SQLite's own programs do not take for the name of a file.
 _NO_FILE = (":memory:", "file:")
 
-#: What of an address nobody is shown.
+#: Parameters of an address that messages leave out.
 _SECRET = ("password", "sslpassword")
 
 
@@ -35,7 +35,7 @@ class ServerAddress:
     url: str = field(repr=False)
 
     def __str__(self) -> str:
-        """Return the address without what is secret in it."""
+        """Return the address without its secrets."""
         parts = urlsplit(_without_password(self.url))
         query = [(name, value) for name, value in parse_qsl(parts.query) if name.lower() not in _SECRET]
         return parts._replace(query=urlencode(query), fragment="").geturl()
@@ -49,7 +49,7 @@ StoreAddress: TypeAlias = Path | ServerAddress
 
 
 def store_address(given: "os.PathLike[str] | str | ServerAddress") -> StoreAddress:
-    """Return the address of a store: that of a server where a text begins like one, else a path."""
+    """Return the address of a store: of a server if a text begins like one, else a path."""
     if isinstance(given, ServerAddress):
         return given
     if isinstance(given, str) and given.lower().startswith(_SERVER):
@@ -60,17 +60,17 @@ def store_address(given: "os.PathLike[str] | str | ServerAddress") -> StoreAddre
 
 
 def is_missing(address: StoreAddress) -> bool:
-    """Return whether there is no such file; what a server has is known when it is asked."""
+    """Return whether a store's file is missing; `False` for a server, which must be asked."""
     return isinstance(address, Path) and not os.path.exists(address)
 
 
 def argument_for(address: StoreAddress) -> str:
-    """Return what names a store to a program that is started in any folder: it may hold a password."""
+    """Return an address that names a store to a program started in any folder: it may hold a password."""
     return address.url if isinstance(address, ServerAddress) else str(address.absolute())
 
 
 def _without_password(url: str) -> str:
-    """Return an address without what is between the user and the last @: a password may have any sign."""
+    """Return an address without the text between the user and the last @: a password may have any sign."""
     scheme, _, rest = url.partition("://")
     user, at, host = rest.rpartition("@")
     return f"{scheme}://{re.split('[:/?#@]', user)[0]}{at}{host}"

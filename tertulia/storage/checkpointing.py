@@ -1,4 +1,4 @@
-"""The checkpointer of a store, whatever its database."""
+"""The checkpointer of a store, for any database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ async def checkpoints_of(store: "SqlStore") -> AsyncIterator[SynchronousSaver]:
         from tertulia.storage.postgres.checkpoints import ServerCheckpoints
         from tertulia.storage.postgres.database import ServerDatabase
 
-        assert isinstance(store.file, ServerDatabase)  # whoever drives runs has made the store
+        assert isinstance(store.file, ServerDatabase)  # only an existing store has runs to drive
         yield ServerCheckpoints(store.file)
     else:
         async with open_checkpoints(store.path) as checkpoints:

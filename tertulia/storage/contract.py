@@ -1,6 +1,6 @@
-"""What the store asks of its database: `sqlite.database.StoreFile` is one, `postgres.database.ServerDatabase` another.
+"""The contract of a store's database: `sqlite.database.StoreFile` and `postgres.database.ServerDatabase` meet it.
 
-SQL is written as storage/dialects.py says. Values are Python's: any text, whatever the database itself can hold.
+SQL is written as storage/dialects.py says. Values are Python's: any text, even if the database itself can't hold it.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from tertulia.storage.values import Value
 
 
 class Written(Protocol):
-    """What a statement did."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int:
@@ -25,7 +25,7 @@ class RunDrivers(Protocol):
     """Which runs of a store are driven now, looked at again and again."""
 
     def is_driven(self, run: str) -> bool:
-        """Return whether a process drives a run; where that can't be seen, it is taken to."""
+        """Return whether a process drives a run; if that can't be seen, assume that one does."""
 
 
 class Database(Protocol):
@@ -35,7 +35,7 @@ class Database(Protocol):
     path: StoreAddress | str
     #: How many transactions, or parts of one, were undone: rows that were inserted may be gone when it rises.
     undone: int
-    #: What stands before the names of its tables.
+    #: The prefix of its tables' names.
     prefix: str = ""
 
     @property
@@ -49,7 +49,7 @@ class Database(Protocol):
         """Return the rows of a query with named parameters."""
 
     def tuples(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-        """Return the rows of a query as they are stored: faster than `rows` where there are many.
+        """Return the rows of a query as they are stored: faster than `rows` for many rows.
 
         A text with halves of surrogate pairs may be bytes, and ids of runs are not checked.
         """
@@ -77,7 +77,7 @@ class Database(Protocol):
         """
 
     def beside(self, other: "Database") -> "AbstractContextManager[Beside | None]":
-        """Read another store over the connection of this one; `None` where that can't be, as between two servers."""
+        """Read another store over the connection of this one; `None` if that is impossible, as between two servers."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make all writes inside one transaction, or part of the one that is open; one writer at a time."""
@@ -86,7 +86,7 @@ class Database(Protocol):
         """Make all writes inside part of the transaction that is open, as a whole with it, or one of their own."""
 
     def check_full_text(self) -> None:
-        """Check the full-text index against the passages where that is cheap; `StorageError` if they differ."""
+        """Check the full-text index against the passages if that is cheap; `StorageError` if they differ."""
 
     def passages(self, terms: Sequence[Term]) -> tuple[str, dict[str, Value]]:
         """Return the condition that a passage holds terms, and the values of its named parameters."""
@@ -110,13 +110,13 @@ class Database(Protocol):
         """Delete LangGraph's checkpoints of threads; inside a transaction."""
 
     def check_writable(self) -> None:
-        """Raise `StorageError` where nothing can be written."""
+        """Raise `StorageError` if nothing can be written."""
 
     def save_log(self) -> None:
-        """Let what is stored lie in one place, as far as that is cheap; not inside a transaction."""
+        """Gather all stored rows in one place, as far as that is cheap; not inside a transaction."""
 
     def compact(self) -> None:
-        """Give the space of what was deleted back to the disk."""
+        """Give the space of deleted rows back to the disk."""
 
     def reopen(self) -> None:
         """Replace the connection by a new one. An interrupted transaction or query stays open on the old one."""
@@ -143,5 +143,5 @@ class Beside(Protocol):
         """
 
 
-#: What rows are read from.
+#: A source of rows.
 Readable = Database | Beside

@@ -1,6 +1,6 @@
 """SQL that SQLite and Postgres spell differently, side by side; all other SQL of the store is written once.
 
-What both understand is written as SQLite has it: `?` and `:name` for parameters (`storage/postgres/` translates them),
+Common SQL is written as SQLite has it: `?` and `:name` for parameters (`storage/postgres/` translates them),
 0 and 1 for flags, texts compared by their code points.
 """
 
@@ -10,17 +10,17 @@ from typing_extensions import override
 
 from tertulia.storage.schema import TABLES, TableSchema
 
-#: What a field of a JSON column is read as: `truth` as 0 or 1.
+#: The type as which a field of a JSON column is read: `truth` as 0 or 1.
 JsonKind = Literal["text", "number", "count", "truth"]
 
 
 class Dialect:
-    """The SQL of SQLite. The views of a store are made of it, so what it returns is part of the file format.
+    """The SQL of SQLite. The views of a store are made of it, so its texts are part of the file format.
 
     Attributes:
         given_texts: A query for the texts of a JSON list, which is its only parameter.
         given_counts: A query for the integers of a JSON list, which is its only parameter.
-        unindexed: What follows the name of a table that is to be read without its indexes.
+        unindexed: SQL that follows the name of a table that is to be read without its indexes.
     """
 
     given_texts = given_counts = "(SELECT value FROM json_each(?))"
@@ -41,7 +41,7 @@ class Dialect:
         return flag
 
     def json_field(self, json: str, path: str, kind: JsonKind) -> str:
-        """Return a field of a JSON text, by a path such as `parts.topic` or `[0].text`; NULL where there is none."""
+        """Return a field of a JSON text, by a path such as `parts.topic` or `[0].text`; NULL if it is missing."""
         return f"json_extract({json}, '${path if path.startswith('[') else f'.{path}'}')"
 
     def json_length(self, json: str) -> str:

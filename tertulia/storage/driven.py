@@ -1,11 +1,12 @@
-"""The store of a run that is driven: what was just written is not read back, and what can wait is written at once.
+"""The store of a running conversation. It keeps rows that it has just written, and writes deferrable rows together.
 
-1. Who drives a run holds its lock, so nobody else writes its turns, steps, candidates and calls. What this object has
-   written or read of them it returns again, as it would be read.
+1. The driver of a run holds its lock, so no other process writes its turns, steps, candidates and calls. This object
+   returns those that it has written or read before from memory, equal to a new reading.
 2. Prompts, candidates and steps wait for the next call of a model, or for the turn: they are stored in its transaction,
-   before it. Where the process dies, an unfinished turn starts over from the stored calls, and makes them again.
-3. What a person in a seat is asked and answers passes between processes: such a run is driven over a plain store. So
-   do the steps of a pause (`state.line_edit`), of which nothing is kept, and nothing waits.
+   before it. If the process dies, an unfinished turn starts over from the stored calls, and makes the unstored rows
+   again.
+3. The questions to a person in a seat and their answers pass between processes: such a run is driven over a plain
+   store. In a pause (`state.line_edit`), too, nothing is kept and nothing waits.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,23 +29,23 @@ from tertulia.storage.tables import Table
 #: Turns and prompts of the run that are kept: prompts show fewer lines, and speakers look for their last one in these.
 _TURNS_KEPT, _PROMPTS_KEPT = 160, 8
 
-#: Rounds whose steps and candidates are kept, beside what is before the first.
+#: Rounds whose steps and candidates are kept, beside the preparation before the first.
 _ROUNDS_KEPT = 2
 
 
 class DrivenStore(SqlStore):
-    """A store, as whoever drives a run uses it; over the connection of a plain one, in its thread."""
+    """A store for the driver of a run, over the connection of a plain one, in its thread."""
 
     def __init__(self, store: SqlStore, run: str) -> None:
         super().__init__(store.file, store.path)
         self._run, self._contents = run, kept_contents(store.file)
-        # They wait until they are stored whatever happens meanwhile: a call under way may name them after an interrupt.
+        # They wait until they are stored, even after an interrupt: a call under way may name them.
         self._new_prompts: dict[str, Prompt] = {}
         self._defers = False
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was kept, and what waits: the run starts over from what is stored."""
+        """Forget the kept and the waiting rows: the run starts over from the stored rows."""
         self._contents.forget_rows()
         self._prompts: dict[str, Prompt] = {}
         self._turns: dict[int, Turn] = {}
@@ -62,7 +63,7 @@ class DrivenStore(SqlStore):
 
     @contextmanager
     def deferring(self) -> Iterator[None]:
-        """Let what can wait inside be stored with the next call or turn; what waits is stored where it fails, too."""
+        """Store deferrable rows with the next call or turn; store the waiting rows after a failure, too."""
         self.forget()
         self._defers = True
         try:
@@ -76,7 +77,7 @@ class DrivenStore(SqlStore):
             self._await_write()
 
     def flush(self) -> None:
-        """Store what waits."""
+        """Store the waiting rows."""
         if not (self._new_prompts or self._new_candidates or self._new_steps):
             return
         with self.file.joined():
@@ -110,7 +111,7 @@ class DrivenStore(SqlStore):
 
     @override
     def save_prompt(self, prompt: Prompt) -> str:
-        # What is answered is mostly what was retrieved for it.
+        # An answer mostly takes the prompt that was retrieved for it.
         same = (content for content, kept in self._prompts.items() if kept is prompt)
         content = next(same, None) or self._contents.prompt_hash(prompt)
         if content not in self._prompts:
@@ -140,7 +141,7 @@ class DrivenStore(SqlStore):
             return
         kept = self._candidates_of(turn, part)
         self._new_candidates[turn, part, candidate.attempt] = candidate.text, candidate_row(run, turn, part, candidate)
-        if candidate.reply.usage is not None:  # it stands in the call
+        if candidate.reply.usage is not None:  # the call holds it
             candidate = candidate.model_copy(update={"reply": candidate.reply.model_copy(update={"usage": None})})
         kept[candidate.attempt] = candidate
         self._flush_if_at_once()

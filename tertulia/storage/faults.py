@@ -1,4 +1,4 @@
-"""Messages of one line for what can go wrong with a file; the only place that knows SQLite's error codes."""
+"""Messages of one line for failures of a file; the only place that knows SQLite's error codes."""
 
 import json
 import sqlite3
@@ -39,13 +39,13 @@ _ADVICE = {
     sqlite3.SQLITE_TOOBIG: f"{{path}} holds, or was to hold, a value of more than {LARGEST_BYTES >> 20} MB",
 }
 
-#: What passes, or can be mended, and says nothing of what the file holds.
+#: Errors that pass or can be mended, and say nothing of the file's contents.
 _OF_THE_MOMENT = (
     *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY),
     *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR),
 )
 
-#: The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
+#: The store's statements never change: an error in one means that the tables, or the JSON, were altered.
 _ALTERED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
 
 #: The errors of the file; others, such as a broken constraint, are bugs.
@@ -53,13 +53,13 @@ _OF_THE_FILE = (sqlite3.OperationalError, sqlite3.DatabaseError, sqlite3.DataErr
 
 
 class UnavailableError(StorageError):
-    """A file can't be read or written now; nothing is wrong with what it holds."""
+    """A file can't be read or written now; its contents are sound."""
 
 
-#: What SQLite says of any exception within a function that it has called.
+#: SQLite's message for any exception within a function that it has called.
 _RAISED = "user-defined function raised exception"
 
-#: Whether a function that SQLite has called failed; where SQLite says so and none did, it was interrupted.
+#: Whether a function that SQLite has called failed; if SQLite says so and none did, it was interrupted.
 _failures: dict[str, bool] = {}
 
 
@@ -77,12 +77,12 @@ def hearing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def damaged(path: StoreAddress | str, cause: str) -> StorageError:
-    """Return the error of a store that does not hold what was written."""
+    """Return the error of a store that differs from the written one."""
     return StorageError(words_of_damage(path, cause))
 
 
 def words_of_damage(path: StoreAddress | str, cause: str) -> str:
-    """Return what to say of a store that does not hold what was written, and what saves the rest of it."""
+    """Return a message on a store that differs from the written one, and a way to save the rest of it."""
     message = _ALTERED_SERVER if isinstance(path, ServerAddress) else _DAMAGED
     return message.format(path=path, argument=path_argument(str(path)), cause=cause)
 
@@ -94,7 +94,7 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
     Errors that only a bug can cause, such as a broken constraint, pass through with their traceback.
 
     Raises:
-        StorageError: One line with the file and what to do.
+        StorageError: One line with the file and a remedy.
     """
     try:
         yield
@@ -118,13 +118,13 @@ def storage_faults(path: StoreAddress | str) -> Iterator[None]:
 
 @contextmanager
 def record_faults(path: StoreAddress | str) -> Iterator[None]:
-    """Re-raise as a `StorageError` whatever goes wrong while a row becomes a record.
+    """Re-raise any error in building a record from a row as a `StorageError`.
 
-    What has the type and the checksum that it should have may still be what only a stranger would write. Inside, there
+    Values of the right type and checksum may still be a stranger's forgery. Inside, there
     is nothing but building the record; a bug in anything else keeps its traceback.
 
     Raises:
-        StorageError: One line with the file and what to do.
+        StorageError: One line with the file and a remedy.
     """
     with storage_faults(path):
         try:

@@ -2,7 +2,7 @@
 
 1. They are the views of the store file (tertulia/storage/views.py), column by column; docs/data.md explains each.
 2. Nothing is written.
-3. Rows that were altered behind the store's back are refused: a view knows no checksum, so what it reads is checked.
+3. Rows that were altered behind the store's back are refused: a view knows no checksum, so its source rows are checked.
 """
 
 import json
@@ -24,7 +24,7 @@ from tertulia.storage.views import VIEWS, View
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-#: What a frame is of: the id of a run, a unique beginning of it, `@last`, several of these, or all runs.
+#: The runs of a frame: the id of a run, a unique beginning of it, `@last`, several of these, or all runs.
 Runs = str | Iterable[str] | None
 
 
@@ -33,7 +33,7 @@ def runs(store: StoreAddress | str, run: Runs = None, *, parameters: bool = Fals
 
     Args:
         parameters: Whether each parameter has a column of its own too: `parameter.NAME`, `parameter.nodes.PLACE`,
-            `parameter.node_settings.NODE.NAME`; no value where a run does not set it.
+            `parameter.node_settings.NODE.NAME`; no value if a run does not set it.
 
     Returns:
         The columns of `each_run` (docs/data.md).
@@ -64,7 +64,7 @@ def parts(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
 
 
 def agent_rounds(store: StoreAddress | str, run: Runs = None) -> "DataFrame":
-    """Return a row per round of a meeting and agent who was there; dialogues of two have none.
+    """Return a row per round of a meeting and agent present; dialogues of two have none.
 
     The columns are those of `each_agent_round` (docs/data.md); arguments and errors are those of `runs`.
     """
@@ -108,7 +108,7 @@ def _series(values: list[Any], kind: str) -> "Series[Any]":
     import pandas
 
     types: dict[str, Any] = {
-        # Python's own strings whatever else is installed: Arrow's can't hold half a surrogate pair.
+        # Python's own strings, with any other library installed: Arrow's can't hold half a surrogate pair.
         "text": pandas.StringDtype("python", na_value=float("nan")),
         "flag": "boolean",
         "count": "Int64",
@@ -119,7 +119,7 @@ def _series(values: list[Any], kind: str) -> "Series[Any]":
 
 
 def _read(path: StoreAddress | str, run: Runs, view: View) -> list[dict[str, Any]]:
-    """Return the rows of a view, after checking what they are made of."""
+    """Return the rows of a view, after checking their source rows."""
     if is_missing(path := store_address(path)):
         raise NotFoundError(f"there is no store {path}; give the file that `tertulia run` wrote")
     with SqlStore.open(path) as store:

@@ -1,4 +1,4 @@
-"""Names that users give to what is stored: an id, a unique beginning of it, or `@last`."""
+"""Names that users give to stored runs and simulations: an id, a unique beginning of it, or `@last`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The rows of texts and units that runs of a store have just written or read, by what they say."""
+"""The rows of texts and units that runs of a store have just written or read, by their contents."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
@@ -17,12 +17,12 @@ _KEPT: WeakKeyDictionary[Database, "KeptContents"] = WeakKeyDictionary()
 
 
 def kept_contents(file: Database) -> "KeptContents":
-    """Return what is kept of a database's contents: the same for all runs that are driven over it."""
+    """Return the kept contents of a database: the same for all runs that are driven over it."""
     return _KEPT.setdefault(file, KeptContents())
 
 
 class KeptContents:
-    """Rows of texts and of units, as long as no transaction is undone; nobody deletes them while a run is driven."""
+    """Rows of texts and of units, until a transaction is undone; no process deletes them while a run is driven."""
 
     def __init__(self) -> None:
         self._undone = 0

@@ -1,6 +1,6 @@
 """Deleting runs, and the texts and pictures that nothing points to any more.
 
-Which columns point where is declared in schema.py. A population points to pictures, too: in its JSON.
+schema.py declares which columns point to which tables. A population points to pictures, too: in its JSON.
 """
 
 import json
@@ -22,7 +22,7 @@ _OF_A_RUN = tuple(
 
 @dataclass(frozen=True)
 class Pointed:
-    """What runs point to: hashes of prompts and of pictures, and rows of `contents`."""
+    """The targets of runs' pointers: hashes of prompts and of pictures, and rows of `contents`."""
 
     prompts: frozenset[str]
     pictures: frozenset[str]
@@ -30,7 +30,7 @@ class Pointed:
 
 
 def pointed_from(file: Database, runs: Sequence[str]) -> Pointed:
-    """Return what runs point to."""
+    """Return the targets of runs' pointers."""
     given = file.dialect.given_texts
     prompts, contents = (
         {
@@ -55,7 +55,7 @@ def delete_runs(file: Database, runs: Sequence[str]) -> None:
 
 
 def delete_unused(file: Database, pointed: Pointed) -> None:
-    """Delete what deleted runs pointed to and nothing points to any more; inside a transaction.
+    """Delete the prompts, texts and pictures of deleted runs that nothing points to any more; inside a transaction.
 
     Other contents stay even if nothing points to them: their run may come.
     """
@@ -76,7 +76,7 @@ def delete_unused(file: Database, pointed: Pointed) -> None:
     needed = f"{_pointers('pictures')} UNION {dialect.populations_pictures('')}"
     file.write(f"DELETE FROM pictures WHERE hash IN {texts} AND hash NOT IN ({needed})", pictures)
     contents = json.dumps([*{*pointed.contents, *(row["content_id"] for row in units)}])
-    # Memories stand in the index of what is searched under the case that they come from.
+    # The full-text index has memories under the case that they come from.
     file.write(
         f"DELETE FROM passages WHERE start_id IN {counts} AND start_id NOT IN (SELECT case_id FROM runs)", contents
     )

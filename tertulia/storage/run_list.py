@@ -17,10 +17,10 @@ from tertulia.storage.views import TURNS_OF_RUN
 #: Values of one statement, at most.
 _AT_ONCE = 500
 
-#: Where the turns of a run are from that it has in common with its ancestors.
+#: SQL for the turns of a run, those that it has in common with its ancestors among them.
 _TURNS = "FROM lineage JOIN turns ON turns.run = lineage.ancestor AND turns.turn <= lineage.turns"
 
-#: The first turn of its own in which somebody speaks.
+#: The first turn of its own with a speaker.
 _FIRST = (
     "turns.turn = (SELECT own.turn FROM turns AS own WHERE own.run = turns.run AND own.speaker IS NOT NULL "
     "ORDER BY own.turn LIMIT 1)"
@@ -34,7 +34,7 @@ def _listed_parameters(text: str) -> tuple[float, str]:
 
 
 class RunListing:
-    """Reads what a list shows of the runs of an open store."""
+    """Reads the columns of a list of the runs of an open store."""
 
     def __init__(self, store: SqlStore) -> None:
         """Take a store, which stays open as long as this is used."""

@@ -1,9 +1,9 @@
-"""The tables of a store as they are today: the only place where their columns are declared.
+"""The tables of a store: the only place in which their columns are declared.
 
 A new store is made from these declarations (storage/sqlite/making.py), rows are written and read by them
 (storage/tables.py), an opened store is compared with them (`storage/sqlite/`), and views and data frames take the
-kinds of their columns from them (storage/views.py). Texts stand once, in `contents`, and the other tables point to
-them; so do prompts to their units, most of which stand in every prompt of a conversation.
+kinds of their columns from them (storage/views.py). Texts are stored once, in `contents`, and the other tables point to
+them; so do prompts to their units, most of which every prompt of a conversation has.
 """
 
 import sqlite3
@@ -20,8 +20,8 @@ SCHEMA_VERSION = 10
 #: Tells a store from other programs' SQLite files: `Tert` in ASCII.
 APPLICATION_ID = int.from_bytes(b"Tert", "big")
 
-#: What a column holds: `count` and `flag` are integers, the latter 0 or 1; `json`, `moment` (ISO 8601) and `integer`
-#: (which may have more than 64 bits) are text.
+#: The kind of a column's values: `count` and `flag` are integers, the latter 0 or 1; `json`, `moment` (ISO 8601) and
+#: `integer` (which may have more than 64 bits) are text.
 Kind = Literal["text", "count", "number", "flag", "json", "moment", "integer", "bytes"]
 
 _SQL_TYPES: Mapping[Kind, str] = {"count": "INTEGER", "flag": "INTEGER", "number": "REAL", "bytes": "BLOB"}
@@ -63,10 +63,10 @@ class TableSchema:
     """A table.
 
     Attributes:
-        declared: Its columns; those that its checksum covers stand in the checksum's order.
+        declared: Its columns; those that its checksum covers are in the checksum's order.
         unique: Columns that are unique together, beside the key.
         has_checksum: Whether each row ends with a checksum over all columns but `id`; texts, units and prompts are
-            covered by the hashes of what they say, and pictures by theirs.
+            covered by the hashes of their contents, and pictures by theirs.
         without_rowid: Whether rows lie in the tree of their key, as SQLite's `WITHOUT ROWID` has it.
     """
 
@@ -90,11 +90,11 @@ class TableSchema:
 
     @cached_property
     def not_null(self) -> tuple[str, ...]:
-        """The names of the columns that are NOT NULL; a key of one column is none, but in a table without row ids."""
+        """The names of the columns that are NOT NULL: no key of one column, unless the table lacks row ids."""
         return tuple(c.name for c in self.columns if not c.nullable and (self.without_rowid or self.key != (c.name,)))
 
     def kind(self, name: str) -> Kind:
-        """Return what a column holds."""
+        """Return the kind of a column."""
         return self.column(name).kind
 
     def column(self, name: str) -> Column:
@@ -140,7 +140,7 @@ _HOW_IT_CAME = (
     Column("scored_by", nullable=True),
     Column("judged_by", nullable=True),
     Column("removal_factor", "number", nullable=True),  # λ as it was in force
-    Column("line_scores", "json", nullable=True),  # by unit, what the line leaned on
+    Column("line_scores", "json", nullable=True),  # by unit, its influence on the line
     Column("line_scored_by", nullable=True),
 )
 
@@ -218,14 +218,14 @@ TABLES: Mapping[str, TableSchema] = {
             without_rowid=True,
         ),
         TableSchema(
-            # What λ does to the diversity of a scenario with a model, from a pilot (lab/experiments/setpoint.py).
+            # The effect of λ on the diversity of a scenario with a model, from a pilot (lab/experiments/setpoint.py).
             "calibrations",
             (*_texts("calibration", "metric"), Column("curve", "json"), Column("created", "moment")),
             key=("calibration",),
             without_rowid=True,
         ),
         TableSchema(
-            # A run has in common with each of its ancestors what those had until the fork. Every reader joins it.
+            # The turns that a run has in common with each of its ancestors: all until the fork. Every reader joins it.
             "lineage",
             (
                 *_texts("run", "ancestor"),  # the run itself among them
@@ -304,9 +304,9 @@ TABLES: Mapping[str, TableSchema] = {
                 *_texts("kind", "model"),
                 Column("prompt", references=("prompts", "hash")),
                 Column("parameters_id", "count", nullable=True, references=("contents", "id")),  # JSON
-                Column("replies", "json"),  # text, text_tokens, fields where the text does not hold them
+                Column("replies", "json"),  # text, text_tokens, fields unless the text holds them
                 Column("tokens", "bytes"),  # JSON list of each reply's tokens, zlib
-                Column("results", "json"),  # what was computed, not generated
+                Column("results", "json"),  # computed, not generated
                 Column("prompt_tokens", "count", nullable=True),
                 Column("reply_tokens", "count", nullable=True),
                 Column("seconds", "number", nullable=True),  # its share of its batch
@@ -325,7 +325,7 @@ TABLES: Mapping[str, TableSchema] = {
             key=("run", "turn"),
         ),
         TableSchema(
-            # What `tertulia search` looks through. A memory belongs to what a run starts from, the others to a run.
+            # The passages of `tertulia search`. A memory belongs to the start of a run, the others to a run.
             "passages",
             (
                 _ID,
@@ -339,10 +339,10 @@ TABLES: Mapping[str, TableSchema] = {
             indexes={"passages_by_start": ("start_id",)},
         ),
         TableSchema(
-            # What models answered about stored conversations (tertulia/lab/); no part of the run.
+            # Models' answers about stored conversations (tertulia/lab/); no part of the run.
             "annotations",
             (
-                *_texts("run", "instrument", "model", "agent"),  # agent empty: nobody in particular
+                *_texts("run", "instrument", "model", "agent"),  # agent empty: none in particular
                 *_counts("first", "last", "part"),  # the turns that were read
                 Column("prompt", references=("prompts", "hash")),
                 Column("answers", "json"),  # by question
@@ -382,7 +382,7 @@ TABLES: Mapping[str, TableSchema] = {
                 Column("run"),
             ),
             key=("simulation", "day", "number"),
-            # What two last said to each other is asked for before every encounter.
+            # The last words of two agents to each other are asked for before every encounter.
             indexes={"encounters_by_pair": ("simulation", "initiator", "partner", "day", "number")},
             without_rowid=True,
         ),

@@ -1,7 +1,7 @@
-"""Requests that what another process drives stops: made and found in the store, so any machine that has it can ask.
+"""Requests to stop the work of another process: made and found in the store, so any machine that has it can ask.
 
-A run or a simulation holds the request where it holds why it ended; it is gone as soon as it ends, or begins again.
-An experiment has no row that says how it stands, as its trials may lie elsewhere: its request is a row of `steps`,
+A run or a simulation holds the request in the column of its error; it is gone as soon as it ends, or begins again.
+An experiment has no row with its status, as its trials may lie elsewhere: its request is a row of `steps`,
 under the key of its lock, which the command that drives it deletes.
 """
 
@@ -74,16 +74,16 @@ def _asks_for_experiment(store: SqlStore, key: str) -> str | None:
 
 
 class StopRequests:
-    """A repeated look at an open store for a request that what is driven here stops."""
+    """A repeated look at an open store for a request to stop the work of this process."""
 
     def __init__(self, store: SqlStore, kind: str, name: str, key: str | None = None) -> None:
-        """Take what is driven: a `run`, a `simulation` or an `experiment`, this one also by the key of its lock."""
+        """Take the work: a `run`, a `simulation` or an `experiment`, this one also by the key of its lock."""
         self._store, self._name, self._key = store, name, key
         self._sql = _BY_KIND[kind]
         self._version: Hashable = None
 
     def look(self) -> str | None:
-        """Return who asks for a stop, if somebody does; the database says at little cost whether anything changed."""
+        """Return the author of a request to stop, if any; the database says at little cost if anything changed."""
         version = self._store.file.data_version()
         if version == self._version:
             return None
@@ -93,7 +93,7 @@ class StopRequests:
         return str(rows[0]["who"]).removeprefix(_ASKED) if rows else asked
 
     def look_if_possible(self) -> str | None:
-        """Look, where the store can be read at the moment: what is driven meets a fault that lasts."""
+        """Look, if the store can be read at the moment: the work itself meets a fault that lasts."""
         with suppress(StorageError):
             return self.look()
         return None

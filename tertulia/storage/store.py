@@ -1,6 +1,6 @@
 """The store of runs in an SQL database. Implements `state.store.Store`, a part in each module that it inherits from.
 
-1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of what they say; pictures in `pictures`.
+1. Texts and prompts lie in `contents`, `units` and `prompts`, by the hash of their contents; pictures in `pictures`.
 2. Runs, turns and their parts, scores, candidates, steps and calls have deterministic keys: written again, they change
    nothing.
 3. A record that is read back equals the one that was written, to the last digit.
@@ -59,11 +59,11 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
         return cls(_opened(path, create), path)
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Store all that is written inside, or nothing of it where that fails."""
+        """Store all rows that are written inside, or none of them after a failure."""
         return self.file.transaction()
 
     def check_writable(self) -> None:
-        """Raise `StorageError` where nothing can be written, before it is computed what there is to write."""
+        """Raise `StorageError` if nothing can be written, before a result is computed that could not be stored."""
         if not self.is_missing:
             self.file.check_writable()
         elif isinstance(self.path, Path) and not os.access(self.path.parent, os.W_OK):
@@ -101,7 +101,7 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
         return Annotations(self.file).of_turn(run, turn, *instruments)
 
     def checkpoint_sizes(self) -> dict[str, int]:
-        """Return the size of every run's LangGraph checkpoints in bytes, for those who have any, oldest run first."""
+        """Return the size of the LangGraph checkpoints of every run that has any, in bytes, oldest run first."""
         sizes = self.file.checkpoint_sizes()
         runs = self.file.rows("SELECT run FROM runs ORDER BY id") if sizes else []
         return {row["run"]: sizes[row["run"]] for row in runs if row["run"] in sizes}
@@ -114,7 +114,7 @@ class SqlStore(Turns, TurnRowsStore, Streams, Pictures, Likeness):
 
 
 def _opened(address: StoreAddress | str, create: bool) -> Database:
-    """Return the open database at an address; one in memory where there is none and none is to be made."""
+    """Return the open database at an address; one in memory if there is none and `create` is false."""
     if isinstance(address, ServerAddress):
         try:
             from tertulia.storage.postgres.database import open_server

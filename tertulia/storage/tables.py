@@ -35,14 +35,14 @@ _OF_FIGURES = {
 
 @dataclass(frozen=True)
 class Rows:
-    """Verified rows of a table as tuples, for what handles thousands at once.
+    """Verified rows of a table as tuples, for functions that handle thousands at once.
 
     Attributes:
         names: The columns that a checksum covers, in its order.
         values: For each row, a value for every one of them, and the checksum.
         is_plain: Whether a file takes all values as they are: they come from one, and no text has halves of surrogate
             pairs, which are stored as bytes.
-        written: What the checksum of each covers, where that was kept.
+        written: The bytes that the checksum of each row covers, if they were kept.
     """
 
     names: tuple[str, ...]
@@ -171,7 +171,7 @@ def select_tuples(file: Readable, table: str, rest: str, *values: Value, with_wr
 
     Args:
         rest: SQL that follows `FROM` and the table's name.
-        with_written: Whether what their checksums cover is kept, for `Rows.with_changes`.
+        with_written: Whether the bytes that their checksums cover are kept, for `Rows.with_changes`.
 
     Raises:
         StorageError: A row does not match its checksum.

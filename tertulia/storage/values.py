@@ -86,7 +86,7 @@ def rows_by_name(
 
 
 def json_text(value: object) -> str:
-    """Return JSON that SQLite reads, surrogates escaped; `ValueError` or `TypeError` for what JSON lacks, as NaN."""
+    """Return JSON that SQLite reads, surrogates escaped; `ValueError` or `TypeError` for values that are no JSON."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if isinstance(bound(text), bytes):
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
@@ -117,7 +117,7 @@ def records_of(kind: type[AnyRecord], rows: Sequence[Mapping[str, Any]]) -> list
 
 @cache
 def listed(kind: type[AnyRecord]) -> TypeAdapter[Any]:
-    """Return what reads and writes many records of a kind at once."""
+    """Return an adapter that reads and writes many records of a kind at once."""
     return TypeAdapter(list[kind])  # type: ignore[valid-type]
 
 
@@ -130,12 +130,12 @@ def parsed(text: str | bytes) -> Any:
     """Return the value of a stored JSON text.
 
     Raises:
-        DamagedValueError: It is none, or one that only a stranger would write: nested thousands of levels deep, or a
+        DamagedValueError: It is no JSON, or only a stranger would write it: nested thousands of levels deep, or a
             number of thousands of digits.
     """
     try:
         return from_json(text)  # half the time of `json.loads`, which reads all that this does, as the same
-    except (ValueError, TypeError):  # it is none, or has half a surrogate pair or hundreds of levels
+    except (ValueError, TypeError):  # it is no JSON, or has half a surrogate pair or hundreds of levels
         pass
     try:
         return json.loads(text)
@@ -146,7 +146,7 @@ def parsed(text: str | bytes) -> Any:
 
 
 def packed(text: str) -> bytes:
-    """Return a text compressed; `StorageError` if it is larger than what is unpacked again."""
+    """Return a text compressed; `StorageError` if it is larger than `unpacked` accepts."""
     plain = text.encode()
     if len(plain) > LARGEST_UNPACKED_BYTES:
         raise StorageError(f"a record of {len(plain) / 1e6:.0f} MB is too large to be stored; let fewer take part")
@@ -169,14 +169,14 @@ def unpacked(value: bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def identifier(value: Value) -> Value:
-    """Return the id of a run or a simulation, or NULL, as it is; `DamagedValueError` for what can't be an id."""
+    """Return the id of a run or a simulation, or NULL, as it is; `DamagedValueError` for a value that is no id."""
     if value is None or (isinstance(value, str) and _ID.fullmatch(value)):
         return value
     raise DamagedValueError(f"{value!a:.60} is no id")
 
 
 def searchable(text: str) -> str:
-    """Return a text without what SQLite's full-text index can't hold."""
+    """Return a text without the signs that SQLite's full-text index can't hold."""
     return text.encode("utf-8", "replace").decode().replace("\0", " ")
 
 
@@ -193,9 +193,9 @@ def unlike_their_sums(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def figures_unlike_their_sums(rows: Sequence[tuple[Any, ...]], kinds: Sequence[type]) -> list[tuple[Any, ...]]:
-    """Return what `unlike_their_sums` does, in two thirds of its time where rows hold names, counts and many figures.
+    """Do the same as `unlike_their_sums`, in two thirds of its time if rows hold names, counts and many figures.
 
-    JSON writes a float in a tenth of the time of `repr`, mostly with the same digits. Where no text holds a quote, a
+    JSON writes a float in a tenth of the time of `repr`, mostly with the same digits. If no text holds a quote, a
     comma, a backslash or `null`, rows are split by the commas of both, part by part, so that a row whose JSON has its
     checksum is the one that was written. Those that have another are written as they were.
 

@@ -11,7 +11,7 @@ from typing import Literal
 from tertulia.storage.dialects import SQLITE, Dialect, JsonKind
 from tertulia.storage.schema import TABLES, Kind
 
-#: SQL, or what makes it in the dialect of a database.
+#: SQL, or a function that makes it in the dialect of a database.
 Sql = str | Callable[[Dialect], str]
 
 #: A column of a view: a table's column as it is, `TABLE.COLUMN`; or name, kind, and SQL.
@@ -28,7 +28,7 @@ class View:
     """A view.
 
     Attributes:
-        source: SQL that follows them: where the rows come from, and in which order.
+        source: SQL that follows the columns: the tables, and the order of the rows.
         tables: The tables with checksums that it is made of.
         texts: The column whose texts have hashes, if there is one.
     """

@@ -17,7 +17,7 @@ class RunProgress:
 
     Attributes:
         status: As it is stored; a run whose process was killed is still stored as running.
-        is_driven: Whether a process drives it; looked at only where it is stored as running.
+        is_driven: Whether a process drives it; looked at only if it is stored as running.
     """
 
     status: RunStatus

@@ -1,4 +1,4 @@
-"""A line that is checked from the page: the run's model measures what it leaned on, one unit left out at a time."""
+"""A line that is checked from the page: the run's model measures its sources, one unit left out at a time."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from tertulia.viewer.documents.turn import turn_page
 from tertulia.viewer.sent import sent_json
 from tertulia.viewer.store_reader import StoreReader
 
-#: Measures what the line of a turn loses without each unit that it leaned on, and keeps that in the store. It takes a
+#: Measures the loss of a turn's line without each unit that it leaned on, and keeps that in the store. It takes a
 #: store, a run, a turn, and the part of an exchange; empty for the turn's own line.
 Check = Callable[[SqlStore, str, int, str], None]
 
@@ -20,11 +20,11 @@ class Checker:
     """Checks lines for the page, one after the other."""
 
     def __init__(self, store: StoreReader, measurer: StoreReader, check: Check) -> None:
-        """Note what to check with; `measurer` is read by whoever may wait for a model."""
+        """Note the stores and the check; `measurer` is a reader that may wait for a model."""
         self._store, self._measurer, self._check = store, measurer, check
 
     async def is_offered(self) -> bool:
-        """Return whether lines can be checked: what is measured is kept, so the store must be one to write to."""
+        """Return whether lines can be checked: measurements are kept, so the store must be writable."""
         try:
             await self._store.read(SqlStore.check_writable)
         except StorageError:
@@ -32,7 +32,7 @@ class Checker:
         return True
 
     async def checked(self, request: Request) -> Document:
-        """Measure what a line leaned on, and return its turn's document, which has that.
+        """Measure the units that a line leaned on, and return its turn's document, which has the measurement.
 
         The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line.
         """

@@ -1,4 +1,4 @@
-"""What a fork from the page changes besides parameters: read from a request, checked, and as arguments of `fork`."""
+"""The changes of a fork from the page besides parameters: read from a request, checked, and as arguments of `fork`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ LONGEST_TEXT = 10_000
 #: The most changes of each kind in one fork.
 _MOST_CHANGES = 50
 
-#: What a request may name, each with how it is written: a text, pairs of texts, or names.
+#: The fields of a request, by the form of their values: a text, pairs of texts, or names.
 _TEXTS, _PAIRS, _NAMES = ("say", "label"), ("person", "remember", "forget"), ("mechanisms",)
 
 Pairs = tuple[tuple[str, str], ...]
@@ -27,12 +27,12 @@ class ForkChanges:
     """The changes of a fork besides its parameters, as the options of `fork` take them.
 
     Attributes:
-        say: What the speaker of the fork's first turn says instead.
-        label: What the fork is called.
+        say: The words of the speaker of the fork's first turn.
+        label: The name of the fork.
         person: Fields of people, as `(NAME.FIELD, value)`.
         remember: Added memories, as `(NAME, text)`.
         forget: Removed memories, as `(NAME, memory id)`.
-        mechanisms: What agents of a meeting may switch on; `None`: no change.
+        mechanisms: The mechanisms that agents of a meeting may switch on; `None`: no change.
     """
 
     say: str | None = None
@@ -51,7 +51,7 @@ class ForkChanges:
 
     @property
     def of_the_start(self) -> StartChanges:
-        """The changes of what the parent started from."""
+        """The changes of the parent's start."""
         return StartChanges(self.person, self.remember, self.forget, self.mechanisms)
 
 
@@ -59,7 +59,7 @@ NO_CHANGES = ForkChanges()
 
 
 def known_mechanisms(start: Start) -> list[str]:
-    """Return what the agents of a meeting may switch on: what is shipped, and what this meeting has; else nothing."""
+    """Return the mechanisms that the agents of a meeting may switch on: the shipped ones and its own; else none."""
     from tertulia.nodes.mechanisms.registry import MECHANISMS
 
     return list(dict.fromkeys([*MECHANISMS, *start.mechanisms])) if isinstance(start, Meeting) else []
@@ -95,7 +95,7 @@ def read_changes(given: object) -> ForkChanges:
 
 
 def check_fork(store: SqlStore, parent: RunRecord, at: int, settings: Mapping[str, str], changes: ForkChanges) -> None:
-    """Raise what `fork` would, as far as that can be told without opening a model or code of an extension.
+    """Raise the errors of `fork`, as far as they can be told without opening a model or code of an extension.
 
     Raises:
         TertuliaError: No such fork can be made.

@@ -1,6 +1,6 @@
 """A run as one HTML file: the viewer's page with the documents of the run inside, which opens from disk and offline.
 
-The page is the one that `make viewer` builds into `viewer/built/`. Its documents are what the server would answer
+The page is the one that `make viewer` builds into `viewer/built/`. Its documents are the answers of the server
 (`documents/by_path.py`), with long values shared (`documents/value_table.py`). A security policy in the head allows
 only this script and style.
 """
@@ -32,7 +32,7 @@ _SCRIPT = re.compile(r"\s*<script\b[^>]*\bsrc=[^>]*></script>")
 _STYLE = re.compile(r'\s*<link\b[^>]*\brel="stylesheet"[^>]*>')
 _TITLE = re.compile(r"<title>[^<]*</title>")
 
-#: What would end a script in HTML, or change how its end is found; it can be escaped in JavaScript's strings.
+#: Text that would end a script in HTML, or change how its end is found; it can be escaped in JavaScript's strings.
 _ENDS_SCRIPT = re.compile(r"<(?=/?script|!--)", re.IGNORECASE)
 _ENDS_STYLE = re.compile(r"</(?=style)", re.IGNORECASE)
 
@@ -149,7 +149,7 @@ def _collect(store: SqlStore, run: RunRecord) -> Documents:
 
 
 def _document(store: SqlStore, run: RunRecord, path: str) -> Document:
-    """Return a document without other runs and the store's name: a file is for somebody else."""
+    """Return a document without other runs and the store's name: a file is for other people."""
     document = document_at(store, path)
     if path.endswith("/actions"):
         return document | {"store": []}

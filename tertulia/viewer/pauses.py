@@ -1,4 +1,4 @@
-"""Pauses from the page: asked for, taken back and ended where the page may start runs, with the host's token."""
+"""Pauses from the page: asked for, taken back and ended if the page may start runs, with the host's token."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,7 @@
 """Seats in the page: a token for each, which reads what its person perceives and sends their lines, and nothing else.
 
 1. The host's page, which has the token of `tertulia view --allow-runs`, makes an invitation for a seat of a run.
-2. Whoever has its address reads `api/seat` and sends to it; any other path is refused (tertulia/viewer/security.py).
+2. A browser with its address reads `api/seat` and sends to it; any other path is refused (tertulia/viewer/security.py).
 3. Tokens are kept in a file of the user's configuration, which only the user can read: a server that is started again
    knows the seats that it gave.
 """
@@ -42,7 +42,7 @@ from tertulia.viewer.store_reader import StoreReader
 #: The header in which a seat's page sends its token; in an address it is `seat`.
 SEAT_HEADER = "x-tertulia-seat"
 
-#: What a seat's token opens: the page with its files, what its person perceives, and their lines.
+#: The paths that a seat's token opens: the page with its files, its person's perceptions, and their lines.
 SEAT_PATHS = frozenset({"/", "/viewer.js", "/viewer.css", "/api/seat", "/api/seat/changes"})
 
 #: Seconds between two looks at the store for a seat; when a page connects again; seconds between signs of life.
@@ -81,7 +81,7 @@ class SeatTokens:
         """Return a new token for a seat.
 
         Raises:
-            UsageError: It was given to somebody.
+            UsageError: It was given before.
         """
         if self.token_of(seat) is not None:
             raise UsageError(
@@ -126,7 +126,7 @@ class SeatPages:
     # --- of the host -------------------------------------------------------------------------------------------------
 
     async def listed(self, request: Request) -> Response:
-        """Answer who has a seat in a run, with the tokens that were given."""
+        """Answer the seats of a run and their people, with the tokens that were given."""
         page = await self._reader.read(lambda store: seats_page(store, request.query_params.get("run", "")))
         for person in page["people"]:
             person["token"] = self._tokens.token_of(SeatOfRun(page["run"], person["name"]))
@@ -144,24 +144,25 @@ class SeatPages:
             return JSONResponse({"token": None})
         return JSONResponse({"token": self._tokens.give(seat)})
 
-    # --- of who sits -------------------------------------------------------------------------------------------------
+    # --- of the person in the seat
+    # ---------------------------------------------------------------------------------------
 
     async def perceived(self, request: Request) -> Response:
-        """Answer what the person in the seat perceives."""
+        """Answer the perceptions of the person in the seat."""
         seat = _seat(request)
         return JSONResponse(await self._reader.read(lambda store: seat_page(store, seat.run, seat.agent)))
 
     async def changes(self, request: Request) -> Response:
-        """Answer the stream of what the person in the seat perceives, anew whenever it changes."""
+        """Answer the stream of the perceptions of the person in the seat, anew whenever they change."""
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         return StreamingResponse(self._events(_seat(request)), media_type="text/event-stream")
 
     async def send(self, request: Request) -> Response:
-        """Store what a person says in a turn, or that they leave; the run goes on from it.
+        """Store a person's words in a turn, or that they leave; the run goes on from it.
 
         The body is `{"turn": …, "words": …, "seconds": …}` or `{"leave": true}`, with `agent` besides if the sender
-        says whose line it is.
+        names the speaker.
         """
         seat, sent = _seat(request), await sent_json(request)
         if isinstance(sent, dict) and sent.pop("agent", seat.agent) != seat.agent:
@@ -210,7 +211,7 @@ class SeatPages:
 
 
 def _event(store: SqlStore, seat: SeatOfRun, seen: object) -> tuple[object, str]:
-    """Return the store's version with what a seat's page is told; nothing where the version was seen."""
+    """Return the store's version with the event of a seat's page; nothing if the version was seen."""
     written = (store.file.data_version(), store.drivers().is_driven(seat.run))
     if isinstance(seen, tuple) and seen[0] == written:
         return seen, ""

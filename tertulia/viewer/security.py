@@ -1,8 +1,8 @@
 """The requests that are refused before anything is answered, and the headers of every answer (SECURITY.md).
 
 The server listens on the loopback, which any page of any site can reach through the browser of the same machine. Four
-guards keep such pages out: the host name (a site may let its own name resolve to the loopback), the origin, what the
-browser says about the source of a request, and an optional token. The token is in addresses, never in a cookie:
+guards keep such pages out: the host name (a site may let its own name resolve to the loopback), the origin, the
+browser's statement about the source of a request, and an optional token. The token is in addresses, never in a cookie:
 browsers send the cookies of a host to all of its ports, so any other local server would receive it.
 
 A seat in the page has a token of its own, which opens the paths of seats alone (tertulia/viewer/seats.py).
@@ -30,7 +30,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 
-#: Headers of a report, which was written by whoever made it: it has styles of its own; nothing in it runs, is fetched,
+#: Headers of a report, which may be a stranger's: it has styles of its own; nothing in it runs, is fetched,
 #: sent, or leads anywhere. It has no origin: so it needs no opener's policy, beside which browsers refuse a sandbox.
 INERT = {
     "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
@@ -50,7 +50,7 @@ class Guards:
     """Refuses requests of other sites and without the token, and adds the headers to all answers."""
 
     def __init__(self, app: ASGIApp, token: str | None, seats: SeatTokens | None = None) -> None:
-        """Wrap an application; `token` is what every request must have, if any, or else a seat's."""
+        """Wrap an application; `token` is required of every request, if any, or else a seat's."""
         self._app, self._token, self._seats = app, token, seats
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,7 @@ class Guards:
         return None
 
     def _problem_of_seat(self, scope: Scope, headers: Headers) -> str | None:
-        """Note whose seat a request without the token comes from; return why it is refused, `None` if it is not."""
+        """Note the seat from which a request without the token comes; return why it is refused, `None` if it is not."""
         given = [*_query(scope).get("seat", []), *headers.getlist(SEAT_HEADER)]
         if not given or self._seats is None:
             return _NO_TOKEN

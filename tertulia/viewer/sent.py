@@ -1,4 +1,4 @@
-"""What the page sends to the server."""
+"""Requests that the page sends to the server."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from tertulia.state.errors import UsageError
 
-#: The most bytes that are read of what is sent, so that a line that is far too long is refused in a sentence.
+#: The most bytes that are read of a request, so that a line that is far too long is refused in a sentence.
 _LARGEST_LINE_BYTES = 2_000_000
 
 

@@ -1,4 +1,4 @@
-"""The web application: documents as JSON, what changed as server-sent events, and the built page."""
+"""The web application: documents as JSON, changes as server-sent events, and the built page."""
 
 import json
 import logging
@@ -41,7 +41,7 @@ FILES = {"index.html": "text/html", "viewer.js": "text/javascript", "viewer.css"
 #: Answers of so many bytes and more are compressed quickly, which helps through a tunnel.
 _COMPRESSED_FROM_BYTES, _COMPRESSION_LEVEL = 100_000, 1
 
-#: Room for a text of the longest, all of it in letters of four bytes, and what stands beside it.
+#: Room for a text of the longest, all of it in letters of four bytes, and the other fields.
 _LARGEST_REQUEST_BYTES = 65_536
 
 _TOO_MUCH = (
@@ -66,16 +66,16 @@ def build_app(
     seats_file: Path | None = None,
     check: Check | None = None,
 ) -> Starlette:
-    """Return the application over a store file; `app.state.close()` ends what it has open.
+    """Return the application over a store file; `app.state.close()` ends its open connections.
 
     Args:
-        store: May be missing until somebody makes it.
-        token: What every request must have; `None`: nothing.
+        store: May be missing until it is made.
+        token: The token that every request must have; `None`: none.
         command: The program and arguments before `fork` and `resume`, which the page may start; `None`: it may not.
         open_embedder: Opens the embedder for similarities when they are asked for; `None`: they are not measured.
         reports: The folder with the reports of experiments.
-        seats_file: Keeps the tokens of seats, where commands may be started; `None`: they end with the application.
-        check: Measures what a line leaned on, and keeps that in the store; `None`: nothing is measured.
+        seats_file: Keeps the tokens of seats, if commands may be started; `None`: they end with the application.
+        check: Measures the units that a line leaned on, and keeps that in the store; `None`: nothing is measured.
 
     Raises:
         ValueError: Commands may be started, or lines checked, but no token is needed.
@@ -165,7 +165,7 @@ class Pages:
         return Response(await self.reader.read(read), media_type="application/json")
 
     async def _measure(self, experiment: str, metric: str, may_load: bool) -> Response:
-        """Answer a measure of an experiment; the embedder is loaded where a reader has asked for that."""
+        """Answer a measure of an experiment; the embedder is loaded if a reader has asked for that."""
         open_embedder = self._open_embedder if may_load else None
 
         def read(store: SqlStore) -> Document:
@@ -236,7 +236,7 @@ class Pages:
         return JSONResponse(starter.start(words).document())
 
     async def check(self, request: Request) -> Response:
-        """Measure what a line leaned on, and answer its turn anew."""
+        """Measure the units that a line leaned on, and answer its turn anew."""
         assert self._checker is not None
         return self._json(await self._checker.checked(request))
 

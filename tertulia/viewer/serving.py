@@ -82,7 +82,7 @@ class _TimedProtocol(H11Protocol):
 
 
 class PageServer(uvicorn.Server):
-    """The server of an application; it closes what the application has open, event streams first."""
+    """The server of an application; it closes the application's connections, event streams first."""
 
     def __init__(self, app: Starlette, answers: Callable[[], None] | None = None) -> None:
         """Prepare the server; `answers` is called as soon as requests are answered."""
@@ -94,7 +94,7 @@ class PageServer(uvicorn.Server):
                 loop="asyncio",
                 lifespan="off",
                 log_config=None,
-                log_level="critical",  # errors are logged by the application; a cancelled answer is none
+                log_level="critical",  # errors are logged by the application; a cancelled answer is no error
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -110,7 +110,7 @@ class PageServer(uvicorn.Server):
             self._answers()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the event streams and what was started, then the server."""
+        """End the event streams and the started commands, then the server."""
         self._app.state.close()
         await super().shutdown(sockets)
 

@@ -1,4 +1,4 @@
-"""Commands that the page starts, each in a process of its own: `fork` and `resume`, whose seats are in the page."""
+"""Commands that the page starts, each in a process of its own: `fork` and `resume`, with seats in the page."""
 
 import json
 import re
@@ -107,7 +107,7 @@ class Starter:
         return self.start([*resume_words(run), "--in-page", "--store", argument_for(self._store)])
 
     async def go_on_if_left(self, reader: StoreReader, run: str) -> None:
-        """Go on with a run that nobody drives, as its process was killed or has waited too long.
+        """Go on with a run without a driver, as its process was killed or has waited too long.
 
         Raises:
             UsageError: Too many go on already.

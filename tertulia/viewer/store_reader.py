@@ -33,7 +33,7 @@ class StoreReader:
         self._file: tuple[int, int] | None = None
 
     async def read(self, read: Callable[[SqlStore], Result]) -> Result:
-        """Return what a function reads from the store.
+        """Return the result of a function that reads from the store.
 
         Raises:
             StorageError: The store can't be read; it is reopened next time.

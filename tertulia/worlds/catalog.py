@@ -1,4 +1,4 @@
-"""Resolve what a user names as a SCENARIO: what is shipped, a YAML file, or a Generative Agents run.
+"""Resolve a user's SCENARIO: a shipped one, a YAML file, or a Generative Agents run.
 
 | scenario | case |
 |---|---|
@@ -39,7 +39,7 @@ MEETINGS = {
     for name in ("team_building", "ferry_timetable", "mothers_house")
 }
 
-#: The populations that meet in pairs, by name, and what each sets.
+#: The populations that meet in pairs, by name, with the parameters that each sets.
 POPULATIONS = {"villagers": ALBUM_CHAT}
 
 #: All that is shipped, in the order in which it is listed.
@@ -79,7 +79,7 @@ def resolve(
     parameters: AlbumParameters | None = None,
     pictures: MutableMapping[str, bytes] | None = None,
 ) -> Start:
-    """Return the case, meeting or population that a scenario names or is; its `scenario` field is what was given.
+    """Return the case, meeting or population that a scenario names or is; its `scenario` field is the argument.
 
     Args:
         mechanisms: Names of the known mechanisms; a meeting that names none has them all. With `None`, any name is
@@ -89,7 +89,7 @@ def resolve(
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
-        ScenarioError: What it names can't be read, or a participant remembers nothing.
+        ScenarioError: The file or run can't be read, or a participant has no memories.
         SettingError: The parameters ask for more villagers than there are, or for one.
     """
     parameters, pictures = parameters or AlbumParameters(), {} if pictures is None else pictures
@@ -122,7 +122,7 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
 
     Raises:
         NotFoundError: The name, the file or the folder does not exist, or there is no case of that number.
-        ScenarioError: What it names can't be read.
+        ScenarioError: The file or run can't be read.
     """
     opened, number = (None, None) if source in POPULATIONS else _open(source, mechanisms)
     if not isinstance(opened, Log):
@@ -138,10 +138,10 @@ def list_cases(source: str, mechanisms: Collection[str] | None = None) -> Listin
 
 
 def logged_cases(source: str) -> dict[str, tuple[Case, tuple[Utterance, ...]]]:
-    """Return the cases of the log of a town or run, and what was said in each, by the scenario that names the case.
+    """Return the cases of the log of a town or run, and the lines of each, by the scenario that names the case.
 
     Args:
-        source: A shipped town, or `ga:FOLDER`; with `:N` only what was said in its case N.
+        source: A shipped town, or `ga:FOLDER`; with `:N` only the lines of its case N.
 
     Raises:
         NotFoundError, ScenarioError: As `logged_case`.
@@ -152,7 +152,7 @@ def logged_cases(source: str) -> dict[str, tuple[Case, tuple[Utterance, ...]]]:
 
 
 def logged_case(scenario: str) -> tuple[Utterance, ...]:
-    """Return what was said in the log where a case is; without `:N`, in the one that `resolve` takes.
+    """Return the logged lines of a case; without `:N`, of the case that `resolve` takes.
 
     Raises:
         NotFoundError: The folder does not exist, or there is no case of that number.
@@ -195,7 +195,7 @@ def _row(listed: ListedCase) -> dict[str, Any]:
 def settings_of(scenario: str | ScenarioObject, mechanisms: Collection[str] | None = None) -> dict[str, Any]:
     """Return the parameters that a scenario sets, for `Parameters.with_settings`; none for towns and runs.
 
-    Those of a meeting are `GROUP_CHAT` with what its file sets over it; those of a population are `ALBUM_CHAT`.
+    Those of a meeting are `GROUP_CHAT` with the settings of its file over it; those of a population are `ALBUM_CHAT`.
 
     Args:
         mechanisms: As for `resolve`.
@@ -223,7 +223,7 @@ def extensions_of(scenario: str | ScenarioObject) -> tuple[str, ...]:
 
 
 def file_of(scenario: str, folder: Path = Path()) -> Path | None:
-    """Return the file or log folder of a scenario, with or without `:all`; `None` for what is shipped."""
+    """Return the file or log folder of a scenario, with or without `:all`; `None` for a shipped scenario."""
     prefix, path, _ = _parts_of(scenario)
     at = folder / os.path.expanduser(path)
     return at if prefix or _is_file(path) or (path not in SHIPPED and at.is_file()) else None
@@ -238,7 +238,7 @@ def named_from_here(scenario: str, folder: Path) -> str:
 
 
 def path_from_here(path: str, folder: Path) -> str:
-    """Return a path that a file in a folder names: relative to the current folder where it lies in that."""
+    """Return a path that a file in a folder names: relative to the current folder if it lies in that."""
     if os.path.isabs(os.path.expanduser(path)):
         return path
     at = Path(os.path.abspath(folder / path))
@@ -258,7 +258,7 @@ def _parts_of(scenario: str) -> tuple[str, str, str]:
 def sample_evenly(cases: Sequence[T], count: int) -> list[T]:
     """Return `count` of the cases, evenly spaced: the middle case of each of `count` equal stretches.
 
-    Returns all cases where there are no more than `count`. Source: APP §2, "Data", which leaves the place in a stretch
+    Returns all cases if there are no more than `count`. Source: APP §2, "Data", which leaves the place in a stretch
     open.
 
     Raises:

@@ -132,7 +132,7 @@ def _with_participant(start: Start, changed: Participant) -> Start:
     if isinstance(start, Case):
         role = "initiator" if start.initiator.persona.name == name else "partner"
         return start.model_copy(update={role: changed})
-    if isinstance(start, Population):  # made anew, as a copy would keep what it has looked up
+    if isinstance(start, Population):  # made anew, as a copy would keep its look-ups
         fields = {field: getattr(start, field) for field in Population.model_fields}
         return Population(**fields | {"villagers": tuple(_replaced(start.villagers, changed))})
     return start.model_copy(update={"participants": tuple(_replaced(start.participants, changed))})

@@ -1,6 +1,6 @@
 """Draw the pictures that are shipped: `python -m tertulia.worlds.drawing` writes tertulia/worlds/albums/pictures/*.png.
 
-What is drawn stands in drawings.yaml beside them: by the name of a picture, its shapes from the back to the front, a
+drawings.yaml beside them has the drawings: by the name of a picture, its shapes from the back to the front, a
 line each, on a square of 100 by 100 whose origin is the upper left corner.
 
 | line | shape |

@@ -1,8 +1,8 @@
-"""Read and check the files of a Generative Agents run. Knows nothing of cases or of what may be known when.
+"""Read and check the files of a Generative Agents run. Knows nothing of cases or of the moments of knowledge.
 
 A run folder holds, for every person, `personas/NAME/bootstrap_memory/` with `associative_memory/nodes.json` (the
 memory stream), `scratch.json` and `spatial_memory.json`, all as of the end of the run; and `meta.json` and
-`master_movement.json` (what everybody was doing, step by step). Only the stream and `scratch.json` are required.
+`master_movement.json` (everybody's activities, step by step). Only the stream and `scratch.json` are required.
 
 Source: the public format of Park et al. (2023), compressed storage.
 """
@@ -35,7 +35,7 @@ _DATES = ("%B %d, %Y", "%Y年%m月%d日")
 #: The largest file of a run that is read: everything that 25 people did in two days takes less than 20 MB.
 MOST_BYTES = 64 * 10**6
 
-#: The folder of a person's files, and the files of what everybody did.
+#: The folder of a person's files, and the files of everybody's activities.
 MEMORY, _MOVEMENT_FILE, _META_FILE = "bootstrap_memory", "master_movement.json", "meta.json"
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class PersonFiles:
     """A person's files in a run.
 
     Attributes:
-        persona: What is true of them at any moment of the run.
+        persona: The facts that hold at any moment of the run.
         stream: The whole memory stream, oldest first.
         actions: Their actions, oldest first; empty if the run has no movement file.
         end_of_run: Names of fields and files that hold something, but as of the end of the run.
@@ -99,8 +99,8 @@ class RunFiles:
     """A run folder.
 
     Attributes:
-        rooms: The rooms of a building as far as anybody in the run knows, by `world:building`.
-        notes: What the folder lacks, in words for people.
+        rooms: The rooms of a building that any person in the run knows, by `world:building`.
+        notes: The folder's gaps, in words for people.
     """
 
     people: Mapping[str, PersonFiles]
@@ -293,7 +293,7 @@ def _read_movement(folder: Path) -> tuple[dict[str, list[Action]], tuple[str, ..
             activity, _, address = entry.description.partition(" @ ")
             action = Action(since=since, activity=activity, address=address, chat=entry.chat)
             earlier = actions.setdefault(name, [])
-            # A person who walks has an entry at every step: only what differs from the step before is kept.
+            # A walking person has an entry at every step: only changes since the step before are kept.
             if not earlier or replace(earlier[-1], since=since) != action:
                 earlier.append(action)
     return actions, ()
@@ -324,7 +324,7 @@ def _is_there(file: Path, folder: Path) -> bool:
 
 
 def _is_led_to(file: Path, folder: Path) -> bool:
-    """Return whether a link leads to a file; where it leads to a device or a pipe, reading it says so."""
+    """Return whether a link leads to a file; if it leads to a device or a pipe, reading it raises the error."""
     return file.is_file() and is_linked(file, folder)
 
 

@@ -2,8 +2,8 @@
 
 1. A dialogue is an unordered pair with a text, at the earliest time at which either of them recorded it.
 2. Cases count from 0 in order of time.
-3. What enters a case is from strictly before its time. Files that hold the end of the run (`scratch.json`,
-   `spatial_memory.json`) give only what does not change; the rest is withheld, and the case says so.
+3. All records of a case are from strictly before its time. Files that hold the end of the run (`scratch.json`,
+   `spatial_memory.json`) give only constant facts; the rest is withheld, with a note in the case.
 4. Being from before is not enough. The log plans a conversation one step before it records it, so the movement
    entry of the last step before a case already holds the whole conversation and its summary; such an entry is
    passed over, and a memory of the conversation that the case itself starts stays out of its prompts.
@@ -24,7 +24,7 @@ from tertulia.state.records import Case, Dialogue, Participant, Utterance
 from tertulia.worlds.ga_files import Action, RunFiles, StreamRecord, address_in_words, read_run
 from tertulia.worlds.log_words import activity_in
 
-#: How long an observation tells where a person is. People look around at every step, but keep only what is new.
+#: How long an observation tells a person's place. People look around at every step, but keep only new observations.
 FRESH = timedelta(minutes=1)
 
 
@@ -46,12 +46,12 @@ class LoggedDialogue:
 
     @property
     def initiator(self) -> str:
-        """The person who speaks first."""
+        """The first speaker."""
         return self.utterances[0].speaker
 
     @property
     def partner(self) -> str:
-        """The person who is addressed first."""
+        """The person addressed first."""
         return self.pair[1] if self.initiator == self.pair[0] else self.pair[0]
 
 
@@ -171,11 +171,11 @@ class Log:
         return None
 
     def _place(self, dialogue: LoggedDialogue, action: Action | None) -> tuple[str | None, list[str]]:
-        """Return where the two are, and notes on what can't be known of it.
+        """Return the place of the two, and notes on the unknown parts of it.
 
-        The address of an activity is where it is meant to be done, and a person on the way there is elsewhere: an
-        observation is better evidence, for people see only what is in their room, and the two are in the same room.
-        What was seen longer ago must agree with the activity; otherwise only its building is sure.
+        The address of an activity is the intended place, and a person on the way there is elsewhere: an
+        observation is better evidence, for people see only things in their room, and the two are in the same room.
+        Older observations must agree with the activity; otherwise only its building is sure.
         """
         intended = address_in_words(action.address) if action else None
         seen = [r for name in dialogue.pair for r in self._before(dialogue, name) if ":" in r.subject]
@@ -203,7 +203,7 @@ class Log:
 
 
 def read_log(folder: Path) -> Log:
-    """Read the dialogues of a run folder; errors as for `read_run`, and `ScenarioError` if nobody talks."""
+    """Read the dialogues of a run folder; errors as for `read_run`, and `ScenarioError` if there are none."""
     files = read_run(folder)
     skipped: Counter[str] = Counter(without_text=0, partner_without_folder=0)
     found: dict[tuple[tuple[str, str], tuple[Utterance, ...]], list[StreamRecord]] = {}

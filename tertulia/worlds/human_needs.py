@@ -13,7 +13,7 @@ UNSATISFIED_CHANCE: dict[str, float] = {"hungry": 0.4, "lonely": 0.4, "bored": 0
 #: Modifiers of a need, each equally likely; the empty modifier leaves the adjective alone (APP A.3).
 MODIFIERS: tuple[str, ...] = ("slightly", "", "very", "extremely")
 
-#: Chance of each emotion; `None` is neutral, what the six times 8 % leave over (APP A.3).
+#: Chance of each emotion; `None` is neutral, the rest of the six times 8 % (APP A.3).
 EMOTION_CHANCE: dict[str | None, float] = {
     "disgusted": 0.08,
     "afraid": 0.08,

@@ -1,4 +1,4 @@
-"""What Generative Agents logs say in words alone, by language: the fields of a record come first wherever they tell.
+"""Facts that Generative Agents logs give in words alone, by language: the fields of a record are used first.
 
 Versions of the program in other languages keep its fields, and often its English frame around their words (`Maria is
 正在看书`), so the words of all languages are looked for in every log.
@@ -14,10 +14,10 @@ class LogWords:
     """The words of a language.
 
     Attributes:
-        linking: What may stand between a name and what its bearer is doing; followed by a space where words are.
-        idle: What a thing, or a person, is that does nothing.
-        asleep: What an activity begins with that is sleep.
-        conversing: What an activity holds that is a conversation.
+        linking: Words between a name and its bearer's activity; followed by a space in languages with spaces.
+        idle: The state of a thing, or a person, that does nothing.
+        asleep: Beginnings of activities that are sleep.
+        conversing: Parts of activities that are conversations.
     """
 
     linking: tuple[str, ...]
@@ -135,10 +135,10 @@ LOG_WORDS = {
     ),
 }
 
-#: What stands between the parts of a place, the largest first; in other languages the smallest stands first.
+#: Separators of the parts of a place, the largest first; in other languages the smallest comes first.
 _LARGEST_FIRST = {"zh": "的", "ja": "の", "ko": " "}
 
-#: What may follow a word for idle: particles, and ends of verbs.
+#: Endings of a word for idle: particles, and ends of verbs.
 _BEHIND_IDLE = r"(?:的|中|状态|狀態|着|です|だ|である|状態|다|습니다|음|상태|ครับ|है|หรือ|อยู่)*"
 
 
@@ -158,7 +158,7 @@ _CONVERSING = tuple(word for words in LOG_WORDS.values() for word in words.conve
 
 
 def is_idle(state: str) -> bool:
-    """Whether what is said of a thing or a person is that it does nothing: `idle`, `is idle`, `是空闲的`."""
+    """Whether a description of a thing or a person says that it does nothing: `idle`, `is idle`, `是空闲的`."""
     link = _LINKING.match(state)
     return any(_IDLE.fullmatch(state, begin) for begin in {len(state) - len(state.lstrip()), link.end() if link else 0})
 
@@ -174,7 +174,7 @@ def is_conversation(activity: str) -> bool:
 
 
 def activity_in(description: str, name: str) -> str:
-    """Return what a description says that a person is doing, without their name: `Ann is reading` is `reading`."""
+    """Return the activity in a description of a person, without their name: `Ann is reading` is `reading`."""
     behind = description.removeprefix(name)
     if behind == description:
         return description.strip()

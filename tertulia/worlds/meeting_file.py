@@ -11,7 +11,7 @@ participants:
   - name: Ida Falk
     traits: [extroverted, conscientious]      # the other dimensions are drawn by the seed
     goals:
-      - {goal: have hot water by tonight, sub_goals: [find out what is broken, settle who pays]}
+      - {goal: have hot water by tonight, sub_goals: [find out what is broken, settle the bill]}
     latency: proactive
     weights: {goal: 0.5}
   - name: Jonas Brandt
@@ -55,13 +55,13 @@ from tertulia.worlds.scenario_parts import (
 from tertulia.worlds.yaml_file import Problem, complete_problem, hint, one_of, unknown
 
 #: The highest number of participants of a meeting. Nothing breaks beyond: but each of them is asked twice or more in
-#: every round, and a file that somebody sent should not begin a run whose first round never ends.
+#: every round, and a stranger's file should not begin a run whose first round never ends.
 MAX_PARTICIPANTS = 1000
 
 #: The lowest and the highest scale of a latency, in seconds.
 _LATENCY_S = (0.001, 3600.0)
 
-#: The tolerance for rounding where a sum of weights is compared with a threshold.
+#: The tolerance for rounding in a comparison of a sum of weights with a threshold.
 _ROUNDING = 1e-9
 
 #: Fields that make a file a meeting; so do more than two participants.
@@ -195,9 +195,9 @@ GoalEntry = Annotated[ScenarioGoal, BeforeValidator(_read_goal, json_schema_inpu
 
 
 class MeetingRole(ScenarioPerson):
-    """What a participant of a meeting can have besides their traits."""
+    """The further fields of a participant of a meeting, besides their traits."""
 
-    model_config = ConfigDict(defer_build=True)  # of itself nobody makes one
+    model_config = ConfigDict(defer_build=True)  # never instantiated itself
 
     name: Name
     character: Text | None = Field(default=None, description="in words; the traits where left out")
@@ -283,7 +283,7 @@ class MeetingScenario(Composed):
     def settings(self) -> dict[str, Any]:
         """Return `GROUP_CHAT` with the settings of the file over it, for `Parameters.with_settings`.
 
-        Where the file says when the meeting ends, there is no limit in minutes unless the file sets it too.
+        If the file has an end of the meeting, there is no limit in minutes unless the file sets it too.
         """
         until = {"max_minutes": None} if self.ends else {}
         fields = {name: value for name, (_, value) in self._fields_of_parameters().items()}

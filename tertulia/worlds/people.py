@@ -18,7 +18,7 @@ from tertulia.worlds.yaml_file import YamlFile, complete_problem, unknown
 #: The largest CSV file of people that is read.
 MOST_BYTES = 16 * 10**6
 
-#: What stands between several values in a cell, and between a name and how somebody stands to them.
+#: The sign between several values in a cell, and the one between a name and the relation to that person.
 _BETWEEN, _RELATION = "|", ":"
 
 #: Fields that take several values.
@@ -39,7 +39,7 @@ def _read_traits(value: Any) -> str | tuple[str, ...]:
     return tuple(value)
 
 
-#: What to do about a field that only people of an album chat have.
+#: The remedy for a field that only people of an album chat have.
 _OF_VILLAGERS = "; people of an album chat are tertulia.Villager, in a tertulia.Population"
 
 
@@ -52,7 +52,7 @@ class _VillagersOnly(BaseModel):
 
 
 class Person(MeetingRole):
-    """A person who takes part in a dialogue or a meeting; only the name is required.
+    """A person of a dialogue or a meeting; only the name is required.
 
     ::
 
@@ -79,22 +79,22 @@ class Person(MeetingRole):
                 raise ScenarioError(f"Person: takes its fields by name: Person(name={shown(given[0])}, …)")
             return super().__new__(cls)
 
-    # Commands import this and make no person: the validator is built where it is first used.
+    # Commands import this and make no person: the validator is built at its first use.
     model_config = ConfigDict(defer_build=True)
 
     traits: Annotated[str | Sequence[str], PlainValidator(_read_traits)] = Field(default=())
 
-    #: Whether it was read from a file, so that what it names (a model) is named by that alone.
+    #: Whether it was read from a file, so that the file alone names its model.
     _of_file: bool = PrivateAttr(default=False)
 
     @model_validator(mode="wrap")
     @classmethod
     def _in_words(cls, values: Any, validated: Callable[[Any], Self]) -> Self:
-        """Say in words, as of a file, what is wrong with the values."""
+        """Describe the faults of the values in words, as of a file."""
         return validated_in_words(cls, values, validated, {_OF_VILLAGERS: _VillagersOnly})
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other is a person of the same fields, wherever they are from."""
+        """Return whether the other is a person of the same fields, from any source."""
         return isinstance(other, Person) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]
@@ -127,11 +127,11 @@ class Person(MeetingRole):
 def validated_in_words(
     kind: type[Made], values: Any, validated: Callable[[Any], Made], others: Mapping[str, type[BaseModel]]
 ) -> Made:
-    """Return somebody made of values; a `ScenarioError` says in words, as of a file, what is wrong with them.
+    """Return a person or villager made of values; a `ScenarioError` describes faults in words, as of a file.
 
     Args:
-        kind: What they are an object of.
-        others: By what is said of a field that they can't have, the model that has it.
+        kind: The class of the object.
+        others: By a remark on a field that the class lacks, the model that has it.
     """
     if isinstance(values, kind):
         return values
@@ -171,9 +171,9 @@ def people_from_csv(path: Path | str, columns: Mapping[str, str | None] | None =
         people = tertulia.people_from_csv("residents.csv", columns={"Full name": "name", "Id": None})
 
     Columns have the names of `Person`'s fields, and of their parts (`schedule.leaves`, `weights.goal`); an empty cell
-    leaves a field at its default. Several memories, goals, interests or descriptions in a cell stand between `|`,
-    traits between commas, and a relation is `NAME: how they stand`. Commas, semicolons or tabs divide cells, whichever
-    the header has.
+    leaves a field at its default. `|` separates several memories, goals, interests or descriptions in a cell, and
+    commas separate traits; a relation is `NAME: their relation`. The header tells whether commas, semicolons or
+    tabs divide cells.
 
     Args:
         columns: By column of the file, the field that it is; `None` for a column that is not read.
@@ -271,7 +271,7 @@ def _person_of(file: Path, number: int, fields: Sequence[str | None], cells: Seq
 
 
 def _put(values: dict[str, Any], field: str, cell: str) -> None:
-    """Put what a cell holds among the values of a person."""
+    """Put the value of a cell among the values of a person."""
     head, _, part = field.partition(".")
     if part:
         values[head] = {**values.get(head, {}), part: cell}

@@ -26,7 +26,7 @@ from tertulia.worlds.yaml_file import YamlFile, complete_problem
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-#: Endings of the names of picture files, and the formats that are read, whatever the ending.
+#: Endings of the names of picture files, and the formats that are read, with any ending.
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 
@@ -74,9 +74,9 @@ _ORIENTATION, _TURNED = 0x0112, range(5, 9)
 
 
 def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) -> PictureFile:
-    """Return what a picture's file shows, and put its small copy into `copies`.
+    """Return the size, colours and copy of a picture's file, and put its small copy into `copies`.
 
-    The copy is upright, at most `STORED_SIDE` pixels long, on white where the picture is transparent, and has no
+    The copy is upright, at most `STORED_SIDE` pixels long, on white for transparent parts, and has no
     metadata: neither place nor camera travels with a run. Of an animation it is the first frame.
 
     Args:
@@ -100,14 +100,14 @@ def read_picture(folder: Path, name: str, copies: MutableMapping[str, bytes]) ->
     except (OSError, RuntimeError) as error:  # a RuntimeError is of links that lead to each other
         raise ScenarioError(f"{_path(file)}: can't be read: {getattr(error, 'strerror', error)}") from None
     try:
-        with warnings.catch_warnings(action="ignore"):  # of what is odd in a file that can be read all the same
+        with warnings.catch_warnings(action="ignore"):  # about oddities of a file that can still be read
             width, height, image = _decoded(content)
     except UnidentifiedImageError:
         raise ScenarioError(f"{_path(file)}: is no picture of the kinds {', '.join(_FORMATS)}") from None
     except DecompressionBombError:
         most = f"{MOST_PIXELS // 10**6} million pixels"
         raise ScenarioError(f"{_path(file)}: has more than {most}, the most that is read; make it smaller") from None
-    except Exception as error:  # a decoder raises whatever comes of a damaged file: SyntaxError, IndexError, …
+    except Exception as error:  # a decoder of a damaged file raises any error: SyntaxError, IndexError, …
         raise ScenarioError(f"{_path(file)}: is damaged: {one_line(error) or type(error).__name__}") from None
     copy = _encoded(image)
     hash = picture_hash(copy)
@@ -181,7 +181,7 @@ def list_pictures(folder: Path) -> list[str]:
 
 
 def linked_pictures(folder: Path) -> tuple[str, ...]:
-    """Return a line about pictures and captions of a folder that are links, as a tuple; empty where none are."""
+    """Return a line about pictures and captions of a folder that are links, as a tuple; empty without any."""
     names = [*_named_like_pictures(folder), CAPTIONS]
     return links_noted([ascii(name)[1:-1] for name in names if os.path.islink(folder / name)], folder)
 
@@ -225,7 +225,7 @@ def split_caption(text: str) -> tuple[str, str | None]:
 
 
 def checked_text(value: Any) -> str:
-    """Return a stripped text; a `ValueError` (`PydanticCustomError`) if it is none, or can't be shown on one line."""
+    """Return a stripped text; `ValueError` (`PydanticCustomError`) for no text, or one unfit for a line."""
     if not isinstance(value, str):
         hint = " (if this is one, put it in quotes)" if isinstance(value, bool | int | float) else ""
         raise complete_problem(f"takes a text, not {shown(value)}{hint}")
@@ -236,7 +236,7 @@ def checked_text(value: Any) -> str:
 
 
 def text_problem(text: str) -> str | None:
-    """Return why a text can't be shown on a line or can't be stored; `None` where it can."""
+    """Return why a text can't be shown on a line or can't be stored; `None` if it can."""
     if not text:
         return "is empty"
     if len(text) > LONGEST:
@@ -293,5 +293,5 @@ def _lab(colours: np.ndarray) -> np.ndarray:
 
 
 def _path(path: Path) -> str:
-    """Return a path for a message: as it is where it can be printed, else with escapes."""
+    """Return a path for a message: as it is if it can be printed, else with escapes."""
     return str(path) if str(path).isprintable() else ascii(str(path))

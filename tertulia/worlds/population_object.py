@@ -29,7 +29,7 @@ class Villager(VillagerEntry):
         tertulia.Villager(name="Ada Byrne", properties={"Trade": "baker"}, album=["a lighthouse: at dusk", "an oar"])
 
     Attributes:
-        properties: What they are like, by the name of a property.
+        properties: Their characteristics, by the name of a property.
         album: Their pictures: a caption, `caption: variant`, the file of a picture, or a mapping of `caption`,
             `variant` and `file`.
 
@@ -50,7 +50,7 @@ class Villager(VillagerEntry):
     @model_validator(mode="wrap")
     @classmethod
     def _in_words(cls, values: Any, validated: Callable[[Any], Self]) -> Self:
-        """Say in words, as of a file, what is wrong with the values."""
+        """Describe the faults of the values in words, as of a file."""
         return validated_in_words(cls, values, validated, {"; that is a field of tertulia.Person": Person})
 
 
@@ -76,15 +76,15 @@ class Population(ScenarioObject):
         folder: Path | str = ".",
         **fields: Any,
     ) -> None:
-        """Make a population of two or more, who meet in pairs.
+        """Make a population of two or more villagers, which meet in pairs.
 
         Args:
             villagers: They, or an iterable that yields them; mappings have the fields of a file's.
-            title: What it is called.
+            title: Its name.
             time: When they meet, local time.
-            place: Where they meet.
-            folder: Where the files of pictures in albums are.
-            fields: None: what else is given is refused in words.
+            place: Their meeting place.
+            folder: The folder of the picture files in albums.
+            fields: None: any other argument is refused in words.
 
         Raises:
             ScenarioError: A field is missing, unknown, or not acceptable; the words are those about a file.
@@ -117,7 +117,7 @@ class Population(ScenarioObject):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self._content.title or self._content.path.stem
 
     @property
@@ -137,7 +137,7 @@ class Population(ScenarioObject):
     def start(
         self, mechanisms: Collection[str] | None, parameters: AlbumParameters, pictures: MutableMapping[str, bytes]
     ) -> records.Population:
-        """Return what a run of it starts from (see `ScenarioObject.start`)."""
+        """Return the start of a run (see `ScenarioObject.start`)."""
         from tertulia.worlds.villagers import population_of  # takes numpy and Pillow
 
         if parameters.villagers is not None:
@@ -177,20 +177,20 @@ class Population(ScenarioObject):
         return yaml.dump(given, Dumper=PlainDumper, sort_keys=False, allow_unicode=True, width=110)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other describes the same, wherever it is from."""
+        """Return whether the other describes the same, from any source."""
         return isinstance(other, Population) and self._text(Path()) == other._text(Path())
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Return what it is and who takes part."""
+        """Return its kind, its name and its villagers."""
         names = [role.name for role in self._content.roles]
         others = f" and {len(names) - 6} more" if len(names) > 6 else ""
         return f"<Population {self.name!r}: {', '.join(names[:6])}{others}>"
 
 
 def _values_of(role: Role, folder: Path = Path(), moved: Path | None = None) -> dict[str, Any]:
-    """Return a villager as a file has them; pictures of a folder are named from where the file is moved to."""
+    """Return a villager as a file has them; picture names are relative to the new folder of the file."""
     values = {"name": role.name, "properties": dict(role.properties), "album": [*_album(role.album, folder, moved)]}
     return {name: value for name, value in values.items() if value}
 

@@ -21,7 +21,7 @@ _MOST_STEPS, _MOST_OPTIONS, _MOST_QUESTIONS = 101, 50, 1000
 
 
 class Question(Part):
-    """A question to somebody: answered in words, or by an option, or by a whole number of a scale.
+    """A question to a person: answered in words, or by an option, or by a whole number of a scale.
 
     ::
 
@@ -30,7 +30,7 @@ class Question(Part):
         tertulia.Question(text="How content are you?", scale=(1, 7))
 
     Raises:
-        UsageError: The question is empty, or its options or its scale are none.
+        UsageError: The question is empty, or its options or its scale are invalid.
     """
 
     text: Text

@@ -72,7 +72,7 @@ class ScenarioDialogue(Part):
 
 
 class TwoPartyScenario(Composed):
-    """A scenario file of two people, of whom the first begins."""
+    """A scenario file of two people; the first begins."""
 
     name: Text
     description: Text | None = Field(default=None, description="the situation, as both know it")

@@ -1,4 +1,4 @@
-"""What whoever takes a scenario needs of one that is an object of Python; `scenario_objects.py` has the objects."""
+"""The interface of a scenario that is an object of Python; `scenario_objects.py` has the objects."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, MutableMapping
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tertulia.state.meeting import Start
     from tertulia.state.parameters.album import AlbumParameters
 
-#: What stands before the name of a scenario that is in no file, wherever a run names its scenario.
+#: The prefix of the name of a scenario that is in no file, in the records of its runs.
 PREFIX = "object:"
 
 
@@ -19,7 +19,7 @@ class ScenarioObject(ABC):
     """A scenario as a file has it, in an object.
 
     Attributes:
-        is_users: Whether the user's program made it, so that what it names is named by the user.
+        is_users: Whether the user's program made it, so that the user names its models and extensions.
     """
 
     is_users: bool
@@ -37,7 +37,7 @@ class ScenarioObject(ABC):
     def start(
         self, mechanisms: Collection[str] | None, parameters: "AlbumParameters", pictures: MutableMapping[str, bytes]
     ) -> "Start":
-        """Return what a run of it starts from.
+        """Return the start of a run.
 
         Args:
             mechanisms: Names of the known mechanisms; a meeting that names none has them all.
@@ -46,7 +46,7 @@ class ScenarioObject(ABC):
 
         Raises:
             ScenarioError: It names a mechanism that is not known, or a picture can't be read.
-            SettingError: The parameters ask for what it can't have.
+            SettingError: The parameters ask for something that it can't have.
         """
 
     @abstractmethod

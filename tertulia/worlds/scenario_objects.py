@@ -1,7 +1,7 @@
 """Scenarios as objects of Python: `Case`, a dialogue of two, and `Meeting`, as a scenario file describes them.
 
-An object holds what a file holds, read and checked by the same code: `Case.read` reads a file, `.write` writes one that
-`tertulia run` accepts, and a run of either is the same, to the last digit.
+An object holds the values of a file, read and checked by the same code: `Case.read` reads a file, `.write` writes one
+that `tertulia run` accepts, and a run of either is the same, to the last digit.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from tertulia.worlds.scenario_object import PREFIX, ScenarioObject, write_file
 from tertulia.worlds.scenario_parts import extension_source
 from tertulia.worlds.yaml_file import MOST_BYTES, YamlFile
 
-#: The order of fields in a written file: what it is about before how it is run.
+#: The order of fields in a written file: the subject first, then the settings of its run.
 _FIRST = (
     *("kind", "name", "description", "time", "ends", "place", "opening", "participants", "goals"),
     *("previous_dialogues", "lines", "mechanisms", "order", "lambda", "limits"),
@@ -42,7 +42,7 @@ class FileObject(ScenarioObject):
         content: The scenario, checked.
         file: The file that it was read from or written to, as it was named; `None` for one that is in none.
         folder: The folder from which files of extensions are found.
-        is_users: Whether the user's program made it, so that what it names is named by the user.
+        is_users: Whether the user's program made it, so that the user names its models and extensions.
     """
 
     noun: ClassVar[str]
@@ -76,7 +76,7 @@ class FileObject(ScenarioObject):
 
     @staticmethod
     def _models_of_users(people: Iterable[object]) -> frozenset[str]:
-        """Return the models of people whom the program made, not a file."""
+        """Return the models of people that the program made, not a file."""
         made = (person for person in people if isinstance(person, Person) and not person._of_file)
         return frozenset(person.model for person in made if person.model is not None)
 
@@ -92,7 +92,7 @@ class FileObject(ScenarioObject):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         return self.content.name
 
     @property
@@ -107,7 +107,7 @@ class FileObject(ScenarioObject):
 
     @property
     def place(self) -> str | None:
-        """Where it takes place."""
+        """The place of the conversation."""
         return self.content.place
 
     @property
@@ -123,7 +123,7 @@ class FileObject(ScenarioObject):
         return self.content.settings()
 
     def start(self, mechanisms: Collection[str] | None, *_: object) -> "CaseRecord | records.Meeting":
-        """Return what a run of it starts from.
+        """Return the start of a run.
 
         Args:
             mechanisms: Names of the known mechanisms; a meeting that names none has them all.
@@ -143,7 +143,7 @@ class FileObject(ScenarioObject):
     def replace(self, **fields: Any) -> Self:
         """Return a copy with other values of some fields, under their names in a scenario file.
 
-        What a file named in the original is still named by the file alone.
+        The file alone still names the models and extensions that it named in the original.
 
         Raises:
             ScenarioError: There is no such field, or the value is not acceptable.
@@ -209,7 +209,7 @@ class FileObject(ScenarioObject):
     def read(cls, path: Path | str) -> Self:
         """Read a scenario file.
 
-        What the file names, an extension or a server, is named by the file alone, as on the command line (SECURITY.md).
+        The file alone names its extensions and servers, as on the command line (SECURITY.md).
 
         Raises:
             NotFoundError: There is no such file.
@@ -225,13 +225,13 @@ class FileObject(ScenarioObject):
         return found
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the other describes the same, wherever it is from."""
+        """Return whether the other describes the same, from any source."""
         return isinstance(other, FileObject) and self.content == other.content
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Return what it is and who takes part."""
+        """Return its kind, its name, its time and its people."""
         names = [person.name for person in self.content.participants]
         others = f" and {len(names) - 6} more" if len(names) > 6 else ""
         return f"<{type(self).__name__} {self.name!r}, {self.time:%Y-%m-%d %H:%M}: {', '.join(names[:6])}{others}>"
@@ -263,16 +263,16 @@ class Case(FileObject):
         parameters: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> None:
-        """Make a dialogue of two people, each of whom remembers something.
+        """Make a dialogue of two people, each with memories.
 
         Args:
-            name: What it is called.
+            name: Its name.
             participants: Two people, or an iterable that yields them.
             time: When it begins, local time; memories are from before.
             description: The situation, as both know it.
-            place: Where they meet.
+            place: Their meeting place.
             previous_dialogues: Earlier dialogues: `{"time": …, "lines": [(speaker, text), …]}`.
-            language: What the prompts are in, as a code: `en`, `de`.
+            language: The language of the prompts, as a code: `en`, `de`.
             parameters: Any parameters of a run.
             fields: Other fields of a scenario file: `nodes`, `settings`, `extensions`, `lines`.
 
@@ -329,19 +329,19 @@ class Meeting(FileObject):
         """Make a meeting.
 
         Args:
-            name: What it is called.
+            name: Its name.
             participants: Two to 1,000 people, or an iterable that yields them.
             time: When it begins, local time.
             description: The situation, as everybody knows it.
-            place: Where they meet.
+            place: Their meeting place.
             ends: The scheduled end that everybody knows of.
-            opening: Who says what before the first round: `("Nora", "Listen to that bucket.")`.
+            opening: The speaker and text of a line before the first round: `("Nora", "Listen to that bucket.")`.
             goals: Goals by owner: `{"owner": "Nora", "goal": …}`, beside those of people.
-            mechanisms: What agents may switch on; all by default.
+            mechanisms: The mechanisms that agents may switch on; all by default.
             order: self_driven, rule_based, centralised, random or designated.
             removal_factor: λ in [0, 1].
             rounds, minutes: At most so many rounds, and simulated minutes.
-            language: What the prompts are in, as a code: `en`, `de`.
+            language: The language of the prompts, as a code: `en`, `de`.
             parameters: Any parameters of a run.
             fields: Other fields of a scenario file: `nodes`, `settings`, `extensions`, `limits`.
 
@@ -398,7 +398,7 @@ def _shortened(value: Any) -> Any:
 
 
 class PlainDumper(yaml.SafeDumper):
-    """A YAML writer that repeats what is equal, in place of anchors and aliases."""
+    """A YAML writer that repeats equal values, in place of anchors and aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Return that nothing is written as an alias."""

@@ -23,7 +23,7 @@ _YEARS = range(2, 9999)
 
 
 def read_time(value: Any, *, like: str = "2024-05-14 09:30:00") -> datetime:
-    """Parse a local time; `ValueError`, with the example `like`, if it is none."""
+    """Parse a local time; `ValueError`, with the example `like`, for another text."""
     try:
         time = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -119,7 +119,7 @@ class ScenarioPerson(Part):
     memories: tuple[MemoryEntry, ...] = ()
 
     def persona(self, traits: str | None) -> Persona:
-        """Return the persona: what holds for the person at any time."""
+        """Return the persona: the facts that hold at any time."""
         return Persona(**self.model_dump(include=set(Persona.model_fields) - {"traits"}), traits=traits)
 
     def remembered(self, time: datetime) -> tuple[Memory, ...]:
@@ -151,12 +151,12 @@ def too_late(late: datetime, time: datetime) -> str:
 
 
 def without_aliases(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters by their names, where a file may use an alias."""
+    """Return parameters by their names; a file may use aliases."""
     return {ALIASES.get(name, name): value for name, value in parameters.items()}
 
 
 def bad_parameters(parameters: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with the parameters of a file."""
+    """Yield the faults of the parameters of a file."""
     seen: set[str] = set()
     for key in parameters:
         name = ALIASES.get(key, key)

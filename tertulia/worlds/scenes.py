@@ -29,7 +29,7 @@ Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d \d\d:\d\d$")]
 
 
 class ScenePerson(Record):
-    """Somebody of a scene, and what they remember when it begins."""
+    """A person of a scene, and their memories when it begins."""
 
     name: Name
     age: int | None = Field(default=None, ge=0, le=150)
@@ -47,7 +47,7 @@ class EarlierTalk(Record):
 
 
 class DialogueScene(Record):
-    """A conversation of two, and what each of them remembers."""
+    """A conversation of two, and the memories of each."""
 
     form: Literal["dialogue"] = "dialogue"
     kind: Literal["matter", "everyday"] = Field(default="matter", description="something at stake, or plain talk")
@@ -74,7 +74,7 @@ class DialogueScene(Record):
 
 
 class MeetingPerson(Record):
-    """Somebody of a meeting."""
+    """A person of a meeting."""
 
     name: Name
     age: int | None = Field(default=None, ge=0, le=150)
@@ -117,7 +117,7 @@ class SceneMind(Record):
 
 
 class MeetingScene(Record):
-    """A conversation of three or more, with what some of them think in between."""
+    """A conversation of three or more, with some of their thoughts in between."""
 
     form: Literal["meeting"]
     title: Text
@@ -151,7 +151,7 @@ class MeetingScene(Record):
 
 
 class AlbumPerson(Record):
-    """Somebody who shows a picture, or is shown one."""
+    """A person in an exchange about a picture."""
 
     name: Name
     properties: dict[Name, Text] = Field(default={})
@@ -212,7 +212,7 @@ class EndingScene(Record):
 
 
 class RewritingScene(Record):
-    """A reply that contradicts statements, what is wrong with it, and the same put right."""
+    """A reply that contradicts statements, its fault, and the corrected reply."""
 
     form: Literal["rewriting"]
     speaker: Name
@@ -238,7 +238,7 @@ def read_scenes(paths: Sequence[Path]) -> list[Scene]:
     """Return the scenes of files, and of all `*.jsonl` files of folders but links, in the order of their names.
 
     Raises:
-        ScenarioError: A file is missing, holds no scene, too many, or one that is none; it names file and line.
+        ScenarioError: A file is missing, holds no scene, too many, or an invalid one; it names file and line.
     """
     scenes: list[Scene] = []
     for path in paths:
@@ -252,7 +252,7 @@ def read_scenes(paths: Sequence[Path]) -> list[Scene]:
 
 
 def linked_scenes(folder: Path) -> tuple[str, ...]:
-    """Return a line about the files of scenes in a folder that are links, as a tuple; empty where there are none."""
+    """Return a line about the files of scenes in a folder that are links, as a tuple; empty without any."""
     return links_noted(sorted(file.name for file in folder.glob("*.jsonl") if file.is_symlink()), folder)
 
 

@@ -1,8 +1,8 @@
-"""Read a town to simulate from a Generative Agents run: its people, their habits and memories, and who met in the log.
+"""Read a town to simulate from a Generative Agents run: its people, their habits and memories, the encounters.
 
-1. Where encounters are drawn (`nodes/town/draw_encounters.py`), the first day is the day after the log ends: everything
+1. If encounters are drawn (`nodes/town/draw_encounters.py`), the first day is the day after the log ends: everything
    in the log is known.
-2. Where they are those of the log, the first day is the log's first: only what is from before its first dialogue is
+2. If they are those of the log, the first day is the log's first: only records from before its first dialogue are
    known. A simulation that is longer than the log begins the log's days again.
 
 Source: Park et al. 2023 (the log); APP §2 (its dialogues).

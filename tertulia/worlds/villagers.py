@@ -1,6 +1,6 @@
 """Populations of album chats: the shipped villagers, those of a file, and the pictures of their albums.
 
-The first N villagers are the same however many take part, and so are their albums.
+The first N villagers are the same for any number of villagers, and so are their albums.
 """
 
 import os
@@ -26,11 +26,11 @@ from tertulia.worlds.pictures import (
 from tertulia.worlds.villagers_file import AlbumEntry, Role, VillagersFile, read_villagers
 from tertulia.worlds.yaml_file import YamlFile
 
-#: What is shipped: 32 villagers, names from which more are made, and 60 pictures.
+#: The shipped files: 32 villagers, names from which more are made, and 60 pictures.
 ALBUMS = Path(__file__).parent / "albums"
 SHIPPED, NAMES, PICTURES = ALBUMS / "villagers.yaml", ALBUMS / "names.yaml", ALBUMS / "pictures"
 
-#: When villagers meet whose file does not say.
+#: The time of a meeting of villagers whose file has none.
 _TIME = datetime(2026, 5, 16, 10)
 
 #: Keys the draws of populations, which are the same in every run.
@@ -38,7 +38,7 @@ _SEED = 0
 
 
 def read_population(scenario: str, parameters: AlbumParameters, copies: MutableMapping[str, bytes]) -> Population:
-    """Return who takes part in an album chat: the shipped villagers, or those of the file that parameters name.
+    """Return the population of an album chat: the shipped villagers, or those of the file that parameters name.
 
     Args:
         parameters: Which villagers, how many, and which pictures; those of a run have them too.
@@ -46,7 +46,7 @@ def read_population(scenario: str, parameters: AlbumParameters, copies: MutableM
 
     Raises:
         NotFoundError: There is no such file or folder, or a picture is missing.
-        ScenarioError: A file or a picture can't be read, or somebody has no album.
+        ScenarioError: A file or a picture can't be read, or a villager has no album.
         SettingError: So many agents there are not, or a single one.
     """
     is_shipped = parameters.villagers is None
@@ -61,16 +61,16 @@ def population_of(
     copies: MutableMapping[str, bytes],
     is_shipped: bool = False,
 ) -> Population:
-    """Return the villagers of a file who take part in an album chat, with the pictures of their albums.
+    """Return the villagers of a file that take part in an album chat, with the pictures of their albums.
 
     Args:
         parameters: How many take part, and which pictures.
         copies: Gets the copies of the pictures that are to be stored, by their hash.
-        is_shipped: Whether they are those that are shipped, of whom there can be more than the file has.
+        is_shipped: Whether they are the shipped villagers, of which there can be more than the file has.
 
     Raises:
         NotFoundError: A picture is missing.
-        ScenarioError: A file or a picture can't be read, or somebody has no album.
+        ScenarioError: A file or a picture can't be read, or a villager has no album.
         SettingError: So many agents there are not, or a single one.
     """
     roles = _taking_part(file, parameters.agents, is_shipped)
@@ -110,7 +110,7 @@ def population_of(
 
 
 def _taking_part(file: VillagersFile, agents: int | None, is_shipped: bool) -> Sequence[Role]:
-    """Return the first of a file's villagers; where the shipped ones are too few, there are more made."""
+    """Return the first of a file's villagers; if the shipped ones are too few, more are made."""
     if agents == 1:
         raise SettingError("agents", agents, ": an album chat needs two or more, who meet in pairs")
     if len(file.roles) < 2:
@@ -145,7 +145,7 @@ def _further(roles: Sequence[Role], names: Mapping[str, Sequence[str]]) -> Itera
 
 
 def _full_names(given: Sequence[str], family: Sequence[str]) -> Iterator[str]:
-    """Yield every given name once before one comes again; where all family names are used up, two are joined."""
+    """Yield every given name once before one comes again; after all family names are used, two are joined."""
     for apart, lap in product(range(len(family)), repeat=2):
         for place, name in enumerate(given, start=lap):
             first, second = (family[at % len(family)] for at in (place, place + apart))
@@ -155,7 +155,7 @@ def _full_names(given: Sequence[str], family: Sequence[str]) -> Iterator[str]:
 def _dealt(roles: Sequence[Role], names: Sequence[str], size: int) -> list[Role]:
     """Return villagers with albums of these pictures instead of their own, dealt round a shuffled pack.
 
-    Every picture is dealt before one is dealt again, and nobody has a picture twice.
+    Every picture is dealt before one is dealt again, and no villager has a picture twice.
     """
     draw = keyed_generator(_SEED, node="deal_pictures")
     pack: list[str] = []

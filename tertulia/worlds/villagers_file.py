@@ -1,6 +1,6 @@
 """Read a file of villagers: the project's own format, or that of the public simulation of the pairwise album chat.
 
-| file | what it is |
+| file | kind |
 |---|---|
 | a name that ends in `.yaml` or `.yml` | YAML, as scenario files are |
 | any other name | JSON |
@@ -33,7 +33,7 @@ MOST_BYTES = 64 * 10**6
 #: An item of a furniture list: the caption, the variant, which of its pictures it is, the number, and a hash.
 _ITEM = re.compile(r"(?P<caption>.+)_(?P<variant>[^_]*)_(?:[^_]* )?Image_\d+_[^_]+\.\w+")
 
-#: Where a furniture list is split: at a semicolon behind the ending of a file, as a caption may have one.
+#: The end of an item of a furniture list: a semicolon behind the ending of a file, as a caption may have one.
 _BETWEEN = re.compile(r"(?<=\.png);", re.IGNORECASE)
 
 #: How the two fields of the public format are called here.
@@ -46,7 +46,7 @@ class AlbumEntry:
 
     Attributes:
         id: Its name: that of its file, or the caption with the variant.
-        caption: `None` where the file of villagers gives none.
+        caption: `None` if the file of villagers has none.
         variant: Which of several it is.
         file: The picture's file, relative to the folder of the pictures.
     """
@@ -59,7 +59,7 @@ class AlbumEntry:
 
 @dataclass(frozen=True)
 class Role:
-    """A villager as a file has them; the album may be empty, where pictures are to be dealt."""
+    """A villager as a file has them; the album may be empty, if pictures are to be dealt."""
 
     name: str
     properties: tuple[tuple[str, str], ...]
@@ -72,8 +72,8 @@ class VillagersFile:
 
     Attributes:
         is_public: Whether it is of the public format, whose pictures need not be there.
-        folder: Where the files of pictures are, where no other folder is given.
-        title, time, place: Of the whole; `None` where the file does not say.
+        folder: The folder of the picture files, unless another is given.
+        title, time, place: Of the whole; `None` if the file has none.
     """
 
     path: Path
@@ -139,8 +139,8 @@ def villagers_of(place: Path, values: Mapping[str, Any], folder: Path) -> Villag
     """Return the villagers of values as a file has them.
 
     Args:
-        place: What messages name in the place of a file.
-        folder: Where the files of pictures are.
+        place: The source that messages name instead of a file.
+        folder: The folder of the picture files.
 
     Raises:
         ScenarioError: A value does not fit; names villager and field.
@@ -169,7 +169,7 @@ class _Loaded(YamlFile):
     names: tuple[Any, ...] = ()
 
     def error(self, problem: Problem) -> ScenarioError:
-        """Return a problem as an error that names file, line where there are lines, field and villager."""
+        """Return a problem as an error that names file, line if there are lines, field and villager."""
         (*location,), words = problem
         number = location[1] if len(location) > 1 and location[0] == "villagers" else None
         if isinstance(number, int):
@@ -180,7 +180,7 @@ class _Loaded(YamlFile):
 
 
 def is_villagers_file(path: Path) -> bool:
-    """Whether a path is a file of villagers, and no scenario, by what is at its top."""
+    """Whether a path is a file of villagers, and no scenario, by its top level."""
     try:
         return path.is_file() and bool(_load(path).values["villagers"])
     except ScenarioError:
@@ -253,9 +253,9 @@ def _item(text: str) -> str | dict[str, str | None]:
 
 
 def _problems(villagers: Sequence[VillagerEntry]) -> Iterator[Problem]:
-    """Yield two villagers of one name, compared without letter case and kinds of spaces, and entries without content.
+    """Yield two villagers of one name, entries without content, and files with two captions.
 
-    So is a file that has two captions.
+    Names are compared without letter case and kinds of spaces.
     """
     seen: dict[str, int] = {}
     captions: dict[str, tuple[str, str | None]] = {}

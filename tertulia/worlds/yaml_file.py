@@ -16,12 +16,12 @@ from tertulia.state.wrong_values import problems_of, shown, wrong_value
 #: A path to a value in the file: keys of mappings and indices of lists.
 Location = tuple[str | int, ...]
 
-#: An inconsistency: its location, and what is wrong in words.
+#: An inconsistency: its location, and its description in words.
 Problem = tuple[Location, str]
 
 Model = TypeVar("Model", bound=BaseModel)
 
-#: The largest scenario file that is read, and the most values in it, counted again wherever an alias or a merge key
+#: The largest scenario file that is read, and the most values in it, counted again whenever an alias or a merge key
 #: repeats them: 200 people with 16 memories each are 500 KB and 30,000 values, and take a second.
 MOST_BYTES, MAX_VALUES = 2 * 10**6, 50_000
 
@@ -35,7 +35,7 @@ _MAX_DIGITS = 100
 _SHOWN = 300
 
 
-#: What a field is called elsewhere; no spelling leads there.
+#: Other names of a field; no spelling leads from these to it.
 _MEANT = dict.fromkeys(("people", "persons", "agents", "characters", "speakers", "cast"), "participants")
 
 
@@ -46,7 +46,7 @@ class YamlFile:
     Attributes:
         root: The root node; `None` for an empty file.
         values: The plain values; an empty mapping for an empty file.
-        has_lines: Whether an error names the line; it can't where the values are not of YAML.
+        has_lines: Whether an error names the line; it can't if the values are not of YAML.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class YamlFile:
 
     @classmethod
     def of_text(cls, path: Path, text: str) -> "YamlFile":
-        """Parse the text of a file, whose path messages name; `ScenarioError` if it is not YAML."""
+        """Parse the text of a file with the path for messages; `ScenarioError` if it is not YAML."""
         try:
             root = yaml.compose(text, Loader=_Loader)
             values = _Loader("").construct_document(root) if root else {}
@@ -109,7 +109,7 @@ class YamlFile:
     def check(self, problems: Iterable[Problem]) -> None:
         """Raise a `ScenarioError` about these problems; return if there is none.
 
-        What can't be looked for because of an earlier problem (a `UsageError`) is not looked for.
+        A check that an earlier problem prevents (a `UsageError`) is left out.
         """
         found: list[Problem] = []
         try:
@@ -122,7 +122,7 @@ class YamlFile:
             raise self._errors(found)
 
     def _errors(self, problems: Sequence[Problem]) -> ScenarioError:
-        """Return an error about all problems, one of a line at most, and none about what holds others: it follows."""
+        """Return an error about all problems, one a line at most; none about values that hold others, as it follows."""
         inner = {location[:length] for location, _ in problems for length in range(len(location))}
         by_line: dict[int, Problem] = {}
         for problem in problems:
@@ -159,7 +159,7 @@ def unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = 
 
 
 def hint(name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
-    """Return `nearest_hint` for a value of a file, of whatever type and length."""
+    """Return `nearest_hint` for a value of a file, of any type and length."""
     return nearest_hint(name[:100] if isinstance(name, str) else "", known, otherwise)
 
 
@@ -175,8 +175,9 @@ class _RepeatedKey(yaml.constructor.ConstructorError):
 class _Loader(yaml.SafeLoader):
     """A YAML loader that leaves times as text, to be checked with their line, and refuses a repeated key.
 
-    What is nested too deeply is refused where it begins to be, as composing it takes time by the square of its depth.
-    So is what has too many values: aliases and merge keys of a few lines can repeat them billions of times.
+    A value that is nested too deeply is refused at its beginning, as composing it takes time by the square of its
+    depth. So is a value with too many others in it: aliases and merge keys of a few lines can repeat them billions of
+    times.
     """
 
     def __init__(self, stream: str) -> None:
@@ -240,7 +241,7 @@ def _refused(message: str, event: Any) -> yaml.MarkedYAMLError:
 
 
 def _is_text(node: yaml.ScalarNode) -> bool:
-    """Return whether a scalar that looks like a number is none, as it has a colon; refuse one of too many digits."""
+    """Return whether a scalar that looks like a number is text, as it has a colon; refuse one of too many digits."""
     if len(node.value) > _MAX_DIGITS:
         message = f"a number takes {_MAX_DIGITS} characters at most, not {len(node.value):,}"
         raise yaml.constructor.ConstructorError(None, None, message, node.start_mark)
@@ -258,7 +259,7 @@ def _in_words(problem: Mapping[str, Any], model: type[BaseModel], others: Mappin
 
 
 def fields_at(model: type[BaseModel], location: Iterable[str | int]) -> list[str]:
-    """Return the names of the fields at a location of a model, as in a file; empty where there is no model."""
+    """Return the names of the fields at a location of a model, as in a file; empty if there is no model."""
     current: type[BaseModel] | None = model
     for part in location:
         if isinstance(part, str) and current is not None:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from support.commands import ENDLESS, Cli, Result, stop_between_writes
 from support.forked import Forked
+from support.store_checks import differences, faults
 
-from benchmarks.store_checks import differences, faults
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.state.errors import ModelError
 from tertulia.storage.store import SqlStore

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.in_process import CommandResult, command
 
-from benchmarks.in_process import CommandResult, command
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.storage.parts.contents import content_hash
 from tertulia.storage.schema import BINARY, TABLES

@@ -14,19 +14,19 @@ import pytest
 from support.commands import all_commands
 from support.meeting_case import a_quay, held
 from support.merged import copied
+from support.store_checks import differences, faults
+from support.store_content import content
+from support.store_content import differences as differing_rows
+from support.write_recorder import Event
+from support.zygote import READING, REHEARSED, Zygote
 
-from benchmarks.damage import damaged_stores
-from benchmarks.disturbing import Disturbance, Way
-from benchmarks.leavings import Left
-from benchmarks.matrix import Cell, cells, disturb_kind, why_not
-from benchmarks.power_loss import files_after_cut, power_cuts
-from benchmarks.questions import IMPORTS, NOT_ASKED
-from benchmarks.store_checks import differences, faults
-from benchmarks.store_content import content
-from benchmarks.store_content import differences as differing_rows
-from benchmarks.subjects import AS_ANOTHER, READS, subjects
-from benchmarks.write_recorder import Event
-from benchmarks.zygote import READING, REHEARSED, Zygote
+from benchmarks.campaigns.damage import damaged_stores
+from benchmarks.campaigns.disturbing import Disturbance, Way
+from benchmarks.campaigns.leavings import Left
+from benchmarks.campaigns.matrix import Cell, cells, disturb_kind, why_not
+from benchmarks.campaigns.power_loss import files_after_cut, power_cuts
+from benchmarks.campaigns.questions import IMPORTS, NOT_ASKED
+from benchmarks.campaigns.subjects import AS_ANOTHER, READS, subjects
 from tertulia.state.cognition import Assessment, Finding
 from tertulia.state.records import Reply
 from tertulia.storage.store import SqlStore
@@ -58,7 +58,7 @@ def forking() -> Iterator[Zygote]:
 @pytest.fixture
 def zygote(forking: Zygote, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("matrix", "damage", "power_loss"):
-        monkeypatch.setattr(f"benchmarks.{module}.Zygote", lambda *_: nullcontext(forking))
+        monkeypatch.setattr(f"benchmarks.campaigns.{module}.Zygote", lambda *_: nullcontext(forking))
 
 
 def test_every_command_stands_in_the_matrix() -> None:
@@ -79,7 +79,7 @@ def test_a_cell_that_makes_no_sense_says_why() -> None:
 def test_what_processes_are_to_import_is_there() -> None:
     """The process that forks them imports it first."""
     named = {module for kinds in subjects().values() for subject in kinds for module in subject.imports}
-    ours = {module for module in named if module.startswith(("benchmarks.", "tertulia."))}
+    ours = {module for module in named if module.startswith(("benchmarks.", "support.", "tertulia."))}
     assert not {module for module in ours if find_spec(module) is None}
 
 
@@ -90,7 +90,7 @@ def test_what_is_disturbed_goes_on_to_the_same(
 ) -> None:
     subject = subjects()[kind][-1]
     small = replace(subject, before=subject.before[:1], given=subject.given[:1])
-    monkeypatch.setattr("benchmarks.matrix.subjects", lambda *_: {kind: (small,)})
+    monkeypatch.setattr("benchmarks.campaigns.matrix.subjects", lambda *_: {kind: (small,)})
     left: list[Left] = []
     tally = disturb_kind(kind, 1, seed=1, folder=tmp_path / "kept", only=cell.__eq__, found=left.append)
     assert tally.problems == []
@@ -237,7 +237,7 @@ def test_a_disturbance_that_loses_a_row_is_found(tmp_path: Path, monkeypatch: py
             connection.execute("DELETE FROM passages WHERE id = 1")
         return Left("lost", 0)
 
-    monkeypatch.setattr("benchmarks.disturbing.look_at", look_and_lose)
+    monkeypatch.setattr("benchmarks.campaigns.disturbing.look_at", look_and_lose)
     tally = disturb_kind("dialogue", 1, seed=1, folder=tmp_path / "kept", only=_KILLED.__eq__)
     assert tally.passed < tally.tried
     assert any("passages" in problem for problem in tally.problems)

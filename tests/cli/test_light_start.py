@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.first_line import first_line
 from support.protocol_server import Served
 
-from benchmarks.startup import first_line
 from tertulia.models.local.embedder import weights
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def test_a_rehearsed_run_is_light(loaded) -> None:
 def test_the_first_line_of_a_rehearsal_needs_nothing_that_a_light_installation_lacks() -> None:
     seconds, heavy = first_line()
     assert heavy == []
-    assert 0 < seconds < 60, "how many they are is measured by benchmarks/startup.py"
+    assert 0 < seconds < 60, "how many they are is measured by benchmarks/speed/startup.py"
 
 
 @pytest.mark.slow

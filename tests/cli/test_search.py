@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 from support.commands import Cli
+from support.in_process import command
 from support.merged import copied
-
-from benchmarks.in_process import command
 
 MEETING = ("run", "team_building", "--rehearse", "--rounds", "4", "--json")
 

@@ -9,8 +9,8 @@ import pytest
 from langgraph.runtime import Runtime
 from support.commands import Cli
 from support.scripted import ScriptedModel
+from support.store_checks import differences, faults
 
-from benchmarks.store_checks import differences, faults
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.town.agree import agree
 from tertulia.nodes.town.draw_encounters import encounters_of, habit_at

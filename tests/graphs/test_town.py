@@ -17,8 +17,8 @@ from support.dialogue_case import NOW, a_context, a_pier, many_memories, some_tu
 from support.forked import Forked
 from support.ga_builder import RunBuilder, event, real_run
 from support.scripted import ScriptedModel
+from support.store_checks import differences, faults
 
-from benchmarks.store_checks import differences, faults
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.town.draw_encounters import encounters_of
 from tertulia.nodes.town.reflect import insights

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context
+from support.meeting_behaviour import Behaviour, observe
 from support.meeting_case import a_quay, an_attendee, at, eager, held, with_people
 
-from benchmarks.willingness import Behaviour, observe
 from tertulia.graphs.group_chat import ORDERS
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.meeting.willingness import moved, need_to_speak, reach_of, weighted_sum, why_willing
@@ -50,7 +50,7 @@ async def behaviour_of(meeting: Meeting, model: Any = None, rounds: int = 21, **
 
 @pytest.mark.parametrize("scenario", ["team_building", "ferry_timetable", "mothers_house"])
 async def test_everybody_of_a_shipped_meeting_is_willing_once_in_any_twenty_rounds(scenario: str) -> None:
-    """20 seeds of 100 rounds are `python -m benchmarks.willingness`."""
+    """20 seeds of 100 rounds are `python -m benchmarks.talk.willingness`."""
     meeting = resolve(scenario)
     assert isinstance(meeting, Meeting)
     assert {attendee.weights for attendee in meeting.participants} == {WillingnessWeights()}

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
 
-from benchmarks.outcomes import compared
 from tertulia.metrics.outcome_records import RANGES, Outcomes, PersonInScene, PersonOutcome, SaidLine
 from tertulia.metrics.outcomes import outcomes
 from tertulia.metrics.stance import agreement_of, confirms, content_words, tone_of
@@ -258,15 +256,3 @@ def test_content_words_lose_their_endings() -> None:
     assert content_words(["The boats' repairing", "a boat repaired"]) == content_words(["boat repair"])
     assert confirms("All right, it was me.")
     assert not confirms("No, that is a lie.")
-
-
-# --- the scenes of the benchmark ------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_rules_rank_the_held_out_scenes() -> None:
-    pairs = compared(held_out=True, embedder=open_embedder("minilm"))
-    least = {"goal": 0.6, "relationship": 0.6, "knowledge": 0.5, "secret": 0.4, "believability": 0.6}
-    for dimension, expected in least.items():
-        known, scores, _ = zip(*pairs[dimension], strict=True)
-        assert spearmanr(known, scores).statistic >= expected, dimension

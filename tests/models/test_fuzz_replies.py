@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support import hostile_replies as hostile
 from support.commands import Cli
-
-from benchmarks import replies as hostile
-from benchmarks.replies import (
+from support.hostile_replies import (
     DUO,
     FAULTS,
     NASTY,
@@ -22,6 +21,7 @@ from benchmarks.replies import (
     decoded,
     look_at_run,
 )
+
 from benchmarks.tiny_tokenizer import tiny_tokenizer
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
 

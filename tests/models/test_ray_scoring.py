@@ -19,6 +19,8 @@ from tertulia.state.errors import ModelError
 from tertulia.state.language_model import GenerationRequest, LanguageModel, RenderedPrompt, ReplyField, ScoringOptions
 from tertulia.state.records import Prompt, Unit
 
+TESTS = Path(__file__).parents[1]
+
 ray: Any = pytest.importorskip("ray", reason="Ray is not installed; install it with: pip install 'tertulia[ray]'")
 
 PROMPT = Prompt(
@@ -32,7 +34,7 @@ PROMPT = Prompt(
 def cluster() -> Iterator[None]:
     """Ray on this machine, whose workers find the tests' helpers."""
     with pytest.MonkeyPatch.context() as patch:  # of Ray too, so that its first workers are those of the actors
-        patch.setenv("PYTHONPATH", os.pathsep.join([os.getcwd(), os.path.join(os.getcwd(), "tests")]))
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (TESTS.parent, TESTS))))
         ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)
         yield
         ray.shutdown()

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import pytest
 from support.commands import Cli
+from support.hostile_answers import asked_in_runs, read_answers
 from support.protocol_server import Served
 
-from benchmarks.server_answers import asked_in_runs, read_answers
 from tertulia.models.served.chat_errors import RefusedAnswerError
 from tertulia.models.served.server_answers import count_note, read_chat_answer, token_count
 

@@ -4,7 +4,6 @@ from datetime import date, datetime
 
 import pytest
 
-from benchmarks.agreements import counts
 from tertulia.nodes.agreements.agreed import agreements_in
 from tertulia.nodes.agreements.spoken_days import day_in
 from tertulia.nodes.agreements.spoken_times import time_in
@@ -120,18 +119,6 @@ def test_talk_of_another_language_is_not_read() -> None:
 )
 def test_long_lines_take_no_long_time(text: str) -> None:
     agreed(text, text)
-
-
-@pytest.mark.parametrize(
-    ("part", "recall", "right"),
-    [("seen", 0.9, 0.85), ("held out", 0.9, 0.85), ("varied", 0.9, 0.8), ("second writer", 0.74, 0.48)],
-)
-def test_labelled_exchanges(part: str, recall: float, right: float) -> None:
-    of = counts(part)
-    assert of["exchanges"] > 60
-    assert of["there"] >= 0.9 * of["found"]
-    assert of["there"] >= recall * of["labelled"]
-    assert of["right"] >= right * of["labelled"]
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from itertools import count
 
 import pytest
+from support.choices_of import ratios
 from support.commands import Cli
 from support.meeting_case import a_quay, an_attendee, held
 from support.scripted import ScriptedModel
 
-from benchmarks.decisions import ratios
 from tertulia.cli.environment import cache_folder
 from tertulia.models.loading import open_model
 from tertulia.nodes.mechanisms.mechanism import Mechanism

@@ -8,7 +8,6 @@ from support.commands import Cli
 from support.dialogue_case import NOW, a_context, some_turns
 from support.scripted import ScriptedModel
 
-from benchmarks.importance import agreement, rated
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.town.importance import FAMILIES, SLIGHT, can_be_read, importance_of, subjects_of
 from tertulia.nodes.town.remember import memories_of_conversation
@@ -57,21 +56,6 @@ def test_every_family_is_found_by_its_first_word() -> None:
     for name, family in families.items():
         first = family.words.split()[0].removesuffix("*")
         assert name in subjects_of(f"They spoke of {first}."), name
-
-
-def test_held_out_memories_weigh_about_what_a_reader_says_and_more_nearly_than_a_small_model() -> None:
-    lines = [line for line in rated() if line.is_held_out]
-    written = [line for line in lines if line.source in ("own", "scenes", "tidewell", "meetings")]
-    assert len(written) == 209
-    rho, off_by = agreement([importance_of(line.text) for line in written], [line.mean for line in written])
-    assert rho > 0.8
-    assert off_by < 1.1
-    modelled = [line for line in lines if line.model is not None]
-    means = [line.mean for line in modelled]
-    rho, off_by = agreement([importance_of(line.text) for line in modelled], means)
-    its_rho, its_off_by = agreement([line.model or 0 for line in modelled], means)
-    assert rho > its_rho
-    assert off_by < its_off_by / 2
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from support.dialogue_case import a_context, a_pier
 from support.meeting_case import a_quay
 from support.scripted import ScriptedModel
+from support.store_checks import differences
 
-from benchmarks.store_checks import differences
 from tertulia.nodes.conversation.line_edit import pause_is_due
 from tertulia.runs.driving import held_line
 from tertulia.runs.driving.conversation import drive

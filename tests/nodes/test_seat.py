@@ -16,9 +16,9 @@ from langgraph.types import Command
 from support.dialogue_case import a_context, a_pier
 from support.meeting_case import a_quay, an_attendee
 from support.scripted import ScriptedModel
+from support.store_checks import differences
 from support.stored import a_run
 
-from benchmarks.store_checks import differences
 from tertulia.graphs.dialogue import build_dialogue_graph
 from tertulia.graphs.group_chat import build_group_chat_graph
 from tertulia.models.batching import BatchingBroker

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from support.dialogue_case import a_context
 from support.meeting_case import an_attendee, held, with_people
+from support.perceived_lines import a_view
 
-from benchmarks.hearing import LABELS, auc, heard, labelled
-from benchmarks.perception import a_view
-from tertulia.models.loading import open_embedder
 from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.nodes.meeting.bid import computed_parts
 from tertulia.nodes.meeting.touch import touch_of
@@ -194,26 +192,3 @@ async def test_rehearsed_minds_are_moved_by_what_is_said() -> None:
 
     assert await spread() > 0.1
     assert await spread() > 2 * await spread(willingness="computed")
-
-
-# --- labelled lines -------------------------------------------------------------------------------------------------
-
-
-def test_the_labelled_lines_name_people_who_are_there() -> None:
-    rows = labelled()
-    assert len(rows) >= 260
-    assert {row["half"] for row in rows} == {"develop", "held_out", "fresh"}
-    for row in rows:
-        assert row["speaker"] not in {name for label in LABELS.values() for name in row[label]}  # type: ignore
-    assert sum(not any(row[label] for label in LABELS.values()) for row in rows) >= 60
-
-
-@pytest.mark.slow
-def test_parts_follow_the_labels_of_lines_of_another_writer() -> None:
-    found = [person for person in heard(open_embedder("minilm")) if person.half == "fresh"]
-    for part, least in (("topic", 0.8), ("goal", 0.8), ("emotion", 0.75)):
-        touched, untouched = ([person.now[part] for person in found if person.is_touched[part] is is_touched]
-                              for is_touched in (True, False))  # fmt: skip
-        before = auc(*([person.before[part] for person in found if person.is_touched[part] is is_touched]
-                       for is_touched in (True, False)))  # fmt: skip
-        assert auc(touched, untouched) >= least > before

@@ -10,11 +10,11 @@ from pathlib import Path
 import ormsgpack
 import pytest
 from hypothesis import settings
+from support.hostile_replies import DUO, TRIO
+from support.in_process import CommandResult, command, write_files
 from support.scripted import ScriptedModel
 from support.stored import STEPS
 
-from benchmarks.in_process import CommandResult, command, write_files
-from benchmarks.replies import DUO, TRIO
 from tertulia.state.errors import StorageError, TertuliaError
 from tertulia.storage.parts.search import search
 from tertulia.storage.store import SqlStore

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from support.group_stored import a_group_run, a_meeting
+from support.in_process import command
 from support.stored import a_candidate, a_case, a_prompt, a_run, a_turn_record
 
-from benchmarks.in_process import command
 from tertulia.state.cognition import Assessment, Call
 from tertulia.state.errors import ModelError, StorageError
 from tertulia.state.line_edit import PAUSED, Pause

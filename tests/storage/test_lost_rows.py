@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support import in_process
 from support.commands import Cli
 
-from benchmarks import in_process
 from tertulia.state.errors import StorageError
 from tertulia.storage.store import SqlStore
 from tertulia.viewer.documents.by_path import document_at

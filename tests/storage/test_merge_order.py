@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.merged import merged
+from support.store_content import content, differences
 from support.stored import NOW, a_case, a_run, write_turns
 
-from benchmarks.store_content import content, differences
 from tertulia.state.records import RunStatus
 from tertulia.storage.store import SqlStore
 

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.commands import Cli
+from support.in_process import command
 from support.postgres_server import NO_POSTGRES, PASSWORD, PostgresServer, running_server
 from support.stored import a_call, a_case, a_run, stored_rows, write_turn, write_turns
 
-from benchmarks.in_process import command
 from tertulia.state.errors import StorageError, UsageError
 from tertulia.state.records import TurnRecord
 from tertulia.storage import frames

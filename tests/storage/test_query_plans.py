@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.in_process import command
 
-from benchmarks.in_process import command
 from tertulia.storage.merging.stores import merge
 from tertulia.storage.schema import TABLES
 from tertulia.storage.sqlite.database import StoreFile

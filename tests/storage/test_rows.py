@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from support.in_process import command
 
-from benchmarks.in_process import command
 from tertulia.storage.merging.run_rows import rows_of
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table

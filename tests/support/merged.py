@@ -7,7 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from benchmarks.store_content import content, differences
+from support.store_content import content, differences
+
 from tertulia.storage.merging.stores import Merged, merge
 from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table

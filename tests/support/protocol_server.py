@@ -127,6 +127,7 @@ def values_for(request: dict[str, Any]) -> dict[str, Any]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or a client waits 40 ms for the body
     served: Served
 
     def log_message(self, format: str, *args: Any) -> None:

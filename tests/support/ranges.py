@@ -21,7 +21,8 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from .wheel import ROOT, build_wheel, pip
+from .package import ROOT
+from .wheel import build_wheel, pip
 
 #: The lowest versions of what is declared (tests/test_dependencies.py compares them).
 LOWEST = ROOT / "requirements.lowest.txt"

@@ -15,8 +15,9 @@ import tomllib
 import venv
 from pathlib import Path
 
+from .package import ROOT
 from .ranges import environment, rehearse
-from .wheel import ROOT, build_wheel, pip
+from .wheel import build_wheel, pip
 
 #: Reads the metadata as an index does.
 TWINE = "twine==7.0.0"

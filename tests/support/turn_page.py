@@ -69,7 +69,7 @@ def struck_units(page: Page, factors: Iterable[float]) -> list[list[set[str]]]:
 def slider_work_ms(page: Page, factors: Iterable[float]) -> list[float]:
     """For each move of the slider: the milliseconds of CPU that the page's thread works until the change is painted.
 
-    The time that passes is the business of benchmarks/viewer.py: on a busy machine it says nothing of the page.
+    The time that passes is the business of benchmarks/stores/viewer.py: on a busy machine it says nothing of the page.
     """
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})

@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page
 from support.experiment_case import a_grid, drive_here
+from support.in_process import command
 
 import tertulia
-from benchmarks.in_process import command
 from tertulia.storage.store import SqlStore
 
 #: The panes of a turn.

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.in_process import command
 from support.requests_to_page import ask
 from support.viewer_page import serving
 
 import tertulia
-from benchmarks.in_process import command
 from tertulia.runs.catalog.settings import written
 from tertulia.state.errors import UsageError
 from tertulia.state.parameters import Parameters

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from support.experiment_case import a_grid, drive_here
+from support.in_process import command
 from support.stored import NOW, a_case, a_run, write_turns
 
-from benchmarks.in_process import command
 from tertulia.lab.experiments.axes import axes_of
 from tertulia.lab.experiments.experiment import Experiment
 from tertulia.state.errors import NotFoundError, StorageError

@@ -22,8 +22,8 @@ from tertulia.viewer import html_file
 from tertulia.viewer.documents.by_path import READERS, document_at
 from tertulia.viewer.html_file import html_of_run
 
-#: 1,000 turns of a meeting take less than 5 MB (`python -m benchmarks.viewer`), and so a page and its first turn,
-#: and every further turn of a dialogue, may take so many characters. A unit has two figures, a long item is pieces.
+#: 1,000 turns of a meeting take less than 5 MB (`benchmarks/stores/viewer.py`), and so a page and its first turn, and
+#: every further turn of a dialogue, may take so many characters. A unit has two figures, a long item is pieces.
 OF_A_PAGE, OF_A_TURN = 400_000, 5_100
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.in_process import command
 from support.stored import a_case, a_run, a_turn_record, write_turn
 from support.viewer_page import serving
 
 import tertulia
-from benchmarks.in_process import command
 from tertulia.state.meeting import Meeting
 from tertulia.storage.store import SqlStore
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.made_town import make_town
 
-from benchmarks.made_town import make_town
 from tertulia.nodes.town.draw_encounters import encounters_of
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Persona

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 #: The files of adapters, in peft's form.
 CONFIGURATION, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
-#: What separates a model from its adapters in a name.
+#: The sign between a model and its adapters in a name.
 SEPARATOR = "+"
 
 #: The largest files that are read: adapters of rank 256 for a model of 70 billion parameters.
 _MOST_CONFIGURATION, _MOST_WEIGHTS = 10**6, 16 * 10**9
 
-#: What pickles are called: they are code, and never opened.
+#: The names of pickles: they are code, and never opened.
 _PICKLES = ("adapter_model.bin", "adapter_model.pt", "adapter_model.pth")
 
 _PREFIX = "base_model.model."
@@ -39,9 +39,9 @@ class Adapters:
     """Adapters in a folder.
 
     Attributes:
-        scale: What the product of their matrices is multiplied by.
+        scale: The factor on the product of their matrices.
         hash: Of their content: blake2b of the weights' file and of rank and scale, 16 bytes, in hexadecimal.
-        about: What was written with them: the base, the data, the options.
+        about: The description written with them: the base, the data, the options.
     """
 
     folder: Path
@@ -66,7 +66,7 @@ def find_adapters(name: str, cache: Path) -> Path:
     """Return the folder of adapters: the folder of that path, or those that are kept under that name.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: There is no such folder.
     """
     if "/" not in name and not name.startswith(".") and kept_under(name, cache).is_dir():
         return kept_under(name, cache)
@@ -83,7 +83,7 @@ def read_adapters(folder: Path) -> Adapters:
     """Return the adapters in a folder, without their weights.
 
     Raises:
-        ModelError: They are none, damaged, or of a kind that is not read.
+        ModelError: They are no adapters, damaged, or of a kind that is not read.
     """
     if not (folder / WEIGHTS).is_file():
         if pickle := next((name for name in _PICKLES if (folder / name).exists()), None):
@@ -136,7 +136,7 @@ def merge(weight: "Tensor", pair: "tuple[Tensor, Tensor]", scale: float, *, out:
 
 
 def matrices_for(weights: "Mapping[str, Tensor]", adapters: Adapters) -> "dict[str, tuple[Tensor, Tensor]]":
-    """Return the two matrices of each layer (`matrices_of`) for a model whose weights have these names.
+    """Return the two matrices of each layer (`matrices_of`), after a comparison with the weights of a model.
 
     Raises:
         ModelError: They are damaged, of another model, or of another rank than they say.

@@ -1,4 +1,4 @@
-"""What reading and decoding ask about a model's architecture, whether transformers has opened it or it is bare."""
+"""Facts about a model's architecture for reading and decoding, whether transformers has opened it or it is bare."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 #: A model of this machine.
 Model: TypeAlias = "PreTrainedModel | BareModel"
 
-#: Kinds of rotary positions whose frequencies depend on how long a prompt is.
+#: Kinds of rotary positions whose frequencies depend on the length of the prompt.
 _BY_LENGTH = {"dynamic", "longrope"}
 
 

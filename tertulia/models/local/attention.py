@@ -1,4 +1,4 @@
-"""Softmax attention that shows its weights where Eq. 1 needs them.
+"""Softmax attention that shows its weights to Eq. 1.
 
 While a prompt is read it is plain attention. While replies are decoded (`decoding_state`) the softmax over the
 few new tokens is explicit, so the weights are at hand: their mean over heads, summed over the scored layers, is
@@ -50,7 +50,7 @@ class AttentionOptions:
         return torch.cat([logits, column], dim=-1).softmax(-1, dtype=torch.float32)[..., :-1]
 
     def rounded_softmax(self, logits: Tensor) -> Tensor:
-        """Return the attention weights as precise as the logits: where nobody looks at them."""
+        """Return the attention weights as precise as the logits: for weights that are not captured."""
         return logits.softmax(-1) if self.sinks is None else self.softmax(logits)
 
 
@@ -92,7 +92,7 @@ def attend_prompt(
 def attend_in_two_parts(
     query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions, model_mask: Tensor | None
 ) -> Tensor:
-    """Return what `attend_prompt` does, in float32 on a processor in two parts: what is before, the tokens themselves.
+    """Compute `attend_prompt` in float32 on a processor in two parts: the tokens before, and the new tokens themselves.
 
     The first needs no mask, and reads the keys once for all query heads that share them. Both come with the logarithms
     of their sums, which say how much of each is in the whole.
@@ -161,7 +161,7 @@ def _decode_stack(
 ) -> Tensor:
     """Return the attention of new tokens to prefixes and replies that share a tensor, `(1, H, n, d)`.
 
-    Where any layer is captured all are as precise: which of them are scored does not show in the replies.
+    If any layer is captured all are as precise: so the choice of scored layers does not change the replies.
     """
     new, found = query[0, :, stack.tokens], []
     for number, run in enumerate(stack.runs):

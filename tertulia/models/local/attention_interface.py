@@ -1,6 +1,6 @@
-"""Our attention as one that transformers calls, for every layer of a model whose implementation is `IMPLEMENTATION`.
+"""Our attention for transformers, which calls it for every layer of a model whose implementation is `IMPLEMENTATION`.
 
-What it computes is in `attention`. It is imported where a model of transformers is opened.
+`attention` has the computation. This module is imported when a model of transformers is opened.
 
 Shapes: B rows, H query heads, K key-value heads, n new tokens, d head size, t reply tokens so far.
 """
@@ -61,7 +61,7 @@ def attention_forward(
 
 
 def _layer_of_keys(module: nn.Module, layer: int) -> int:
-    """Return the layer whose keys and values a layer uses: its own, or where layers share them, an earlier one's."""
+    """Return the layer whose keys and values a layer uses: its own, or an earlier one's that it shares."""
     if not getattr(module, "is_kv_shared_layer", False):
         return layer
     config: Any = module.config
@@ -77,7 +77,7 @@ def use_implementation(model: PreTrainedModel, implementation: str = IMPLEMENTAT
 
 
 def _model_mask(*args: Any, **options: Any) -> Tensor | None:
-    """Return the mask that the model means, `True` where a token is attended to, while it reads pictures.
+    """Return the mask of the model itself, `True` for a token that is attended to, while it reads pictures.
 
     Else there is none: `attention_forward` makes its masks from positions.
     """

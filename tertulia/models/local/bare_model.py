@@ -1,6 +1,6 @@
-"""A model of the Llama architecture without transformers: its parts, and what others ask about it.
+"""A model of the Llama architecture without transformers: its parts, and the properties that other modules use.
 
-`LlamaParts` is what the forward passes of `lean_llama` take, from wherever: transformers' modules (`lean_parts`) or a
+The forward passes of `lean_llama` take `LlamaParts` from either source: transformers' modules (`lean_parts`) or a
 folder (`bare_opening`). A `BareModel` is such parts by themselves.
 
 Shapes: n tokens, h hidden size, d head size.
@@ -71,10 +71,10 @@ class LayerParts:
 
 @dataclass(frozen=True)
 class LlamaParts:
-    """What a model of the Llama architecture consists of.
+    """The parts of a model of the Llama architecture.
 
     Attributes:
-        embed: From tokens `(n,)` to what stands for them, `(n, h)`.
+        embed: From tokens `(n,)` to their embeddings, `(n, h)`.
         rotary: From `(n, h)` and positions `(1, n)` to cosines and sines, as `Rotary`.
         heads, key_heads: H and K.
         size: d.
@@ -108,5 +108,5 @@ class BareModel(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The precision of what it computes with."""
+        """The precision of its computation."""
         return next(self.parameters()).dtype

@@ -1,8 +1,8 @@
 """The embedded model from its folder as a `BareModel`, with its adapters, for a processor and without transformers.
 
-Its weights, products and positions are those that transformers gives it, to the bit. What a folder has otherwise than
-the conversion writes it (`embedded.folder`), and what this processor has no packed products for, is left to
-transformers, which says what is wrong, or can do it.
+Its weights, products and positions are those that transformers gives it, to the bit. Folders that differ from the
+conversion's (`embedded.folder`), and precisions for which this processor has no packed products, are left to
+transformers, which reports the fault, or can read them.
 """
 
 import json
@@ -26,7 +26,7 @@ from tertulia.state.files import read_text
 #: The most characters of a configuration.
 _MOST = 10**6
 
-#: What the parts of a layer rest on: a configuration that says otherwise is of another architecture.
+#: Conditions of the parts of a layer: a configuration that differs is of another architecture.
 _EXPECTED = {
     "model_type": "llama",
     "hidden_act": "silu",
@@ -39,7 +39,7 @@ _EXPECTED = {
 def read_bare(
     folder: Path, dtype: torch.dtype, adapters: Adapters | None, *, half: bool
 ) -> tuple[BareModel, BareTokenizer] | None:
-    """Return the model in a folder with its tokenizer; `None` where transformers must open it.
+    """Return the model in a folder with its tokenizer; `None` if transformers must open it.
 
     Args:
         dtype: The precision of the weights, in which it computes too.
@@ -83,7 +83,7 @@ class _Reader:
         adapters: Adapters | None,
         kind: type[HalfLinear | PackedLinear],
     ) -> None:
-        """Take tensors, a configuration, adapters for the tensors, and what packs a product.
+        """Take tensors, a configuration, adapters for the tensors, and the class that packs a product.
 
         Raises:
             KeyError: The configuration lacks something.
@@ -147,7 +147,7 @@ class _Reader:
     def _joined(self, inputs: int, outputs: Mapping[str, int]) -> Tensor:
         """Return the weights of some layers, one behind another, with their adapters.
 
-        They are merged where they are joined, so that memory which was just packed is written to again.
+        They are merged in the joined tensor, so that memory which was just packed is written to again.
         """
         weights = {name: self._tensor(name, (number, inputs)) for name, number in outputs.items()}
         (first, *others) = weights

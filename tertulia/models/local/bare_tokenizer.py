@@ -1,4 +1,4 @@
-"""The tokenizer in a folder by the `tokenizers` library alone, with what `tokenizer` asks of one of transformers."""
+"""The tokenizer in a folder by the `tokenizers` library alone, with the methods that `tokenizer` needs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ class Encoded(NamedTuple):
 
 
 class BareTokenizer:
-    """A tokenizer whose texts are neither cut nor padded.
+    """A tokenizer that neither cuts nor pads texts.
 
     Attributes:
-        text: What it is made of, in the JSON of the `tokenizers` library.
+        text: Its definition, in the JSON of the `tokenizers` library.
         end: The token that ends a reply.
         chat_template: How messages are written.
     """
@@ -34,7 +34,7 @@ class BareTokenizer:
 
         Raises:
             OSError: A file can't be read.
-            ValueError: A file is not what it should be.
+            ValueError: A file is not as expected.
         """
         self.text = read_text(folder / "tokenizer.json", _MOST_TOKENIZER)
         self.chat_template = read_text(folder / "chat_template.jinja", _MOST)

@@ -1,8 +1,8 @@
 """Any causal model of this machine as a `LanguageModel`: replies, scores and likelihoods from one prefill.
 
 A prompt is read once; the last three prompts stay in memory, so that the judge, which needs the full and the pruned
-prompt again, reads only the reply. What prompts begin with is kept for later ones, such as those of a speaker's next
-turn, which read only what is new. Questions of several conversations are answered as one batch. Below it:
+prompt again, reads only the reply. Beginnings of prompts are kept for later ones, such as those of a speaker's next
+turn, of which only the new tokens are read. Questions of several conversations are answered as one batch. Below it:
 `kept_prompts`, `decoding_state` and `kept_chunks` (keys and values), `decoding` (sampling), `grammar` (JSON),
 `attention_scores` (Eq. 1).
 """
@@ -78,9 +78,9 @@ _READ_AT_ONCE = 256
 
 
 class CausalLanguageModel:
-    """A local model whose attention is captured exactly; `weights` says what they are made of, where it has adapters.
+    """A local model with exactly captured attention; `weights` names the origin of its weights, if it has adapters.
 
-    `fingerprint` tells the model from others whose heads have other weights (`head_weights`); `None` for one that was
+    `fingerprint` tells the model from others with other head weights (`head_weights`); `None` for one that was
     opened elsewhere.
 
     Raises:
@@ -132,8 +132,8 @@ class CausalLanguageModel:
     async def answer_batch(self, questions: Sequence[Question]) -> list[Answer]:
         """Return the answer to each question (see the contract): those of one kind are answered as one batch.
 
-        Questions that are the same in all are answered once, prompts that are the same are read once, and of what is
-        read as many prompts are kept as these questions may need again. Batches are cut by what they hold in memory,
+        Questions that are the same in all are answered once, and prompts that are the same are read once; as many
+        prompts are kept as these questions may need again. Batches are cut by their size in memory,
         which depends on the questions alone.
 
         Raises:
@@ -421,7 +421,7 @@ def _sight(tokenizer: Any, processor: "PictureProcessor") -> "ProcessorTokenizer
 
 
 def _batch_bytes(device: torch.device) -> int:
-    """Return how many bytes a batch may hold on a device: what it depends on is part of a run's platform."""
+    """Return how many bytes a batch may hold on a device: the device's properties are part of a run's platform."""
     if device.type != "cuda":
         return _BATCH_BYTES
     return max(_BATCH_BYTES, int(_BATCH_SHARE * torch.cuda.get_device_properties(device).total_memory))

@@ -3,7 +3,7 @@
 1. Every row reads its unread tokens (one, or several that the grammar forces at once).
 2. From the logits after its last token each row draws the next one among those that its grammar allows.
 3. A text that reaches its limit is truncated to its last whole sentence and closed there.
-4. What the context adds to tokens that were drawn without regard to it is read at the end, in one pass.
+4. The gain by the context of tokens that were drawn without regard to it is read at the end, in one pass.
 
 This module knows nothing of units; attention is captured by `decoding_state` on the way.
 """
@@ -29,22 +29,22 @@ from tertulia.state.words import has_unspaced
 #: Rank up to which the nucleus is looked for before all of the vocabulary is sorted.
 _LIKELY = 256
 
-#: The share of the likeliest token's probability below which a token does not come where the context is amplified.
+#: The share of the likeliest token's probability below which a token is not drawn while the context is amplified.
 _PLAUSIBLE = 0.05
 
 #: How many tokens after the prompt without its context are read at once: each takes a number for all of the vocabulary.
 _READ_AT_ONCE = 192
 
-#: The most consecutive tokens that a text may repeat from itself or the latest lines, where repetitions are not wanted.
+#: The most consecutive tokens that a text may repeat from itself or the latest lines, if repetitions are unwanted.
 _NOT_REPEATED_NEARBY = 3
 
-#: How much it counts that a token has to do with what was said, beside its log-probability: chosen on 240 drafts to 40
+#: The weight of a token's relation to the dialogue, beside its log-probability: chosen on 240 drafts to 40
 #: turns of scenes (docs/results/embedded_model.md).
 _ANSWERS = 0.5
 #: The fewest words with which speech that could go on is ended.
 _FEWEST_WORDS = 4
 
-#: Signs within a word, within a number, and what a tokenizer gives for the first bytes of a sign.
+#: Signs within a word, within a number, and the tokenizer's placeholder for the first bytes of a sign.
 _APOSTROPHES = frozenset("'’ʼ")
 _JOINS_LETTERS = _APOSTROPHES | frozenset("-‐‑")
 _JOINS_DIGITS = frozenset(".,:")
@@ -59,9 +59,9 @@ class _Row:
         tokens: All tokens of the reply so far.
         unread: Number of tokens at their end that the model has not read yet.
         text_starts: By text field, the number of tokens before it.
-        gains: What each token drawn in a text adds to the reply's information, by the token's place.
+        gains: The information that each token drawn in a text adds to the reply, by the token's place.
         logs: The log-probability of each of these tokens.
-        form: What the prompt's form says in the place of each text.
+        form: The placeholder of each text in the prompt's form.
         written: The tokens that were decoded last, and their text.
     """
 
@@ -80,11 +80,11 @@ class _Row:
 
     @property
     def amplifies(self) -> bool:
-        """Whether what the context adds to a token decides which one is drawn."""
+        """Whether the gain by the context decides which token is drawn."""
         return self.request.context_strength != 0
 
     def text(self, tokenizer: Tokenizer) -> str:
-        """Return the reply so far, with what the prompt begins it with."""
+        """Return the reply so far, with the beginning that the prompt gives it."""
         tokens = tuple(self.tokens)
         if self.written[0] != tokens:
             self.written = tokens, tokenizer.decode(self.tokens)
@@ -108,11 +108,11 @@ def decode_replies(
     requests: Sequence[tuple[GenerationRequest, ReplyGrammar]],
     tokenizer: Tokenizer,
 ) -> list[list[Reply]]:
-    """Return one reply per generator of each request, drawn by temperature and nucleus from what the grammar allows.
+    """Return one reply per generator of each request, drawn by temperature and nucleus within the grammar.
 
     Args:
         state: Rows that have read nothing yet, one per generator, in the order of the requests; behind them, in that
-            order too, those that read the replies after the prompt without its context, where a request has one.
+            order too, those that read the replies after the prompt without its context, if a request has one.
         requests: Each with the grammar of its replies. A generator draws one number for each free token of its row.
     """
     forms = [form_of(request.prompt.source) for request, _ in requests]
@@ -151,7 +151,7 @@ def decode_replies(
 
 
 def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenizer: Tokenizer) -> None:
-    """Draw the next token of a row, append what the grammar forces after it, and close a text at its limit."""
+    """Draw the next token of a row, append the tokens that the grammar forces, and close a text at its limit."""
     grammar = row.grammar
     forbidden = torch.from_numpy(row.matcher.forbidden())
     weighed = row.request.weighs == "answer" or row.request.without_context is not None
@@ -175,7 +175,7 @@ def _advance(row: _Row, logits: Tensor, without_context: Tensor | None, tokenize
 
 
 def _information(log: float, gain: float, weighs: DraftsBy) -> float:
-    """Return what a token adds to the information of its reply; where nothing was said, that is how likely it is."""
+    """Return the information that a token adds to its reply: without a dialogue, its log-probability."""
     return log + _ANSWERS * gain if weighs == "answer" else gain
 
 
@@ -200,7 +200,7 @@ def _read_gains(state: DecodingState, rows: Mapping[int, _Row]) -> None:
 
 
 def _draw(row: _Row, index: int | None, logits: Tensor, gains: Tensor | None, tokenizer: Tokenizer) -> int:
-    """Return the next token of a row, in the field `index`; what is no speech is not drawn."""
+    """Return the next token of a row, in the field `index`; tokens that are no speech are not drawn."""
     request, number = row.request, row.generator.random()
     if index is None or row.grammar.fields[index].kind not in ("speech", "text"):
         return draw_token(logits, number, request.temperature, request.top_p, request.min_p)
@@ -240,7 +240,7 @@ def text_logits(
 
 
 def _is_no_speech(row: _Row, index: int, tokens: Sequence[int], tokenizer: Tokenizer) -> bool:
-    """Return whether speech of these tokens begins with who speaks or with the words of the form, or is only these."""
+    """Return whether speech of these tokens begins with a speaker's name or the words of the form, or is only these."""
     field = row.grammar.fields[index]
     if field.kind != "speech":
         return False
@@ -266,7 +266,7 @@ def _close(row: _Row, field: ReplyField, start: int, tokenizer: Tokenizer) -> No
         text = tokenizer.decode(row.tokens[start:end])
         if ends_with_sentence(text) and not is_placeholder(text, row.form.get(field.name)):
             _truncate(row, end)
-            if row.matcher.accepts(quote):  # not after a space, or where the sentence's end is all there is
+            if row.matcher.accepts(quote):  # not after a space, or if the sentence's end is all there is
                 _extend(row, quote)
                 return
     closing = tokenizer.encode('…"') if field.kind == "speech" else quote
@@ -285,7 +285,7 @@ def _truncate(row: _Row, end: int) -> None:
 
 
 def _read_rest(state: DecodingState, rows: Sequence[_Row]) -> None:
-    """Read what the grammar forced at the end, except the last token: Eq. 1 has no row for it."""
+    """Read the tokens that the grammar forced at the end, except the last token: Eq. 1 has no row for it."""
     rest = [row.tokens[len(row.tokens) - row.unread : -1] for row in rows]
     if any(rest):
         state.next_logits([*rest, *([] for _ in range(len(state.lengths) - len(rest)))])
@@ -312,7 +312,7 @@ def _cut(row: _Row, tokenizer: Tokenizer) -> None:
 
 
 def _end_at(row: _Row, end: int, tokenizer: Tokenizer) -> None:
-    """End the text of a row after so many tokens; the row stays as it is where its grammar has it otherwise."""
+    """End the text of a row after so many tokens; the row stays as it is if its grammar forbids that."""
     matcher, tokens = row.grammar.matcher(), [*row.tokens[:end], *tokenizer.encode('"')]
     if not matcher.accepts(tokens):
         return
@@ -352,12 +352,12 @@ def _text_tokens(tokens: Sequence[int], written: str, grammar: ReplyGrammar, tok
 def amplified(logits: Tensor, gains: Tensor, strength: float) -> Tensor:
     """Return logits in which the context counts more. Source: Shi et al. 2023, Eq. 2; Li et al. 2023, Eq. 2.
 
-    The log-probability of a token grows by what the context adds to it, times `strength`. A token with less than a
+    The log-probability of a token grows by its gain by the context, times `strength`. A token with less than a
     twentieth of the probability of the likeliest may not come: there the difference is noise.
 
     Args:
-        logits: `(V,)` after the whole prompt, `-inf` where a token may not come.
-        gains: `(V,)`, what the context adds to the log-probability of each token.
+        logits: `(V,)` after the whole prompt, `-inf` for a token that may not come.
+        gains: `(V,)`, the context's contribution to the log-probability of each token.
         strength: α, from 0.
     """
     plausible = logits >= logits.max() + math.log(_PLAUSIBLE)
@@ -388,7 +388,7 @@ def draw_token(logits: Tensor, number: float, temperature: float, top_p: float, 
     warpers. The nucleus is of all tokens, not of those that min-p leaves. Source: Holtzman et al. 2020 for the nucleus.
 
     Args:
-        logits: `(V,)` in float32, `-inf` where a token may not come.
+        logits: `(V,)` in float32, `-inf` for a token that may not come.
         temperature: Above 0.
         top_p: The nucleus is the smallest set of most likely tokens with at least this probability.
         min_p: From 0 to 1: the share of the likeliest token's probability below which none is drawn; 0: off.

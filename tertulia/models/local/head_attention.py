@@ -1,13 +1,13 @@
 """The attention of a response to its prompt by layer and head, and the scores that tell heads apart.
 
 It is captured on the way of Eq. 1 (`attention_scores.attention_to_prompt`), so its mean over heads and sum over layers
-equals that. Rows are averaged as they are captured: what is held is `(L, H, P)` in float32.
+equals that. Rows are averaged as they are captured, so the memory is `(L, H, P)` in float32.
 
     learned         Σ_{l,h} w_{l,h} a_{l,h}(u)                  w: learned weights (`state/head_weights.py`)
     beyond-neutral  Σ_{l,h} max(0, a_{l,h}(u) − n_{l,h}(u)) / H   n: the same of `NEUTRAL_REPLY`, a reply to anything
 
 a_{l,h}(u) is the attention of a head to the tokens of a unit, mean over the rows of the response. Some tokens collect
-attention whatever the response is (attention sinks, Xiao et al. 2024); the second takes that off without learning.
+attention with any response (attention sinks, Xiao et al. 2024); the second takes that off without learning.
 
 Shapes: L layers, H query heads, n tokens of the response, P tokens of the prompt, t reply tokens.
 """
@@ -24,7 +24,7 @@ from tertulia.models.local.prefix import Prefix
 from tertulia.models.local.row_groups import Group
 from tertulia.state.language_model import RenderedPrompt
 
-#: A reply that could be given to anything. Its length matters: what a short one attends to is chance.
+#: A reply that could be given to anything. Its length matters: the attention of a short one is chance.
 NEUTRAL_REPLY = "Yes, I see. Well, that may be so. Hm, I do not know. Let me think about it for a moment."
 
 

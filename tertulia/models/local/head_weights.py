@@ -24,11 +24,11 @@ _MOST_BYTES = 10**6
 
 
 def fingerprint_of(base: str, source: str, adapters: Adapters | None, tokenizer: Tokenizer) -> str:
-    """Return what weights of heads belong to, 8 bytes in hexadecimal: a model's weights, adapters and chat markup.
+    """Return the fingerprint of a model, 8 bytes in hexadecimal: of its weights, its adapters and its chat markup.
 
     Args:
         base: The name of the model without its adapters.
-        source: Where its weights are.
+        source: The folder or hub id of its weights.
     """
     weights = embedded.CONVERSION if embedded.is_embedded(base) else hash_of_base(source)
     markup = tokenizer.chat_markup(("user", "assistant", "user"))

@@ -1,6 +1,6 @@
 """Loading from a folder, from the cache of the Hugging Face hub, or from the hub, which may not be there.
 
-What is in the cache is loaded without a request. Otherwise one request, with a time limit, finds out whether the hub
+Models in the cache are loaded without a request. Otherwise one request, with a time limit, finds out whether the hub
 has the model; only then the library that loads it may download, with the retries of its own. So without a network the
 answer comes in seconds.
 """
@@ -25,19 +25,19 @@ _REQUEST_S, _ANSWER_S = 5.0, 8.0
 
 
 def load(source: str, loader: Callable[[bool], T], *, remedy: str, report: Report, may_download: bool = True) -> T:
-    """Return what a loader makes of a folder or of a hub id.
+    """Return a loader's result for a folder or a hub id.
 
     Args:
         source: The folder, or the hub id `owner/name`.
         loader: Loads it; the argument says whether only files on this machine may be used.
-        remedy: What the user can do where the hub can't be reached.
+        remedy: A remedy for the user if the hub can't be reached.
         report: Is called when a download begins and ends.
         may_download: Whether the hub is asked at all.
 
     Raises:
         TrustError: It is not on this machine, and may not be downloaded.
         ModelError: The hub can't be reached, or has no such model.
-        OSError: What the loader raises besides.
+        OSError: The loader raises it.
     """
     if Path(source).exists():
         return loader(True)
@@ -89,7 +89,7 @@ def _require_on_hub(name: str, remedy: str) -> None:
 
 
 def _ask_hub(name: str, failures: list[Exception]) -> None:
-    """Ask the hub once for a model's configuration, and note what fails."""
+    """Ask the hub once for a model's configuration, and note an error."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
 
     try:

@@ -1,7 +1,7 @@
 """How rows of several texts stand in one product of matrices, so that none changes the digits of another.
 
 A library computes a product in tiles of a few rows, and a row's last digit depends on its place in a tile (OpenBLAS's
-kernel for AVX2: of 12 rows, six add up in one order and six in another) and on what is left over at the end. Where each
+kernel for AVX2: of 12 rows, six add up in one order and six in another) and on the rest at the end. If each
 text begins a tile of its own and fills whole ones, its rows are computed as if they were alone.
 """
 
@@ -37,7 +37,7 @@ def rows_of_texts(shapes: tuple[tuple[int, int], ...]) -> int | None:
 
 
 def _are_apart(rows: int, weights: list[Array], numbers: Array) -> bool:
-    """Return whether so many rows are the same wherever they stand in a product as by themselves."""
+    """Return whether so many rows are the same at every place of a product as by themselves."""
     for number, weight in enumerate(weights):
         x = np.resize(numbers, (rows, len(weight)))
         alone = x @ weight

@@ -1,6 +1,6 @@
 """That the attention of the embedded model is exact, kept beside it once it has been checked on this machine.
 
-A check takes transformers, which computes the definition of Eq. 1 (`attention_scores.require_exact_attention`). What it
+A check takes transformers, which computes the definition of Eq. 1 (`attention_scores.require_exact_attention`). Its
 found holds for as long as nothing changes that it depends on: weights, adapters, libraries, processor, precision, and
 our own source. All that is in the name of the file that is kept.
 """
@@ -19,7 +19,7 @@ from tertulia.models.local.adapters import Adapters, hash_of_base
 from tertulia.models.local.attention_scores import Windows
 from tertulia.state.files import read_text
 
-#: What a check depends on besides the model.
+#: The libraries on which a check depends.
 _DISTRIBUTIONS = ("torch", "transformers")
 
 #: How the names of kept checks begin, how many are kept beside a model, and the most characters of one.
@@ -49,7 +49,7 @@ class KeptCheck:
         self._file = folder / f"{_NAME}{digest}.json"
 
     def windows(self) -> Windows | None:
-        """Return what the check found, by layer; `None` where it is to be made."""
+        """Return the result of the check, by layer; `None` if it is still to be made."""
         try:
             kept: Any = json.loads(read_text(self._file, _MOST))
         except (OSError, ValueError):
@@ -61,7 +61,7 @@ class KeptCheck:
         return tuple(windows) if is_known and windows else None
 
     def keep(self, windows: Windows) -> None:
-        """Keep what the check found, where the folder may be written to."""
+        """Keep the result of the check, if the folder may be written to."""
         text = json.dumps({"windows": windows, "depends_on": self._depends_on}, indent=1)
         try:
             with tempfile.NamedTemporaryFile("w", dir=self._file.parent, prefix=".exact-", delete=False) as made:
@@ -84,7 +84,7 @@ def _hash_of(files: list[Path]) -> str:
 
 
 def _processor() -> str:
-    """Return what of a processor torch's choice of operators depends on."""
+    """Return the properties of a processor that determine torch's choice of operators."""
     cpu = torch.cpu
     units = {"bfloat16": cpu._is_avx512_bf16_supported(), "AMX": cpu._is_amx_tile_supported()}
     return " ".join([torch.backends.cpu.get_cpu_capability(), *(name for name, has in units.items() if has)])

@@ -1,7 +1,8 @@
-"""Keys and values of what prompts began with, kept in memory for the next prompts that begin so.
+"""Keys and values of the beginnings of prompts, kept in memory for the next prompts that begin so.
 
 Prompts are read in chunks (`decoding_state.prefill`), and the numbers of a chunk depend on the tokens up to its
-end and on where they were cut. That is its key here: a chunk that is found is the same, to the bit, as one read again.
+end and on the places of the cuts. That is its key here: a chunk that is found is the same, to the bit, as one read
+again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-#: Where a prompt was cut out of turn, 0 if nowhere, and its tokens up to the end of the chunk.
+#: The place of an irregular cut of a prompt, 0 without one, and its tokens up to the end of the chunk.
 ChunkKey = tuple[int, tuple[int, ...]]
 
 #: Share of the budget for chunks that were found again; the rest is for those that may be.
@@ -42,7 +43,7 @@ class KeptChunks:
         self._found: dict[ChunkKey, Chunk] = {}
 
     def __iter__(self) -> Iterator[ChunkKey]:
-        """Iterate over the keys of what is kept."""
+        """Iterate over the keys of the kept chunks."""
         yield from self._new
         yield from self._found
 

@@ -1,7 +1,7 @@
-"""Prompts in memory: those read last are kept whole, and what they begin with is kept for later ones.
+"""Prompts in memory: those read last are kept whole, and the beginnings of others for later ones.
 
-A prompt that is found is the same, to the bit, as one read again (`decoding_state.prefill`), so nothing of what
-is kept shows in a result.
+A prompt that is found is the same, to the bit, as one read again (`decoding_state.prefill`), so the kept
+prompts do not change a result.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _KEPT_PROMPTS = 3
 #: model may keep more, a share of the bytes of its weights. As much again may be prompts that are kept whole.
 _KEPT_BYTES, _KEPT_SHARE = 512 << 20, 0.25
 
-#: What a prompt is known by: its shared prefix, its tokens, and its pictures, all of which may have the same tokens.
+#: The key of a prompt: its shared prefix, its tokens, and its pictures, all of which may have the same tokens.
 PromptKey = tuple[int, tuple[int, ...], tuple[tuple[int, str], ...]]
 
 
@@ -70,7 +70,7 @@ class KeptPrompts:
         return prefix
 
     def read(self, prompt: RenderedPrompt) -> Prefix:
-        """Return a prompt, read anew but for what is kept of its beginning."""
+        """Return a prompt, read anew but for the kept chunks of its beginning."""
         pictures = None if self._sight is None else self._sight.inputs(prompt)
         return prefill(self._model, prompt.input_ids, prompt.shared_prefix, self.chunks, pictures)
 
@@ -82,5 +82,5 @@ class KeptPrompts:
 
 
 def prompt_key(prompt: RenderedPrompt) -> PromptKey:
-    """Return what a prompt is known by."""
+    """Return the key of a prompt."""
     return prompt.shared_prefix, prompt.input_ids, prompt.pictures

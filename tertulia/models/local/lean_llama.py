@@ -1,14 +1,14 @@
 """Forward passes of models of the Llama architecture on a processor, without transformers' modules on the way.
 
 Thirty small layers cost more in modules and small operators than they need. Here a layer is four products (queries,
-keys and values in one, gate and up in another) and what is between them, in as few operators as torch has for it:
+keys and values in one, gate and up in another) and the steps between them, in as few operators as torch has for it:
 
 1. Queries and keys are rotated together.
 2. The root mean square is a norm and a quotient; residuals are added in place.
 3. Attention is that of `attention`, with its rows, masks and capture (`row_groups`). Rows of one prompt, as nearly all
    steps have, take it in one go: keys and values turned and stored together.
 4. Of the last layer a prompt needs keys and values alone.
-5. A chunk of a prompt attends to what is before it and to itself in two parts, so that the first needs no mask.
+5. A chunk of a prompt attends to the tokens before it and to itself in two parts, so that the first needs no mask.
 
 Other architectures go through transformers (`module_passes`). The parts of a model are those of a model that
 transformers has opened (`lean_parts`), or of a bare one (`bare_opening`). The definition of Eq. 1, which is computed
@@ -74,7 +74,7 @@ class LeanLlama:
     def logits(
         self, state: DecodingState, tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
     ) -> Tensor:
-        """Read tokens of rows, and return the logits after those whose places are `ends`, or after all, `(n, V)`."""
+        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`."""
 
         def attend(layer: int, query: Tensor, key: Tensor, value: Tensor, options: AttentionOptions) -> Tensor:
             state.store(layer, key, value)
@@ -96,7 +96,7 @@ class LeanLlama:
         return hidden.dtype == torch.float32 and self._queries * len(hidden) * group.columns <= MAX_WEIGHTS
 
     def _turns_of_all_heads(self, turns: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return by what queries, keys and values are turned, `(n, H + 2 K, d)` each: values by nothing."""
+        """Return the rotations of queries, keys and values, `(n, H + 2 K, d)` each: values are not rotated."""
         cos, sin = turns
         shape = len(cos), self._heads, self._size
         all_cos, all_sin = cos.new_ones(shape), sin.new_zeros(shape)
@@ -112,7 +112,7 @@ class LeanLlama:
         state: DecodingState,
         group: Group,
     ) -> None:
-        """Add what a layer adds to `hidden`, whose tokens are all of one group: `_pass` in fewer operators."""
+        """Add a layer's output to `hidden`, whose tokens are all of one group: `_pass` in fewer operators."""
         n, half = len(hidden), self._size // 2
         projected = layer.in_attention(layer.attention_norm(hidden)).view(n, self._heads, self._size)
         swapped = torch.cat([projected[..., half:], projected[..., :half]], dim=-1)
@@ -125,14 +125,14 @@ class LeanLlama:
         hidden.add_(layer.out_of_mlp(nn.functional.silu(gate).mul_(up)))
 
     def _begin(self, tokens: Sequence[int], positions: Sequence[int]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Return the embeddings of tokens, `(n, h)`, and by what queries and keys are turned, `(n, 1, d)` each."""
+        """Return the embeddings of tokens, `(n, h)`, and the rotations of queries and keys, `(n, 1, d)` each."""
         hidden = self._embed(torch.tensor(tokens))
         cos, sin = self._rotary(hidden, position_ids=torch.tensor([positions]))
         half = self._size // 2
         return hidden, (cos[0, :, None], torch.cat([-sin[0, :, :half], sin[0, :, half:]], dim=-1)[:, None])
 
     def _pass(self, number: int, layer: _Layer, hidden: Tensor, turns: tuple[Tensor, Tensor], attend: _Attend) -> None:
-        """Add what a layer adds to `hidden`."""
+        """Add a layer's output to `hidden`."""
         attended = attend(number, *self._projected(layer, hidden, turns), layer.options)
         hidden.add_(layer.out_of_attention(attended[0].transpose(0, 1).reshape(len(hidden), -1)))
         gate, up = layer.in_mlp(layer.mlp_norm(hidden)).chunk(2, dim=-1)

@@ -37,7 +37,7 @@ def use_lean_passes(model: PreTrainedModel, *, half: bool = False) -> bool:
 
 
 def parts_of(model: PreTrainedModel, pack: _Pack) -> LlamaParts:
-    """Return the parts of a model, whose modules have parts of its joined and packed products afterwards."""
+    """Return the parts of a model; its modules use parts of its joined and packed products afterwards."""
     base: Any = model.base_model
     return LlamaParts(
         embed=base.embed_tokens,

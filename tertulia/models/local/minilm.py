@@ -50,7 +50,7 @@ class MiniLM:
 
         Raises:
             OSError: A file can't be read.
-            ValueError: A file is not what it should be.
+            ValueError: A file is not as expected.
         """
         self._rows, tensors = rows, _tensors(folder / "model.safetensors")
         try:
@@ -69,7 +69,7 @@ class MiniLM:
         self._tokenizer.no_truncation()
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return where each token of a text begins and ends in it, without the special ones, however long it is."""
+        """Return the beginning and the end of each token in a text of any length, without the special tokens."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
 
     def vectors(self, texts: Sequence[str]) -> list[Array]:
@@ -119,7 +119,7 @@ def rows_to_fill() -> int | None:
 
 
 def computation(rows: int | None) -> str:
-    """Return what the last digit of a vector depends on, besides the weights: libraries, processor, rows of a text."""
+    """Return the causes of a vector's last digit, besides the weights: libraries, processor, rows of a text."""
     filled = "" if rows is None else f", rows of a text {rows}"
     return f"{products()}, tokenizers {tokenizers.__version__}{filled}"
 
@@ -220,7 +220,7 @@ _P = (-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.692
 _Q = (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
       -1.42647390514189e-02)  # fmt: skip
 
-#: The same for Φ(x) - ½ = ½ erf(x/√2), the highest power first, and where it ends.
+#: The same for Φ(x) - ½ = ½ erf(x/√2), the highest power first, and the bound beyond which it is constant.
 _NORMAL_P = [np.float32(c * 0.5 ** (power + 1.5)) for power, c in zip(range(len(_P) - 1, -1, -1), _P, strict=True)]
 _NORMAL_Q = [np.float32(c * 0.5**power) for power, c in zip(range(len(_Q) - 1, -1, -1), _Q, strict=True)]
 _NORMAL_END = np.float32(4 * 2**0.5)
@@ -249,7 +249,7 @@ def _polynomial(coefficients: list[np.float32], x: Array) -> Array:
 
 
 def _tensors(file: Path) -> dict[str, Array]:
-    """Return the tensors of a safetensors file by name, each mapped: what is not read of it takes no memory.
+    """Return the tensors of a safetensors file by name, each mapped: unread ones take no memory.
 
     Such a file is the length of its header in eight bytes, the header in JSON, and the values.
     """

@@ -1,6 +1,6 @@
-"""The forward passes of any model by transformers' modules, with keys and values where we keep them.
+"""The forward passes of any model by transformers' modules, with our own store of keys and values.
 
-This module alone knows transformers' cache. It is imported where a model has no passes of its own (`lean_llama`).
+This module alone knows transformers' cache. It is imported for a model without passes of its own (`lean_llama`).
 """
 
 import inspect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Kept(Protocol):
-    """Where keys and values are kept: a prefix, or the rows behind some."""
+    """A store of keys and values: a prefix, or the rows behind some."""
 
     @property
     def length(self) -> int:
@@ -47,23 +47,23 @@ class ModulePasses:
         )
 
     def read_with_pictures(self, prefix: Prefix, count: int, pictures: "PictureInputs") -> int:
-        """Read the first tokens of a prompt, whose pictures the model merges and whose positions it numbers itself.
+        """Read the first tokens of a prompt; the model itself merges their pictures and numbers their positions.
 
         Returns:
-            What is to be added to the number of a later token for its position.
+            The difference between the position and the number of a later token.
         """
         self._model.base_model(
             input_ids=torch.tensor([prefix.tokens[:count]], device=self._model.device),
             **pictures.for_tokens(count, self._model),
             **self._caching(prefix),
         )
-        deltas = getattr(self._model.base_model, "rope_deltas", None)  # where the tokens of a picture have places in it
+        deltas = getattr(self._model.base_model, "rope_deltas", None)  # with positions in a picture
         return 0 if deltas is None else int(deltas.flatten()[0])
 
     def logits(
         self, state: Kept, tokens: Sequence[int], positions: Sequence[int], ends: Sequence[int] | None
     ) -> Tensor:
-        """Read tokens of rows, and return the logits after those whose places are `ends`, or after all, `(n, V)`."""
+        """Read tokens of rows, and return the logits after the tokens at the places `ends`, or after all, `(n, V)`."""
         device = self._model.device
         limits: dict[str, Any] = {}
         if ends is not None and self._can_limit_logits:
@@ -82,7 +82,7 @@ class ModulePasses:
 
 
 class _Layer(CacheLayerMixin):
-    """One layer of transformers' cache; the state decides where new keys go and which keys attention gets."""
+    """One layer of transformers' cache; the state places new keys and chooses the keys that attention gets."""
 
     is_sliding = False
 
@@ -102,7 +102,7 @@ class _Layer(CacheLayerMixin):
     def get_max_length(self) -> int:
         return -1
 
-    def get_max_cache_shape(self) -> int:  # what the method above was called
+    def get_max_cache_shape(self) -> int:  # an earlier name of the method above
         return self.get_max_length()
 
     def get_mask_sizes(self, query_length: int | Tensor) -> tuple[int, int]:

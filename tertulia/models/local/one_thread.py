@@ -1,7 +1,7 @@
 """numpy's products of matrices by one thread.
 
 Their digits then depend on no number of threads. The products of a sentence are small, and threads that wait for each
-other actively, as OpenBLAS's do, take ten times their own time from whoever else works on the machine.
+other actively, as OpenBLAS's do, take ten times their own time from other programs on the machine.
 """
 
 import platform
@@ -26,7 +26,7 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def products() -> str:
-    """Return what multiplies matrices here, as far as digits depend on it: library, version, kind of processor."""
+    """Return the name of the library that multiplies matrices, as far as digits depend on it: version, processor."""
     library = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     kinds = {str(info.get("architecture", "")) for info in _libraries().info()}
     return " ".join(["numpy", np.__version__, library["name"], library["version"], *sorted(kinds), instructions()])

@@ -1,4 +1,4 @@
-"""A model that somebody has opened with transformers, for as long as its attention is read."""
+"""A model that a user has opened with transformers, for as long as its attention is read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ def opened_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
     """Yield an open model as one of Tertulia's; afterwards it computes attention as it did before.
 
     Raises:
-        AttentionUnavailableError: Its attention can't be had exactly.
+        AttentionUnavailableError: Its attention can't be computed exactly.
         ModelError: Its tokenizer has no fast form.
     """
     name = str(getattr(model.config, "_name_or_path", "") or type(model).__name__)

@@ -1,9 +1,9 @@
-"""Linear layers whose weights are laid out once for the processor, and what a model's weights amount to.
+"""Linear layers whose weights are laid out once for the processor, and the bytes of a model's weights.
 
 `PackedLinear` has them as the processor's library (oneDNN) likes them: without it they are laid out anew in every call,
-which costs more than the product itself where there are few tokens. `HalfLinear` has them in half precision and
-computes in float32 (FBGEMM): a step over few tokens reads half the bytes, and these are what it waits for. What the
-rounding of weights to eleven bits changes is in docs/how_it_works.md.
+which costs more than the product itself for few tokens. `HalfLinear` has them in half precision and
+computes in float32 (FBGEMM): a step over few tokens reads half the bytes, and reading takes most of its time. The
+effect of rounding weights to eleven bits is in docs/how_it_works.md.
 """
 
 import warnings
@@ -39,7 +39,7 @@ class PackedLinear(nn.Module):
 
 
 class HalfLinear(nn.Module):
-    """A linear layer whose weight is rounded to half precision, with inputs, sums and results in float32."""
+    """A linear layer with a weight rounded to half precision, and with inputs, sums and results in float32."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ def pack_linear_layers(model: nn.Module, paths: tuple[str, ...] = ("",), *, half
 
 
 def packing_of(weights: Sequence[Tensor], *, half: bool = False) -> type[PackedLinear] | type[HalfLinear] | None:
-    """Return the packed layer for these weights, `None` where this machine and their precision have none."""
+    """Return the packed layer for these weights, `None` if this machine and their precision have none."""
     if half and weights and all(map(_fits_half, weights)) and computes_with_half_weights():
         return HalfLinear
     return PackedLinear if weights and all(map(_can_be_packed, weights)) else None

@@ -36,7 +36,7 @@ class ClipPictureFinder:
     def find(self, text: str, pictures: Sequence[bytes]) -> list[float]:
         """Return the cosine of each picture to a text, which is cut at the model's own length limit.
 
-        Every picture is embedded by itself, so its vector is the same whatever it is asked for with. No picture is
+        Every picture is embedded by itself, so its vector is the same with any others. No picture is
         similar to no text.
         """
         if not pictures or not text.strip():

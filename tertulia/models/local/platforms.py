@@ -1,4 +1,4 @@
-"""Where a model of this machine computes, as far as its digits depend on it."""
+"""The platform of a model of this machine, as far as its digits depend on it."""
 
 import sys
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ _DISTRIBUTIONS = ("tertulia", "torch", "transformers")
 
 
 def platform_of(models: Iterable[LanguageModel], embedder: Embedder | None = None) -> Platform | None:
-    """Return where models and embedder compute; `None` where all are stand-ins, or speak through a server."""
+    """Return the platform of models and embedder; `None` if all are stand-ins, or speak through a server."""
     embedding = getattr(embedder, "computation", None)
     platform = _platform_of_models(models)
     if platform is not None or embedding is None:

@@ -17,10 +17,10 @@ class Prefix:
     Attributes:
         tokens: The prompt's tokens, all of them, the last one included.
         length: Number of tokens whose keys and values are stored.
-        shift: What is to be added to the number of a later token for its position: with pictures, where the tokens of
-            one share positions.
+        shift: The difference between the position and the number of a later token: with pictures, the tokens of
+            one may share positions.
         keys, values: One tensor per layer, `(K, length, d)`.
-        has_pictures: Whether the model itself masks what a token attends to, while they are read.
+        has_pictures: Whether the model's own mask is used, while they are read.
     """
 
     def __init__(self, tokens: Sequence[int], layers: int) -> None:

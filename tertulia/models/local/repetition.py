@@ -1,4 +1,4 @@
-"""What a text would repeat: the tokens that are banned for it, and what they cost."""
+"""Repetitions of a text: the tokens that would begin one and are banned, and their penalties."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +27,7 @@ def repeating_tokens(text: Sequence[int], no_repeat_from: Sequence[Sequence[int]
 
 
 def _places(token: int, tokens: Sequence[int], first: int) -> Iterator[int]:
-    """Yield where a token stands, from `first` on."""
+    """Yield the places of a token, from `first` on."""
     while True:
         try:
             first = tokens.index(token, first)
@@ -40,7 +40,7 @@ def _places(token: int, tokens: Sequence[int], first: int) -> Iterator[int]:
 def repetition_penalties(
     text: Sequence[int], lines: Sequence[Sequence[int]], multiplier: float, tokenizer: Tokenizer
 ) -> dict[int, float]:
-    """Return by token what DRY takes off its logit: more, the longer the repetition is that it would go on with.
+    """Return by token the penalty of DRY on its logit: more, the longer the repetition is that it would go on with.
 
     A token that came in a line or in the text after the last n ≥ 2 tokens of the text costs multiplier · 1.75^(n − 2).
     Tokens with a line break, a colon, a quote or an asterisk end a repetition, and cost nothing. Source: p-e-w, pull

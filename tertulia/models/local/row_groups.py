@@ -48,7 +48,7 @@ class Group:
 
     Attributes:
         rows: Their numbers in the state.
-        tokens: Where their new tokens are among those of all groups, in the forward pass under way.
+        tokens: The places of their new tokens among those of all groups, in the forward pass under way.
         keys, values: By layer.
     """
 
@@ -70,7 +70,7 @@ class Group:
         return self._length + len(self.rows) * (self._needed + GROWTH)
 
     def begin(self, start: int, new: Sequence[int], lengths: Sequence[int], device: torch.device) -> int:
-        """Begin a forward pass in which each row reads so many tokens; return where those of the next group begin."""
+        """Begin a forward pass in which each row reads so many tokens; return the next group's first place."""
         self.tokens = slice(start, start + sum(new))
         # by new token: its row's number in the group, and its position in the reply
         self._of_row = torch.tensor([i for i, n in enumerate(new) for _ in range(n)], device=device)
@@ -102,7 +102,7 @@ class Group:
     def attend(self, layer: int, turned: Tensor, heads: int, options: Options, *, captures: bool) -> Tensor:
         """Return the attention of new tokens, all of this group, `(H, n, d)`, and store their keys and values.
 
-        The digits are those of `store`, `masked_logits` and what `attention` does with them.
+        The digits are those of `store`, `masked_logits` and `attention`'s further steps.
 
         Args:
             turned: Queries, keys and values of the tokens, `(H + 2 K, n, d)` in float32.
@@ -163,7 +163,7 @@ class Group:
         return masked.view(1, heads, n, key.shape[1])
 
     def _bias(self, queries: Tensor, n: int, columns: int, first: int, window: int | None) -> Tensor:
-        """Return what masks the logits of n tokens, from `first` on, whose queries are `(K, H / K · n, d)`."""
+        """Return the bias that masks the logits of n tokens, from `first` on; their queries are `(K, H / K · n, d)`."""
         if (window, first) not in self._biases:
             bias = queries.new_zeros(1, 1, n, columns)
             self.mask(bias, first, window)
@@ -177,7 +177,7 @@ class Group:
         self._attention[first : first + weights.shape[2]] += weights[0].sum(0)
 
     def write_attention(self, captured: Tensor) -> None:
-        """Write what was captured in this forward pass into that of all rows, `(B, T, P + 1)`: the mean over heads."""
+        """Write the attention of this forward pass into that of all rows, `(B, T, P + 1)`: the mean over heads."""
         if self._attention is None:
             return
         rows, prompt = torch.tensor(self.rows, device=captured.device)[self._of_row], self._length
@@ -193,7 +193,7 @@ class Run:
 
     Attributes:
         first: The first new token.
-        queries: By place in the product, `(G' · n)`, the new token there; any, where there is none.
+        queries: By place in the product, `(G' · n)`, the new token there; any token at an empty place.
         tokens: The new tokens, in order, and their places in the product.
     """
 
@@ -210,13 +210,13 @@ class Run:
         return len(self.queries) == len(self.tokens)
 
     def arranged(self, new: Tensor) -> Tensor:
-        """Return what belongs to the new tokens of all runs, `(H, N, d)`, as a product takes it: `(G', H, n, d)`."""
+        """Return values of the new tokens of all runs, `(H, N, d)`, in the shape of a product: `(G', H, n, d)`."""
         end = self.first + len(self.queries)
         chosen = new[:, self.first : end] if self.is_even else new[:, self.queries]
         return chosen.reshape(len(new), -1, self.width, new.shape[2]).transpose(0, 1)
 
     def in_order(self, product: Tensor) -> Tensor:
-        """Return what a product gives, `(G', H, n, d)`, by new token of this run: `(H, tokens, d)`."""
+        """Return a product's result, `(G', H, n, d)`, by new token of this run: `(H, tokens, d)`."""
         flat = product.transpose(0, 1).flatten(1, 2)
         return flat if self.is_even else flat[:, self.places]
 
@@ -226,9 +226,9 @@ class Stack:
 
     Attributes:
         rows: Their numbers in the state, those of the first prefix first.
-        tokens: Where their new tokens are among those of all, in the forward pass under way.
+        tokens: The places of their new tokens among those of all, in the forward pass under way.
         keys, values: By layer, `(G, K, T, d)`.
-        runs: What is multiplied at once in the forward pass under way.
+        runs: The runs that are multiplied at once in the forward pass under way.
     """
 
     def __init__(self, members: Sequence[tuple[Prefix, list[int]]]) -> None:
@@ -253,7 +253,7 @@ class Stack:
         return stacked
 
     def begin(self, start: int, new: Sequence[int], lengths: Sequence[int], device: torch.device) -> int:
-        """Begin a forward pass in which each row reads so many tokens; return where those of the next group begin."""
+        """Begin a forward pass in which each row reads so many tokens; return the next group's first place."""
         self.tokens = slice(start, start + sum(new))
         of_row = dict(zip(self.rows, new, strict=True))
         # by new token: its prefix, its row's number there, its row, and its position in the reply
@@ -301,7 +301,7 @@ class Stack:
             logits[..., :in_front].masked_fill_(mask[..., :in_front], -torch.inf)
 
     def _made_mask(self, run: Run, columns: int, window: int | None) -> Tensor:
-        """Return where the tokens of a run do not look, `(G', n, T)`."""
+        """Return the mask of a run, `(G', n, T)`: `True` for columns to which its tokens do not attend."""
         device = run.queries.device
         behind = torch.arange(columns - self._length, device=device)
         row = torch.full((len(run.queries),), -1, device=device).index_copy(0, run.places, self._of_row[run.tokens])
@@ -330,7 +330,7 @@ class Stack:
         added[..., -1] += weights.gather(3, own.expand(-1, weights.shape[1], -1, -1)).mean(1)[..., 0]
 
     def write_attention(self, captured: Tensor) -> None:
-        """Write what was captured in this forward pass into that of all rows, `(B, T, P + 1)`."""
+        """Write the captured attention of this forward pass into that of all rows, `(B, T, P + 1)`."""
         if not self._attention:
             return
         for run, attention in zip(self.runs, self._attention, strict=True):
@@ -343,7 +343,7 @@ class Stack:
 
 
 def _runs(counts: Sequence[int], device: torch.device) -> Iterator[Run]:
-    """Yield what is multiplied at once, by how many new tokens each prefix has."""
+    """Yield the runs that are multiplied at once, by the number of new tokens of each prefix."""
     live = [member for member, count in enumerate(counts) if count]
     ends = [at for at, (a, b) in enumerate(pairwise(live)) if b - a > _BRIDGED + 1]
     for first, last in zip([0, *(end + 1 for end in ends)], [*ends, len(live) - 1], strict=True):

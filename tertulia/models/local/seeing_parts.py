@@ -21,7 +21,7 @@ def language_paths(model: PreTrainedModel) -> tuple[str, ...]:
 def load_processor_if_seeing(source: str, config: PreTrainedConfig, **options: Any) -> PictureProcessor | None:
     """Return the processor of a model's pictures; `None` for a model that reads text alone.
 
-    A model that can do both is opened for text where the processor is missing. Options are those of `from_pretrained`.
+    A model that can do both is opened for text if the processor is missing. Options are those of `from_pretrained`.
 
     Raises:
         OSError, ValueError: It can't be loaded, or it needs a package that is not installed.
@@ -42,7 +42,7 @@ def load_processor_if_seeing(source: str, config: PreTrainedConfig, **options: A
 
 
 def _load_processor(source: str, config: PreTrainedConfig, **options: Any) -> PictureProcessor:
-    """Return the processor, without what it has for videos: that alone would need torchvision."""
+    """Return the processor, without its part for videos: that alone would need torchvision."""
     if type(config) not in PROCESSOR_MAPPING:
         raise ModelError(f"transformers knows no processor of pictures for it ({config.model_type})")
     known = cast(type[ProcessorMixin], PROCESSOR_MAPPING[type(config)])

@@ -1,4 +1,4 @@
-"""What an embedder embeds with: the model of the package, or one of a folder or a hub id by sentence-transformers."""
+"""The model of an embedder: that of the package, or one of a folder or a hub id by sentence-transformers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -23,7 +23,7 @@ class SentenceModel(Protocol):
         """Tokens that are read of a text, two special ones among them; `None`: all."""
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return where each token of a text begins and ends in it, without the special ones, however long it is."""
+        """Return the beginning and the end of each token in a text of any length, without the special tokens."""
 
     def vectors(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return the vector of each text, of unit length; it depends on no other text, to the last digit."""
@@ -61,7 +61,7 @@ class LibraryModel:
             return cls(model)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return where each token of a text begins and ends in it, without the special ones, however long it is."""
+        """Return the beginning and the end of each token in a text of any length, without the special tokens."""
         tokens = self._model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         return [*tokens["offset_mapping"]]
 

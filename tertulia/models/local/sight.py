@@ -1,8 +1,8 @@
-"""Pictures in the prompts of a local model: their tokens, and what its vision part reads beside the tokens.
+"""Pictures in the prompts of a local model: their tokens, and the inputs of its vision part beside the tokens.
 
 1. The model's processor turns a picture into tokens and tensors, by itself: no text of a prompt ever passes through it,
    so none can be read as a picture.
-2. `ProcessorTokenizer` puts the tokens of a picture where its unit stands (`prompts.render`).
+2. `ProcessorTokenizer` puts the tokens of a picture in the place of its unit (`prompts.render`).
 3. `PictureInputs` are handed to the model when the prompt is read; it merges the two itself
    (`decoding_state.prefill`).
 """
@@ -30,7 +30,7 @@ _KEPT, _KEPT_TOKENS = 8, 4096
 #: A processor's outputs by token; all others are by picture.
 _BY_TOKEN = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "labels")
 
-#: Stands for the text of a message in which the place of a picture is looked for.
+#: Replaces the text of a message, to find the place of a picture in it.
 _TEXT = "\ue000"
 
 
@@ -58,7 +58,7 @@ class PictureInputs:
 
 @dataclass(frozen=True)
 class _Processed:
-    """A picture as its processor returns it: its tokens with what belongs to each, and the other tensors."""
+    """A picture as its processor returns it: its tokens with their further inputs, and the other tensors."""
 
     by_token: dict[str, Tensor]
     tensors: dict[str, Tensor]
@@ -127,7 +127,7 @@ class ProcessorTokenizer(HuggingFaceTokenizer):
         self._lookup = lookup
 
     def encode(self, text: str) -> list[int]:
-        """Return the tokens of `text`; none of a picture, not even where a normaliser makes one of other letters."""
+        """Return the tokens of `text`; none of a picture, not even if a normaliser makes one of other letters."""
         tokens = super().encode(text)
         if self.special_tokens.isdisjoint(tokens):
             return tokens
@@ -143,7 +143,7 @@ class ProcessorTokenizer(HuggingFaceTokenizer):
         return list(map(int, self._by_token(content)["input_ids"]))
 
     def inputs(self, prompt: RenderedPrompt) -> PictureInputs | None:
-        """Return what the model reads of the pictures of a prompt; `None` where it has none."""
+        """Return the model's inputs for the pictures of a prompt; `None` if it has none."""
         if not prompt.pictures:
             return None
         contents = tuple(content for _, content in prompt.pictures)
@@ -235,7 +235,7 @@ def probe_picture() -> Image.Image:
 
 
 def _markups(processor: ProcessorMixin) -> list[str]:
-    """Return the possible placeholders of a picture: what the chat template writes, then the processor's tokens."""
+    """Return the possible placeholders of a picture: that of the chat template, then the processor's tokens."""
     markups = []
     if processor.chat_template:
         text = {"type": "text", "text": _TEXT}

@@ -31,7 +31,7 @@ def use_threads(number: int) -> None:
 
 
 def threads_in_force() -> tuple[int, str]:
-    """Return how many threads torch uses, and how they wait: `passive`, `active`, and what else the user has set."""
+    """Return how many threads torch uses, and how they wait: `passive`, `active`, and the user's further settings."""
     import torch
 
     policy = [os.environ[_POLICY].lower()] if _POLICY in os.environ else []

@@ -3,7 +3,7 @@
 1. The responses are rows behind one prompt, or behind two; all are read a few tokens at a time, so that no tensor over
    the vocabulary is larger than `_TENSOR_BYTES`, however many responses there are and however long.
 2. Figures are those of `log_softmax` in float32 over the whole vocabulary, at temperature 1.
-3. What is expected of tokens that are drawn weighs the same figures by the distribution that they are drawn from.
+3. Expectations of drawn tokens weigh the same figures by the distribution that the tokens are drawn from.
 
 Shapes: N tokens of several rows, V tokens of the vocabulary.
 """
@@ -32,7 +32,7 @@ def token_figures(
 ) -> list[TokenFigures]:
     """Return the figures of every token of each response after a prompt, and after another prompt if there is one.
 
-    Where both prompts are one, it is read once: every divergence is 0.
+    If both prompts are one, it is read once: every divergence is 0.
     """
     is_same = other is prefix
     prefixes = [prefix] if other is None or is_same else [prefix, other]
@@ -91,7 +91,7 @@ def _figures(logits: Sequence[Tensor], tokens: Tensor, sampling: Sampling | None
     probabilities = logs.exp()
     found = [logs.gather(1, tokens[:, None])[:, 0], torch.special.entr(probabilities).sum(-1)]
     for other in others:
-        # What can't come has no part in it (a model may forbid tokens: 0 · −∞); rounding alone would make it negative.
+        # Impossible tokens are left out (a model may forbid tokens: 0 · −∞); rounding alone would make it negative.
         gains = torch.where(probabilities > 0, logs - other, 0.0)
         found += [other.gather(1, tokens[:, None])[:, 0], (probabilities * gains).sum(-1).clamp_min(0)]
         if sampling is not None:

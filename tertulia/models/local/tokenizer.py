@@ -17,7 +17,7 @@ from tertulia.state.text import whole_characters
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-#: Stands for a message's content while the model's chat template is read.
+#: Replaces a message's content while the model's chat template is read.
 _PLACEHOLDER = "\ue000{}\ue001"
 
 
@@ -42,7 +42,7 @@ class HuggingFaceTokenizer:
         tokens: list[int] = []
         start = 0
         for match in self._markup.finditer(text):
-            # Cut inside what looks like markup: neither half is a special token.
+            # Cut inside a piece that looks like markup: neither half is a special token.
             cut = match.start() + 1
             tokens += self._encode_piece(text[start:cut])
             start = cut
@@ -66,7 +66,7 @@ class HuggingFaceTokenizer:
         """Return the tokenizer in the form that grammars take (`grammar.ReplyGrammar`).
 
         Raises:
-            ValueError: It can't be had in it.
+            ValueError: It has no such form.
         """
         if isinstance(self.tokenizer, BareTokenizer):
             return LLTokenizer(self.tokenizer.text, eos_token=self.tokenizer.end)

@@ -1,4 +1,4 @@
-"""What a server may answer a request with: at most `MOST_BYTES`, not compressed, and no redirect to another origin.
+"""The limits of a server's answer: at most `MOST_BYTES`, not compressed, and no redirect to another origin.
 
 LangChain's classes open HTTP clients by themselves, of httpx or of httpx2, which has the same interface. Their hooks
 see every request before it is sent, redirected ones too, and every answer before its body is read.
@@ -34,7 +34,7 @@ def add_limits(client: Any) -> None:
 
 
 def client_options(provider: str) -> dict[str, Any]:
-    """Return what the class of a provider is to be made with; Google's does not call hooks that are added later."""
+    """Return further options for the class of a provider; Google's does not call hooks that are added later."""
     return {"client_args": {"event_hooks": _hooks()}} if provider == "google_genai" else {}
 
 
@@ -116,5 +116,5 @@ def _origin(url: Any) -> tuple[str, str, int | None]:
 
 
 def _shown(url: Any) -> str:
-    """Return an address, shortened and without what may be secret in it."""
+    """Return an address, shortened and without possible secrets."""
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))[:200]

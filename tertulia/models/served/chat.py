@@ -1,14 +1,14 @@
 """Any chat model as a `LanguageModel`, for all that needs only text: hosted, or on servers of the user's.
 
-1. A prompt of units becomes messages (`chat_messages`); there is no tokenizer. Pictures are sent where the user
-   asks for it (`sight=pictures`), or where LangChain's profile of the provider's model has image input.
-2. The reply is a JSON object: by schema where the provider can, and repaired in any case (`repair`). One that
-   can't be read is asked for again, with what was wrong.
-3. Requests wait for their turn, and are repeated while a failure may pass (`remote_requests`); what fails for
-   good becomes one line (`chat_errors`), and so does an answer that no model gives
+1. A prompt of units becomes messages (`chat_messages`); there is no tokenizer. Pictures are sent if the user
+   asks for it (`sight=pictures`), or if LangChain's profile of the provider's model has image input.
+2. The reply is a JSON object: by schema if the provider can, and repaired in any case (`repair`). An unreadable
+   one is asked for again, with a description of its fault.
+3. Requests wait for their turn, and are repeated while a failure may pass (`remote_requests`); a final failure
+   becomes one line (`chat_errors`), and so does an answer that no model gives
    (`answer_limits`). No key is ever in an error, a record or a representation.
 
-Names and providers are in `chat_names`; who is asked is behind `chat_client`. LangChain is imported when
+Names and providers are in `chat_names`; the provider or server is behind `chat_client`. LangChain is imported when
 a hosted model is opened, and not before.
 """
 
@@ -76,9 +76,9 @@ def open_chat_model(
         name: `PROVIDER:NAME`, or the address of a server that speaks OpenAI's protocol, `#`, and the model's name; of
             several servers of one model, the addresses with commas between them.
         parameters: The limits: timeout, retries, concurrency, requests a minute, length.
-        key: What `chat_names.key_variable` has in the environment.
+        key: The value of the environment variable of `chat_names.key_variable`.
         report: Is called whenever the model waits (see `state.language_model.Report`).
-        recorded_as: The name by which runs know it, where the user names other servers of it; else `name`.
+        recorded_as: The name by which runs know it, if the user names other servers of it; else `name`.
 
     Raises:
         UsageError: The name is incomplete, or the provider is unknown.
@@ -200,7 +200,7 @@ class ChatModel:
         return await self._requests.send(ask, self._jitter())
 
     def _jitter(self) -> random.Random:
-        """Return what draws the waits before retries of a request that draws nothing else."""
+        """Return a generator for the waits before retries of a request that draws nothing else."""
         return keyed_generator(0, node="log_likelihood", agent=self.id)
 
     def _in_loop(self, asked: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
@@ -214,7 +214,7 @@ class ChatModel:
         return AttentionUnavailableError(f"{self.id} {NO_ATTENTION}")
 
     async def _reply(self, request: GenerationRequest, asked: Sequence[Message], generator: random.Random) -> Reply:
-        """Return one reply; one that can't be read is asked for again, with what was wrong."""
+        """Return one reply; an unreadable one is asked for again, with a description of its fault."""
         fields, messages = request.fields, [*asked]
         seed = generator.getrandbits(31)
         prompt_tokens = reply_tokens = 0
@@ -239,7 +239,7 @@ class ChatModel:
         )
 
     def _read(self, written: str, request: GenerationRequest, forms: Sequence[Mapping[str, str]]) -> Reply:
-        """Return the reply of an answer; where nothing in it is needed, one that is no object is taken as it stands."""
+        """Return the reply of an answer; if no field is required, one that is no object is taken verbatim."""
         try:
             return read_answer(written, request.fields, self.tokenizer, forms)
         except UnusableReplyError:
@@ -248,7 +248,7 @@ class ChatModel:
             return read_prose(written, request.fields)
 
     def _tell(self, note: str) -> None:
-        """Report what is to be known of an answer, the first time that there is something."""
+        """Report a note about an answer, the first time that there is one."""
         if note and not self._has_told:
             self._has_told = True
             self._report(Activity(f"{self.id} {note}", is_note=True))

@@ -1,4 +1,4 @@
-"""What a chat model asks of the client of its provider, or of its servers."""
+"""The interface of the client of a chat model's provider, or of its servers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Message = tuple[str, Content]
 
 @dataclass(frozen=True)
 class ChatAnswer:
-    """An answer of a chat model, with the provider's token counts; 0 where it counts nothing.
+    """An answer of a chat model, with the provider's token counts; 0 for a provider that counts nothing.
 
     The note is for the user, if there is one, and continues a sentence that begins with the model's name.
     """
@@ -26,7 +26,7 @@ class ChatAnswer:
 
 
 class ChatClient(Protocol):
-    """Asks for one answer at a time; what fails is raised as it comes (`chat_errors` explains it)."""
+    """Asks for one answer at a time; errors are raised as they come (`chat_errors` explains them)."""
 
     @property
     def sees_pictures(self) -> bool:

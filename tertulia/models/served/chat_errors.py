@@ -1,7 +1,7 @@
 """Failed requests to chat models: whether a retry may help, how long to wait, and the line that the user reads.
 
-Providers' libraries raise errors of many classes; what is used of them is the HTTP status, `Retry-After`, `code`, and
-the names of classes in the chain of causes.
+Providers' libraries raise errors of many classes; only the HTTP status, `Retry-After`, `code`, and
+the names of classes in the chain of causes are used.
 """
 
 import email.utils
@@ -17,7 +17,7 @@ from tertulia.state.text import one_line
 
 #: Seconds until the first retry, and at most (exponential back-off).
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 60.0
-#: Seconds that a server may ask for; where it wants more, the run stops and can be resumed later.
+#: Seconds that a server may ask for; if it wants more, the run stops and can be resumed later.
 LONGEST_RETRY_AFTER_S = 300.0
 #: Statuses below 500 that may pass: request timeout, conflict, too early, too many requests.
 _TEMPORARY = (408, 409, 425, 429)
@@ -83,7 +83,7 @@ def _retry_after_s(error: BaseException) -> float | None:
 
 
 def describe_failure(error: BaseException, model: str, timeout_s: float) -> str:
-    """Return what went wrong with an attempt that will be repeated, as a clause for the user."""
+    """Return the cause of a failed attempt that will be repeated, as a clause for the user."""
     status = _status(error)
     if status is not None:
         return f"{model} {'failed' if status >= 500 else 'refused the request'} ({status})"
@@ -152,14 +152,14 @@ def refuses_schemas(error: Exception) -> bool:
 def refuses_pictures(error: Exception) -> bool:
     """Return whether a request with pictures failed because of them, as the server says.
 
-    A failure of the server itself is one of the pictures only where it says that these are not supported.
+    A failure of the server itself is one of the pictures only if it says that these are not supported.
     """
     status = _status(error)
     if status is None or status > 501 or status in (401, 403, *_TEMPORARY):
         return False
     if getattr(error, "code", None) == "context_length_exceeded":
         return False
-    words = re.sub(r"data:image/\S+", "", str(error))  # what was sent may stand in the answer
+    words = re.sub(r"data:image/\S+", "", str(error))  # the answer may hold the request
     return bool(re.search(_NO_PICTURES if status < 500 else _NO_PICTURES_AT_ALL, words, re.IGNORECASE | re.DOTALL))
 
 
@@ -180,7 +180,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _refusal(error: BaseException) -> RefusedAnswerError | None:
-    """Return the refusal behind an error of a provider's library; `None` where it has another cause."""
+    """Return the refusal behind an error of a provider's library; `None` if it has another cause."""
     return next((cause for cause in _causes(error) if isinstance(cause, RefusedAnswerError)), None)
 
 

@@ -1,4 +1,4 @@
-"""The messages of a request to a chat model of LangChain: texts, and the pictures of units where it is to see them."""
+"""The messages of a request to a chat model of LangChain: texts, and the pictures of units if it is to see them."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,7 +15,7 @@ Content = str | list[dict[str, Any]]
 
 
 def messages_of(request: GenerationRequest, lookup: PictureLookup | None) -> list[tuple[str, Content]]:
-    """Return the messages that ask for a reply; the last one is the user's, and says what form the reply has.
+    """Return the messages that ask for a reply; the last one is the user's, and gives the form of the reply.
 
     The prompt of the request has a source. A model without a `lookup` for the bytes of pictures is sent their captions.
 

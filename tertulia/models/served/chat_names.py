@@ -13,7 +13,7 @@ from tertulia.state.errors import UsageError, extra_hint
 from tertulia.state.language_model import ModelTraits
 from tertulia.state.parameters import LONG
 
-#: What suits a model that was trained to follow instructions, and shows nothing but text.
+#: The traits of a model that was trained to follow instructions, and shows nothing but text.
 TRAITS = ModelTraits(
     context_window=None, layout="single_message", judge="rating", ending="reply", lengths=LONG, text_only=True
 )
@@ -68,7 +68,7 @@ def is_chat_name(name: str) -> bool:
 
 
 def key_variable(name: str) -> str | None:
-    """Return the environment variable that has the key of a chat model; `None` where none is known."""
+    """Return the environment variable that has the key of a chat model; `None` if none is known."""
     if name.startswith(ADDRESS):
         return SERVER_KEY
     provider = PROVIDERS.get(name.partition(":")[0])
@@ -91,7 +91,7 @@ def split_addresses(name: str) -> tuple[list[str], str]:
     """Return the addresses of servers and the name of their model, from `http://HOST:PORT/v1,http://…/v1#NAME`.
 
     Raises:
-        UsageError: One is no address, holds a key, or stands there twice; or the model's name is missing.
+        UsageError: One is no address, holds a key, or is repeated; or the model's name is missing.
     """
     named, _, model = name.partition("#")
     addresses = [address.rstrip("/") for address in named.split(",")]
@@ -127,7 +127,7 @@ def keys_of_servers(addresses: Sequence[str], value: str) -> dict[str, str]:
 
 
 def origin_of(address: str) -> str | None:
-    """Return scheme, host and port of an address, `http://127.0.0.1:8000`, as one spelling; `None` if it is none."""
+    """Return scheme, host and port of an address, `http://127.0.0.1:8000`, in one spelling; `None` for other texts."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
         return None
@@ -137,7 +137,7 @@ def origin_of(address: str) -> str | None:
 
 
 def places_of(name: str) -> list[str]:
-    """Return where the requests for a chat model go: the origins of its servers, or its provider, `openai:`.
+    """Return the destinations of a chat model's requests: the origins of its servers, or its provider, `openai:`.
 
     Raises:
         UsageError: The name is incomplete, or an address that holds a key.

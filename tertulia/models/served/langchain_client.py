@@ -37,7 +37,7 @@ class LangChainClient:
         if parameters.max_reply_tokens is not None:
             options["num_predict" if provider == "ollama" else "max_tokens"] = parameters.max_reply_tokens
         try:
-            # Where graphs are traced, LangChain would stream; what is cut then reads as if it were whole.
+            # In traced graphs, LangChain would stream; an answer that is cut then reads as if it were whole.
             self.model = init_chat_model(model, model_provider=provider, disable_streaming=True, **options)
         except ImportError:
             install = known.install if known else f"pip install langchain-{provider.replace('_', '-')}"

@@ -49,7 +49,7 @@ class RemoteRequests:
     async def send(self, request: Callable[[Server], Awaitable[T]], generator: random.Random) -> T:
         """Return the result of a request, repeated while it fails for reasons that may pass.
 
-        What one server failed at is asked of another at once, where there is one.
+        After a failure of one server another is asked at once, if there is one.
 
         Raises:
             ModelError: It failed for good.

@@ -1,8 +1,8 @@
 """Reading JSON replies of chat models, which may be not quite JSON.
 
 A local model writes by grammar and can't go wrong; a hosted one may fence its JSON, talk before it, break off, or write
-`seven`. `read_answer` takes what is meant and makes nothing up: a value that can't be read is an `UnusableReplyError`
-whose text says in words what is wrong, with which the model is asked again.
+`seven`. `read_answer` takes the intended values and makes nothing up: a value that can't be read is an
+`UnusableReplyError` whose text describes the fault in words, with which the model is asked again.
 """
 # Own code: jiter's partial mode reads 7 of the tests' 16 forms, and doesn't say where a value broke off or was cut.
 
@@ -23,19 +23,19 @@ from tertulia.state.text import whole_characters
 _LONGEST = 50_000
 #: Number of places in an answer that are tried as the beginning of a JSON object.
 _PLACES = 50
-#: How alike a choice, or a key, must be to what was written for it.
+#: The least likeness between a choice, or a key, and its spelling in an answer.
 _ALIKE = 0.75
 
-#: Where thinking aloud ends; where it begins may stand in the prompt.
+#: The end of thinking aloud; its beginning may be in the prompt.
 _THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-#: By what opens a text, what closes it.
+#: The closing sign of a text by the opening one.
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _BETWEEN = " \t\r\n,;"
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\d.,])[-−]?(\d{1,9})(?:\.0+)?(?!\d|[.,]\d)")
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCES = re.compile(r".*[.!?…。！？]['’”\")]?(?=\s|$)", re.DOTALL)
-#: What only markup needs: no speech has it.
+#: Signs that only markup needs: no speech has them.
 _EMPHASIS, _BRACKETS = re.compile(r"[*#`_~]+"), re.compile(r"[<>{}\[\]|^=\\]+")
 #: Numbers from 0 to 10 in words, but for those that are articles as well.
 _NUMBERS = {
@@ -58,15 +58,15 @@ _BOOLEANS |= {"sí": True, "si": True, "verdadero": True, "falso": False}
 
 
 class UnusableReplyError(Exception):
-    """An answer without the reply that was asked for; its words say to the model what is wrong."""
+    """An answer without the requested reply; its words describe the fault to the model."""
 
     def __init__(self, entry: str, field: ReplyField | None = None) -> None:
-        """Keep the entry of the template that says what is wrong, and the field whose value it is."""
+        """Keep the entry of the template that describes the fault, and the field whose value it is."""
         super().__init__(problem_of(entry, field))
         self._problem = entry, field
 
     def in_words(self, language: str) -> str:
-        """Return what is wrong in a language."""
+        """Return a description of the fault in a language."""
         return problem_of(*self._problem, language)
 
 
@@ -107,9 +107,9 @@ def read_answer(
 
 
 def read_prose(written: str, fields: Sequence[ReplyField]) -> Reply:
-    """Return an answer that is no object as the first speech of a reply, as it stands, line breaks and all.
+    """Return an answer that is no object as the first speech of a reply, verbatim, line breaks and all.
 
-    It is for whoever asks for several replies and can read a list of them; what else was asked for is empty.
+    It is for callers that ask for several replies and can read a list of them; other requested fields are empty.
 
     Raises:
         UnusableReplyError: Nothing is written.
@@ -123,7 +123,7 @@ def read_prose(written: str, fields: Sequence[ReplyField]) -> Reply:
 
 
 def _nothing(field: ReplyField) -> str | bool | int:
-    """Return what stands for a value that is not there."""
+    """Return the placeholder of a missing value."""
     return False if field.kind == "boolean" else ""
 
 
@@ -156,7 +156,7 @@ def _places(text: str) -> Iterator[int]:
 def _find_values(text: str, fields: Sequence[ReplyField]) -> tuple[dict[str, Any], str | None]:
     """Return the text after each key of an object that is not quite JSON (see `_find_object`).
 
-    The object is flat, and its keys are known: a value ends where the next key begins, whatever it holds. So time is
+    The object is flat, and its keys are known: a value, of any content, ends before the next key. So time is
     linear in the text; a parser that repairs any JSON does not achieve that.
     """
     keys: dict[str, re.Match[str]] = {}
@@ -295,7 +295,7 @@ def _plain(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a text on one line; a control character stands for a break between words, half a pair becomes `�`."""
+    """Return a text on one line; a control character counts as a break between words, half a pair becomes `�`."""
     text = whole_characters(text)
     return " ".join("".join(" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text).split())
 

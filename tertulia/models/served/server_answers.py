@@ -1,6 +1,6 @@
-"""What servers answer, read into typed records: what no server of OpenAI's protocol means does not go on from here.
+"""Servers' answers, read into typed records: values that are against OpenAI's protocol do not go on from here.
 
-A count of tokens that is none is 0, with a note: nobody's words depend on it. Where a text or a log-probability is
+An invalid count of tokens is 0, with a note: no words depend on it. If a text or a log-probability is
 something else, the answer is refused, with the field and its value.
 """
 
@@ -13,7 +13,7 @@ from tertulia.models.served.chat_client import ChatAnswer
 from tertulia.models.served.chat_errors import RefusedAnswerError
 from tertulia.state.text import one_line
 
-#: No request has more tokens; sums of so many stay far below what a store holds.
+#: No request has more tokens; sums of so many stay far below the limit of a store.
 MOST_TOKENS = 10**9
 
 #: Characters of a value that a message shows.
@@ -21,14 +21,14 @@ _SHOWN = 60
 
 
 def token_count(value: object) -> int:
-    """Return a count of tokens as a server tells it; 0 for whatever is no integer from 0 to `MOST_TOKENS`."""
+    """Return a count of tokens as a server tells it; 0 for any value but an integer from 0 to `MOST_TOKENS`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
         return 0
     return int(value) if value == int(value) else 0
 
 
 def count_note(counts: Mapping[str, Any]) -> str:
-    """Return what the user should know of counts of tokens, by the names of their fields; empty where all are sound."""
+    """Return a note for the user about counts of tokens, by the names of their fields; empty if all are sound."""
     wrong = [
         f"{name}={_shown(value)}"
         for name, value in counts.items()
@@ -38,7 +38,7 @@ def count_note(counts: Mapping[str, Any]) -> str:
 
 
 def _joined_parts(content: object) -> object:
-    """Return the text of a message whose content is a list of parts; those that are no text, such as reasoning, go."""
+    """Return the text of a message whose content is a list of parts; parts without text, as reasoning, are dropped."""
     if not isinstance(content, list):
         return "" if content is None else content
     parts = [part.get("text") if isinstance(part, dict) else part for part in content if not _is_other_part(part)]
@@ -106,10 +106,10 @@ _Kind = TypeVar("_Kind", bound=BaseModel)
 
 
 def read_chat_answer(answer: Mapping[str, Any]) -> ChatAnswer:
-    """Return an answer of `chat/completions`; its text is empty where there is none, so that the model is asked again.
+    """Return an answer of `chat/completions`; without a text, its text is empty, so that the model is asked again.
 
     Raises:
-        RefusedAnswerError: A field is not what the protocol has there.
+        RefusedAnswerError: A field does not follow the protocol.
     """
     read = _read(_ChatCompletion, answer)
     first, usage = next(iter(read.choices or ()), None), read.usage or _Usage()
@@ -119,10 +119,10 @@ def read_chat_answer(answer: Mapping[str, Any]) -> ChatAnswer:
 
 
 def read_prompt_tokens(answer: Mapping[str, Any]) -> int:
-    """Return how many tokens a server has read; 0 where it does not say.
+    """Return how many tokens a server has read; 0 if it does not say.
 
     Raises:
-        RefusedAnswerError: A field is not what the protocol has there.
+        RefusedAnswerError: A field does not follow the protocol.
     """
     usage = _read(_ChatCompletion, {"usage": answer.get("usage")}).usage
     return 0 if usage is None else token_count(usage.prompt_tokens)
@@ -132,7 +132,7 @@ def read_chat_logs(answer: Mapping[str, Any]) -> list[float | None]:
     """Return the log-probabilities of a prompt's tokens as vLLM tells them, `None` of the first; empty: it does not.
 
     Raises:
-        RefusedAnswerError: A field is not what the protocol has there: not finite, or above 0.
+        RefusedAnswerError: A field does not follow the protocol: it is not finite, or above 0.
     """
     tokens = _read(_ChatLogs, answer).prompt_logprobs or []
     return [None if token is None else next(iter(token.values())).logprob for token in tokens]

@@ -1,7 +1,7 @@
 """Models on servers that speak OpenAI's protocol (vLLM, SGLang, llama.cpp, …), asked without a library of a provider.
 
-What a request costs here is what hundreds of conversations wait for: two thirds of the processor's time that the same
-request takes through LangChain and OpenAI's client. What is sent is what they would send.
+A request takes two thirds of the processor's time that it takes through LangChain and OpenAI's client, and hundreds of
+conversations wait for that time. The bodies are those that these two would send.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ _OF_A_CLIENT = 8
 
 
 class ServerError(Exception):
-    """An answer with an error status, in the server's words, and with its code where it has one.
+    """An answer with an error status, in the server's words, and with its code if it has one.
 
     The headers of the response may say when to try again.
     """
@@ -68,7 +68,7 @@ class ServerClient:
         self._likelihoods = ServerLikelihoods(model, self.post)
 
     def accepts(self, sampling: str) -> bool:
-        """Whether requests may name this parameter: the server itself refuses what it does not know."""
+        """Whether requests may name this parameter: the server itself refuses unknown ones."""
         return True
 
     async def tells_likelihoods(self, server: Server) -> bool:
@@ -100,7 +100,7 @@ class ServerClient:
 
         Raises:
             ServerError: It answered with an error.
-            RefusedAnswerError: With what no server means.
+            RefusedAnswerError: With an object that is against the protocol.
             json.JSONDecodeError: With something else.
         """
         headers = {"Content-Type": "application/json"}
@@ -129,7 +129,7 @@ class ServerClient:
 
 @cache
 def _certificates() -> Any:
-    """Return what servers are verified by: read once, as it takes longer than a request."""
+    """Return the certificates that verify servers: read once, as it takes longer than a request."""
     import httpx2
 
     return httpx2.create_ssl_context()

@@ -1,4 +1,4 @@
-"""How likely a text is to a model on a server: read from the log-probabilities of prompts, where a server returns them.
+"""The likelihood of a text to a model on a server, from the log-probabilities of prompts that some servers return.
 
 Two ways are known, and which of them a server has is found out by asking it once:
 
@@ -26,7 +26,7 @@ Way = Literal["chat", "echo"]
 #: Statuses with which servers refuse a parameter, or a path, that they do not know.
 _UNKNOWN = (400, 404, 405, 422, 501)
 
-#: What a server is tried with: a prompt, and the beginning and the end of a reply.
+#: A test of a server: a prompt, and the beginning and the end of a reply.
 _TRIED = ([("user", "Say hello.")], "Hello", " there")
 
 _Messages = Sequence[tuple[str, str]]
@@ -61,7 +61,7 @@ class ServerLikelihoods:
         The server must be one of those that tell.
 
         Args:
-            tokens: How many these are, where that is known from another prompt: they are not counted again then, which
+            tokens: How many these are, if that is known from another prompt: they are not counted again then, which
                 spares one of two requests.
 
         Raises:
@@ -91,7 +91,7 @@ class ServerLikelihoods:
 
         Raises:
             ModelError: The answer has none.
-            RefusedAnswerError: It has what is none.
+            RefusedAnswerError: Its log-probabilities are against the protocol.
         """
         path = "chat/completions" if way == "chat" else "completions"
         body_of = _chat_body if way == "chat" else _echo_body

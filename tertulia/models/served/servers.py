@@ -1,4 +1,4 @@
-"""The servers of one model: who is asked next, and who is left alone for a while because they failed.
+"""The servers of one model: the choice of the next one, and the rest of servers after failures.
 
 1. A request goes to the server that has the fewest in flight, and to none that has as many as it may.
 2. A server that has failed several times on end rests, longer each time; then it gets one request, until one succeeds.
@@ -24,15 +24,15 @@ _FAILURES = 3
 
 @dataclass(eq=False)
 class Server:
-    """Where a model is asked, and how that goes.
+    """A server or provider of a model, and the state of its requests.
 
     Attributes:
         address: The base of its URLs, `http://127.0.0.1:8000/v1`; empty for a provider whose client knows it.
-        key: What it is sent, and no other server is.
+        key: The key that is sent to it, and to no other server.
         in_flight: Requests that it has not answered yet.
         failures: Of its last requests, those that failed on end.
         rests_until: When it is asked again, on the clock of `time.monotonic`.
-        next_start: When the next request to it may start, where so many may in a minute.
+        next_start: When the next request to it may start, if the starts in a minute are limited.
     """
 
     address: str = ""
@@ -90,7 +90,7 @@ class ServerPool:
             asyncio.get_running_loop().call_later(rest_s, self._hand_out)
 
     def has_another(self, failed: Collection[Server]) -> bool:
-        """Whether a server is awake that is none of these."""
+        """Whether another server than these is awake."""
         return any(server.is_awake for server in self.servers if server not in failed)
 
     def _free(self, passed_over: Collection[Server] = ()) -> Server | None:

@@ -1,11 +1,11 @@
-"""What a model learns from: tokens, and which of them are learned. Knows nothing of prompts."""
+"""Training data of a model: tokens, and which of them are learned. Knows nothing of prompts."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TrainingSequence:
-    """Tokens of a conversation, and the ascending half-open spans `[first, past_last)` whose prediction is learned.
+    """Tokens of a conversation, and the ascending half-open spans `[first, past_last)` of tokens that are learned.
 
     The source is the kind of call that it teaches.
     """

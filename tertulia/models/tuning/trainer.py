@@ -1,8 +1,8 @@
 """Training low-rank adapters (Hu et al. 2021, LoRA) on frozen weights, by `peft`.
 
 1. Sequences are read one by one, `batch` of them a step: no padding, so memory is that of the longest.
-2. Only positions whose next token is learned reach the vocabulary: `(L, V)` logits and not `(T, V)`.
-3. The adapters compute in the precision of the weights; what the optimiser moves are float32 copies of them.
+2. Only positions before a learned token reach the vocabulary: `(L, V)` logits and not `(T, V)`.
+3. The adapters compute in the precision of the weights; the optimiser moves float32 copies of them.
 4. A checkpoint has these copies, the optimiser's moments and the step; the order of sequences follows from the seed,
    so that a killed training resumes to the digit.
 
@@ -42,7 +42,7 @@ class TuningOptions:
     """The options of a training; the scale of the adapters is `alpha / rank`, and a batch the sequences of a step.
 
     The learning rate is the highest: it rises, and falls along a cosine. The seed determines the order of sequences,
-    what is removed from them, and the adapters' first values.
+    the units that are removed from them, and the adapters' first values.
     """
 
     rank: int = 16
@@ -73,9 +73,9 @@ class Trainer:
 
     Attributes:
         model: The model with the weights that stay as they are.
-        folder: Where checkpoints are kept while it goes on.
-        key: What a checkpoint must agree with to be gone on from: the data, the model, the options.
-        start: The matrices that the adapters begin with, by layer: `(r, in)` and `(out, r)`; fresh ones where empty.
+        folder: The folder of checkpoints while it goes on.
+        key: The properties that a checkpoint must share to be gone on from: the data, the model, the options.
+        start: The matrices that the adapters begin with, by layer: `(r, in)` and `(out, r)`; if empty, fresh ones.
     """
 
     model: PreTrainedModel

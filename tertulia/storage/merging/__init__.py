@@ -1,1 +1,1 @@
-"""Uniting stores: runs and simulations of one become those of another, and what they refer to comes with them."""
+"""Uniting stores: runs and simulations of one become those of another, with all rows that they refer to."""

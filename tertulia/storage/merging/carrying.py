@@ -1,4 +1,4 @@
-"""Texts, units, prompts and pictures carried from one store into another, by the hash of what they say.
+"""Texts, units, prompts and pictures carried from one store into another, by the hash of their contents.
 
 All of it is verified on the way: the source may be a file that a stranger has sent. Looked up and inserted in bulk, by
 SQL that every database of stores understands.
@@ -22,7 +22,7 @@ from tertulia.storage.values import Value, parsed, read
 
 AnyValue = TypeVar("AnyValue")
 
-#: Values that one statement has, at most: far below what SQLite and Postgres take.
+#: Values that one statement has, at most: far below the limits of SQLite and Postgres.
 _AT_ONCE = 300
 
 #: The columns of a unit besides its text.
@@ -61,7 +61,7 @@ class SourceError(StorageError):
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Re-raise what goes wrong inside, where nothing but the source is read, as a `SourceError`."""
+    """Re-raise errors inside, which come only from reading the source, as a `SourceError`."""
     try:
         yield
     except StorageError as error:
@@ -90,7 +90,7 @@ def by_hash(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> list[
 
 
 def with_hashes(file: Database, table: str, rows: Rows) -> Rows:
-    """Return rows with the hashes of texts in the place of what points to them; checksums are those that they had."""
+    """Return rows with the hashes of texts in the place of their row ids; checksums stay as they were."""
     for column in _TEXTS[table]:
         hashes = {None: None} | text_hashes(file, {*rows.column(column)} - {None})
         place = rows.names.index(column)
@@ -100,9 +100,9 @@ def with_hashes(file: Database, table: str, rows: Rows) -> Rows:
 
 
 class Carrier:
-    """What rows of a source point to, inserted into a target where that lacks it.
+    """Inserts into a target the texts, prompts and pictures that rows of a source point to and the target lacks.
 
-    It knows rows of the target, so it is used inside one transaction: afterwards somebody may delete them.
+    It knows rows of the target, so it is used inside one transaction: afterwards another process may delete them.
     """
 
     def __init__(self, source: Database, target: Database) -> None:
@@ -113,10 +113,10 @@ class Carrier:
         self._unit_texts: dict[int, str] = {}
 
     def carried(self, table: str, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows of the source as the target has them; what they point to is there then.
+        """Return rows of the source as the target has them, after inserting all that they point to.
 
         Raises:
-            StorageError: Something that they point to is missing, or is not what its hash says.
+            StorageError: Something that they point to is missing, or does not match its hash.
         """
         columns = _TEXTS[table]
         self.carry_texts({row[column] for row in rows for column in columns} - {None})
@@ -235,7 +235,7 @@ class Carrier:
             row
             for chunk in in_chunks(sorted({key[:2] for key in keys}), _AT_ONCE // 2)
             for row in self._target.rows(
-                # CROSS JOIN: each by the index, where SQLite would read all units for the sake of an order.
+                # CROSS JOIN: each by the index; SQLite would read all units for the sake of an order
                 f"""SELECT {named} FROM (VALUES {_marks_of_rows(chunk)}) AS asked CROSS JOIN units
                 WHERE unit = column1 AND content_id = column2""",
                 *(value for key in chunk for value in key),

@@ -1,7 +1,7 @@
-"""Checkpoints of runs, read from one store and written into another: what a merge knows of LangGraph's tables.
+"""Checkpoints of runs, read from one store and written into another: the part of a merge that knows LangGraph's tables.
 
-Between the two they are plain objects, so that stores in different databases can exchange them; and everything was
-read through the serializer, which refuses what is damaged or was never written by it.
+Between the two they are plain objects, so that stores in different databases can exchange them. All of them are
+read through the serializer, which refuses values that are damaged or that it never wrote.
 """
 
 import json
@@ -34,7 +34,7 @@ _COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metad
 
 @dataclass(frozen=True)
 class StoredCheckpoint:
-    """A checkpoint of a run, or what a task wrote beside one: its plain columns (`key`) and its value."""
+    """A checkpoint of a run, or a task's write beside one: its plain columns (`key`) and its value."""
 
     table: str
     key: dict[str, Any]
@@ -47,7 +47,7 @@ def has_tables(file: Database) -> bool:
 
 
 def make_tables(file: Database) -> None:
-    """Make LangGraph's tables where a store lacks them; outside a transaction."""
+    """Make LangGraph's tables if a store lacks them; outside a transaction."""
     if has_tables(file):
         return
     if file.path == MEMORY:
@@ -85,7 +85,7 @@ def read_checkpoints(file: Database, runs: Sequence[str]) -> list[StoredCheckpoi
 def copy_checkpoints(source: Database, target: Database, runs: Sequence[str]) -> None:
     """Insert the checkpoints of runs, those that are there stay; inside a transaction, after `make_tables`.
 
-    From file to file, what reads and is as this version writes it is copied to the byte.
+    From file to file, checkpoints that read and are as this version writes them are copied to the byte.
 
     Raises:
         SourceError: One is damaged, or was not written by Tertulia.
@@ -126,7 +126,7 @@ def _is_as_written(serializer: PlainSerializer, row: Sequence[Any]) -> bool:
         is_whole = isinstance(known, dict) and IN_METADATA in known and not is_damaged(packed, known)
         return is_whole and kind == "msgpack" and isinstance(serializer.loads_typed((kind, packed)), dict)
     except (DamagedValueError, StorageError):
-        return False  # which reading it says of what it is
+        return False  # reading it reports the fault
 
 
 def write_checkpoints(file: Database, checkpoints: Sequence[StoredCheckpoint]) -> None:
@@ -154,7 +154,7 @@ def _insert(file: Database, table: str, row: Mapping[str, Any]) -> None:
 
 
 def _without_checksums(file: Database, table: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield rows without their checksums; `StorageError` where one differs from it, or its metadata do not read."""
+    """Yield rows without their checksums; `StorageError` if one differs from it, or its metadata do not read."""
     if table == "checkpoints":
         for row in rows:
             with record_faults(file.path):

@@ -1,8 +1,8 @@
 """Two copies of a run in two stores: whether they are the same, or one is the beginning of the other.
 
 A run that was interrupted may have gone on elsewhere. Up to the last turn that both have, all rows must be the same.
-What stands behind it is the turn that was under way: it is computed again from the journal, so of two copies that have
-as many turns the one that has more of the journal is further. How long a call took, and where a round was
+Behind it is the turn that was under way. It is computed again from the journal, so of two copies with equally
+many turns the one with more of the journal is further. How long a call took, and the place in which a round was
 computed, is no part of the conversation.
 """
 
@@ -18,18 +18,18 @@ from tertulia.storage.parts.cognition import NO_LIMIT
 from tertulia.storage.schema import TABLES
 from tertulia.storage.tables import Rows
 
-#: What may change in the row of a run while it goes on, or by hand.
+#: Columns of a run's row that may change while it goes on, or by hand.
 _MAY_CHANGE = {"id", "status", "error", "extensions", "label"}
 
-#: What `stored` counts are rows that are compared themselves, or say where a round was computed.
+#: `stored` counts rows that are compared themselves, or that say in which place a round was computed.
 _NOT_COMPARED = {"id", "seconds", "stored"}
 
-#: How far a run has come, where all else is the same.
+#: The progress of a run by its status, if all else is the same.
 RANKS = {"running": 0, "interrupted": 1, "failed": 2, "finished": 3}
 
 
 class DifferError(StorageError):
-    """Two runs have the same id, and neither is a beginning of the other; the message says in what they differ."""
+    """Two runs have the same id, and neither is a beginning of the other; the message names the differences."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _key(table: str) -> tuple[str, ...]:
 
 
 def _by_key(file: Database, table: str, rows: Rows) -> dict[Any, Any]:
-    """Return what is compared of rows, by their keys; texts by their hashes."""
+    """Return the compared columns of rows, by their keys; texts by their hashes."""
     rows = with_hashes(file, table, rows)
     keys = rows.columns(*_key(table))
     compared = rows.columns(*(name for name in rows.names if name not in _NOT_COMPARED))

@@ -1,7 +1,7 @@
 """The rows of runs, read from one store as they are written into another.
 
-Every row that is read is compared with its checksum, and what its tables say of each other is checked: a source may be
-a file that somebody else has sent, and what is not whole there must not become part of a store that is.
+Every row that is read is compared with its checksum, and references between tables are checked: a source may be
+a stranger's file, and an incomplete run must not become part of a complete store.
 """
 
 from collections import Counter
@@ -84,7 +84,7 @@ def copy_rows(
     """Insert the rows of runs from a turn on; inside a transaction of the target, which has none of them.
 
     Args:
-        beside: The source, read over the target's connection: what points to no text is copied there, by SQL.
+        beside: The source, read over the target's connection: rows that point to no text are copied there, by SQL.
 
     Raises:
         StorageError: A row is damaged, or one is missing.
@@ -111,7 +111,7 @@ def copy_rows(
 
 
 def _last_turn(file: Database, runs: Sequence[str]) -> int:
-    """Return the greatest number of a turn in any of these runs; 0 where none has one."""
+    """Return the greatest number of a turn in any of these runs; 0 if none has one."""
     found = [
         file.rows(f"SELECT max(turn) AS last FROM turns WHERE run IN ({marks(chunk)})", *chunk)[0]["last"]
         for chunk in in_chunks(runs)
@@ -120,7 +120,7 @@ def _last_turn(file: Database, runs: Sequence[str]) -> int:
 
 
 def _check(file: Database, rows: Mapping[str, Rows]) -> None:
-    """Check that what turns say was stored with them is there, and that all can be read."""
+    """Check that the rows that were stored with turns, by the turns' counts, are there, and that all can be read."""
     counts = {table: Counter(rows[table].columns("run", NUMBERED[table])) for table in NUMBERED}
     with record_faults(file.path):
         for table, columns in _JSON.items():

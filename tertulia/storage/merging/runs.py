@@ -38,7 +38,7 @@ class RunMerger:
     def __init__(
         self, source: SqlStore, target: SqlStore, refused: Mapping[str, str], beside: Beside | None = None
     ) -> None:
-        """Take two stores, what was refused before, and the source as it is read over the target's connection."""
+        """Take two stores, earlier refusals, and the source as it is read over the target's connection."""
         self._source, self._target, self._beside = source, target, beside
         self._carrier = Carrier(source.file, target.file)
         self._refused_before = refused
@@ -66,7 +66,7 @@ class RunMerger:
         self._add_annotations([run for run in names if run not in self.refused])
 
     def _reason(self, row: Row, simulations: Mapping[str, Row]) -> str | None:
-        """Return why a run can't be merged, whatever it holds."""
+        """Return a reason, independent of its contents, why a run can't be merged."""
         refused = {**self._refused_before, **self.refused}
         town = town_of(row["run"])
         if (experiment := f"experiment {row['experiment']}") in refused:

@@ -24,10 +24,10 @@ from tertulia.storage.values import parsed, plain_json
 #: Joins the definitions of two experiments of one name, or refuses.
 Joined = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 
-#: Refuses, by raising `UsageError`, what an experiment of the target would grow to: its name, as it is, as it would be.
+#: Refuses, by raising `UsageError`, a change of a target's experiment: its name, its present and its future definition.
 Agreed = Callable[[str, dict[str, Any], dict[str, Any]], None]
 
-#: What may become of a run, beside that it is refused for what it lacks.
+#: Outcomes of a run's merge, beside a refusal for missing rows.
 _OUTCOMES = ("added", "continued", "unchanged", "differing")
 
 #: Turns that are copied in one transaction, unless one run has more: other writers wait for it.
@@ -36,13 +36,13 @@ TURNS_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did; ids of runs are in the order of the source.
+    """The outcome of a merge; ids of runs are in the order of the source.
 
     Attributes:
         added: The runs that the target did not have.
         continued: Those of which it had a beginning.
         unchanged: Those that it had already, or had more of.
-        refused: What was not merged, and why; nothing of it was written.
+        refused: The runs and simulations that were not merged, and why; nothing of them was written.
         differing: The refused runs of which the target has another copy, so that they will be refused again.
     """
 
@@ -65,8 +65,8 @@ def merge(
     Args:
         runs: The ids of the runs; their ancestors come with them. `None` for all that the source has.
         joined: Joins the definitions of an experiment that both stores have; without it, two that differ are refused.
-        agreed: Is asked before an experiment of the target changes, while nobody waits for the target; without it, any
-            may.
+        agreed: Is asked before an experiment of the target changes, while no writer waits for the target; without it,
+            any may.
 
     Raises:
         SourceError: The source can't be read at all.
@@ -83,7 +83,7 @@ class _Merge:
         self._refused: dict[str, str] = {}
 
     def merged(self, runs: Collection[str] | None) -> Merged:
-        """Merge, and return what was done."""
+        """Merge, and return the outcome."""
         with reading():
             records = {row["run"]: row for row in Table(self._source.file, "runs").select("ORDER BY id")}
             lost = self._source.file.rows(
@@ -234,7 +234,7 @@ class _Merge:
         """Return an experiment of both stores, and when it was begun; the older one first, whichever store has it."""
         if known is None:
             if self._joined is not None:
-                self._joined(given.definition, given.definition)  # one that is none would break every list of them
+                self._joined(given.definition, given.definition)  # an invalid one would break every list of them
             return given.definition, given.created
         older, later = sorted((known, given), key=lambda record: record.created)
         if older.definition == later.definition:
@@ -264,7 +264,7 @@ class _Merge:
         self._refused |= merger.refused
 
     def _renumber(self, table: str, column: str) -> None:
-        """Number rows of the target in the order in which they were created, whatever store they came from."""
+        """Number rows of the target in the order in which they were created, from any store."""
         file = self._target.file
         with self._target.transaction():
             rows = file.rows(f"SELECT id, {column} AS name, created FROM {table} ORDER BY id")
@@ -282,7 +282,7 @@ class _Merge:
 
 
 def _numbered(row: Row) -> list[tuple[int, str]]:
-    """Return what orders rows of one moment, as a town's conversations: the parts of the name, numbers as such."""
+    """Return the order of rows of one moment, as a town's conversations: the parts of the name, numbers as such."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", row["name"])]
 
 

@@ -1,4 +1,4 @@
-"""Simulations of one store that become simulations of another: what everybody remembers, and who met whom.
+"""Simulations of one store that become simulations of another: their residents' memories and encounters.
 
 Their conversations are runs, and are merged as such, in the same transaction: a town is whole, or it is not there.
 """
@@ -18,7 +18,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.storage.tables import Table
 from tertulia.storage.values import parsed
 
-#: What may change in the row of a simulation while it goes on.
+#: Columns of a simulation's row that may change while it goes on.
 _MAY_CHANGE = {"id", "status", "error", "days"}
 
 #: Memories that are read at once.
@@ -34,7 +34,7 @@ class TownMerger:
         self._carrier = Carrier(source.file, target.file)
 
     def merge(self) -> None:
-        """Insert what the target lacks of the simulation.
+        """Insert the rows of the simulation that the target lacks.
 
         Raises:
             DifferError: The target has another one of this id, or it went on differently there.

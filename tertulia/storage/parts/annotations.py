@@ -1,4 +1,4 @@
-"""Annotations: what models answered about stored conversations. They are no part of the runs."""
+"""Annotations: models' answers about stored conversations. They are no part of the runs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tertulia.storage.faults import damaged
 from tertulia.storage.tables import Table
 from tertulia.storage.values import json_text, parsed, record_of
 
-#: Where the column of the answers has the probabilities, if there are some: no answer is a mapping.
+#: The key of the probabilities in the column of the answers, if there are some: no answer is a mapping.
 _PROBABILITIES = "probabilities"
 
 
@@ -20,7 +20,7 @@ class Annotations:
         self._file, self._table = file, Table(file, "annotations")
 
     def save(self, run: str, annotations: list[Annotation]) -> None:
-        """Store annotations, all of them or none, each in place of what was stored under its key."""
+        """Store annotations, all of them or none, each in place of the one with its key."""
         with self._file.transaction():
             rows = [{"run": run, **_columns(given)} for given in annotations]
             self._table.insert_all(rows, replace=True)

@@ -11,7 +11,7 @@ from tertulia.state.records import Origin
 
 
 class _Stored(TypedDict):
-    """The JSON of a candidate's row: its `Reply`, and what else `Candidate` has."""
+    """The JSON of a candidate's row: its `Reply`, and the other fields of `Candidate`."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
@@ -32,7 +32,7 @@ def candidate_document(row: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return a `Candidate` as JSON has it, from its row and its text.
 
     Raises:
-        ValueError: The row is none of one.
+        ValueError: The row is not a candidate's.
     """
     attempt, inconsistency = row["attempt"], row["inconsistency"]
     stored: dict[str, Any] = _reader(_Stored).validate_json(row["reply"])
@@ -62,7 +62,7 @@ def candidate_document(row: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 @cache
 def _reader(kind: Any) -> TypeAdapter[Any]:
-    """Return what reads JSON as values of a kind; built where it is first used."""
+    """Return an adapter that reads JSON as values of a kind; built at its first use."""
     return TypeAdapter(kind)
 
 

@@ -1,4 +1,4 @@
-"""What was executed in a turn: the steps of agents' cognition, and the trace of every node."""
+"""The computation of a turn: the steps of agents' cognition, and the trace of every node."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -59,7 +59,7 @@ class Cognition(Contents, CognitionStore):
         last = NO_LIMIT if last is None else last
         self.check_run(run, first, last)
         of_agent = ("", ()) if agent is None else (" AND agent = ?", (agent,))
-        # A fork may have prepared somebody anew: its own row is the last of its key.
+        # A fork may have prepared an agent anew: its own row is the last of its key.
         rows = Table(self.file, "steps").select(
             f"{_OF_A_RUN} AND round BETWEEN ? AND ? AND node = ?{of_agent[0]} ORDER BY round, agent, depth DESC",
             *(run, first, last, node, *of_agent[1]),
@@ -125,7 +125,7 @@ class Cognition(Contents, CognitionStore):
 
 
 def step_row(run: str, round: int, agent: str, node: str, record: Record) -> dict[str, Value]:
-    """Return a step as its row; `ValueError` or `TypeError` if the record holds what JSON can't."""
+    """Return a step as its row; `ValueError` or `TypeError` if the record holds values that are no JSON."""
     return {"run": run, "round": round, "agent": agent, "node": node, "record": json_text(record.model_dump())}
 
 

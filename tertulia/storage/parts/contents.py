@@ -1,4 +1,4 @@
-"""Texts and prompts by the hash of what they say: each is stored once, and read back only as it was written."""
+"""Texts and prompts by the hash of their contents: each is stored once, and read back only as it was written."""
 
 import hashlib
 import itertools
@@ -166,7 +166,7 @@ class Contents(ContentStore):
         ) AS places JOIN units ON units.id = unit_id"""
 
     def save_passage(self, run: str, turn: int, agent: str, kind: str, text: str) -> None:
-        """Add an utterance or a thought to what is searched; inside a transaction."""
+        """Add an utterance or a thought to the full-text search; inside a transaction."""
         values = (None, run, turn, agent, kind, searchable(text))
         self.file.write(
             """INSERT INTO passages (start_id, run, turn, agent, kind, text, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -176,7 +176,7 @@ class Contents(ContentStore):
         )
 
     def save_start_memories(self, start_id: int, memories: Iterable[tuple[str, str]]) -> None:
-        """Add the memories that a run starts from to what is searched, once; inside a transaction."""
+        """Add the memories that a run starts from to the full-text search, once; inside a transaction."""
         if not self.file.rows("SELECT 1 FROM passages WHERE start_id = ? LIMIT 1", start_id):
             kept = {"start_id": start_id, "run": None, "turn": 0, "kind": "memory"}
             passages = [{**kept, "agent": agent, "text": searchable(text)} for agent, text in dict.fromkeys(memories)]
@@ -227,7 +227,7 @@ class Contents(ContentStore):
 
 
 def unit_key(unit: Unit) -> UnitKey:
-    """Return what tells a unit from others."""
+    """Return the fields that tell a unit from others."""
     return unit.id, unit.text, unit.block, unit.kind, unit.removable, unit.speaker, unit.picture
 
 
@@ -241,7 +241,7 @@ def _canonical(prompt: Prompt) -> str:
 
 def unit_text(unit: Unit) -> str:
     """Return the JSON of a unit as the hash of its prompt covers it."""
-    # Without defaults, so that a field added later does not change the hashes of what is stored.
+    # Without defaults, so that a field added later does not change the hashes of stored units.
     return canonical_json(unit.model_dump(exclude_defaults=True))
 
 

@@ -14,7 +14,7 @@ from tertulia.storage.values import parsed, plain_json, record_of
 
 
 class Experiments(Contents):
-    """Experiments of a store file, by name, and calibrations, by the digest of what was calibrated."""
+    """Experiments of a store file, by name, and calibrations, by the digest of their subject."""
 
     def save(self, name: str, definition: Mapping[str, Any]) -> None:
         """Store the definition of an experiment, replacing an earlier one."""
@@ -54,14 +54,14 @@ class Experiments(Contents):
         return [row["experiment"] for row in rows]
 
     def save_calibration(self, calibration: str, metric: str, curve: Mapping[str, Any]) -> None:
-        """Store a calibration under the digest of what was calibrated, replacing an earlier one."""
+        """Store a calibration under the digest of its subject, replacing an earlier one."""
         row = {"calibration": calibration, "metric": metric, "curve": plain_json(curve)}
         with self.file.transaction():
             created = {"created": datetime.now(UTC).isoformat()}
             Table(self.file, "calibrations").insert(row | created, replace=True)
 
     def calibration(self, calibration: str) -> dict[str, Any] | None:
-        """Return the curve that is stored under a digest; `None` where there is none."""
+        """Return the curve that is stored under a digest; `None` if there is none."""
         rows = Table(self.file, "calibrations").select("WHERE calibration = ?", calibration)
         with record_faults(self.path):
             curve: dict[str, Any] | None = parsed(rows[0]["curve"]) if rows else None

@@ -1,4 +1,4 @@
-"""The journal of model calls: every call with what was asked, what came back, and what it took."""
+"""The journal of model calls: every call with its request, its replies and its cost."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

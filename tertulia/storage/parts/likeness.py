@@ -3,7 +3,7 @@
 from tertulia.storage.parts.contents import Contents
 
 #: The columns of each table that a comparison of runs reads (`views.reading.differences`); the number of the turn
-#: first. Left out is what may differ where nothing differs: the run, ids of rows, wall-clock times.
+#: first. Columns that may differ between equal turns are left out: the run, ids of rows, wall-clock times.
 _COMPARED = {
     "turns": (
         *("turn", "speaker", "content_id", "sim_time_s", "ended", "prompt", "scored", "chosen", "rollbacks"),

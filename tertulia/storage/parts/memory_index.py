@@ -1,10 +1,10 @@
 """An index over the memories of one stream: which of them are worth a closer look. Knows no SQL.
 
 1. Short streams are looked at whole. In long ones the vectors lie in cells around centres, and only the cells nearest
-   to a focal point are looked at; beside them what is recent or important enough to count without being near.
-2. What a stream of N memories answers depends on those N alone, not on what came later, nor on how often it was loaded:
+   to a focal point are looked at, beside the memories recent or important enough to count without being near.
+2. The answer of a stream of N memories depends on those N alone, not on later ones, nor on how often it was loaded:
    centres follow from a beginning of the stream whose length is a power of two, and cells are filled by whole blocks.
-   So a conversation that starts over, or forked, recalls what it recalled.
+   So a conversation that starts over, or forks, recalls the same memories.
 
 Source: Jégou, Douze and Schmid 2011, "Product Quantization for Nearest Neighbor Search" (inverted file; nothing is
 quantized here but the choice of the cell).
@@ -73,7 +73,7 @@ class MemoryIndex:
     def recollect(
         self, length: int, without: Sequence[str], points: Sequence[Sequence[float]], parameters: Parameters
     ) -> Recollection:
-        """Return what is worth a closer look among the first memories of the stream.
+        """Return the memories worth a closer look among the first memories of the stream.
 
         Args:
             length: How many of them, chats and the idle ones included.

@@ -1,4 +1,4 @@
-"""Runs of a store file: their records, what they start from, and what they have in common with their ancestors."""
+"""Runs of a store file: their records, their starts, and the turns that they have in common with their ancestors."""
 
 import itertools
 import secrets
@@ -107,7 +107,7 @@ class Runs(Contents, RunStore):
         return self.file.drive_lock(run)
 
     def clear_locks(self) -> None:
-        """Remove what the locks of drivers that were killed have left."""
+        """Remove the locks that killed drivers have left."""
         self.file.clear_locks()
 
     @override
@@ -207,7 +207,7 @@ class Runs(Contents, RunStore):
         return [self.run_record(row) for row in rows]
 
     def check_all_rows(self, table: str) -> None:
-        """Check a whole table where that is cheap, before rows are chosen by a column that may have been altered.
+        """Check a whole table if that is cheap, before rows are chosen by a column that may have been altered.
 
         Raises:
             StorageError: A row does not match its checksum.
@@ -218,7 +218,7 @@ class Runs(Contents, RunStore):
 
     @cached_property
     def _checked(self) -> dict[str, Hashable]:
-        """At which version of the database each table was checked; what is written here has its checksum."""
+        """The version of the database at which each table was checked; rows written here have their checksums."""
         return {}
 
     @override
@@ -302,7 +302,7 @@ class Runs(Contents, RunStore):
         return [row["run"] for row in self.file.rows("SELECT run FROM runs ORDER BY id DESC")]
 
     def _check_lineage(self, run: str, parent: str | None) -> None:
-        """Check that a run has what it shares with its ancestors: readers join that table by its keys alone."""
+        """Check that a run has its rows in `lineage`: readers join that table by its keys alone."""
         rows = Table(self.file, "lineage").select("WHERE run IN (?, ?)", run, parent)
         own = {row["run"] for row in rows if row["run"] == row["ancestor"]}
         expected = self.file.rows("SELECT run FROM runs WHERE run IN (?, ?)", run, parent)

@@ -16,7 +16,7 @@ KINDS: tuple[PassageKind, ...] = get_args(PassageKind)
 _FOUND = """SELECT {run} AS run, passages.turn, passages.agent, passages.kind, passages.text FROM passages {joined}
     WHERE ({found}) AND passages.kind IN ({kinds}) {which}"""
 
-#: What a run said and thought itself; with a run, what it has in common with its ancestors too.
+#: The utterances and thoughts of a run itself; with a run, those that it has in common with its ancestors too.
 _OWN = {"run": "passages.run", "joined": "", "which": "AND passages.run IS NOT NULL"}
 _OF_RUN = {
     "run": "lineage.run",
@@ -26,14 +26,14 @@ _OF_RUN = {
                 = (passages.run, passages.turn, passages.agent, 'plan')) THEN lineage.turns ELSE lineage.rounds END""",
     "which": "AND lineage.run = :run",
 }
-#: What people remember where a run starts.
+#: The memories that people have at the beginning of a run.
 _MEMORIES = {
     "run": "runs.run",
     "joined": "JOIN runs ON runs.case_id = passages.start_id",
     "which": "AND (CAST(:run AS TEXT) IS NULL OR runs.run = :run)",
 }
 
-#: What was said and thought, each with who did; an utterance that nobody heard is a thought.
+#: Utterances and thoughts, each with its agent; a plan, which the others do not hear, is a thought.
 _SAID = """SELECT run, turn, speaker AS agent, 'utterance' AS kind FROM turns WHERE speaker IS NOT NULL
     UNION ALL SELECT run, turn, speaker, CASE part WHEN 'plan' THEN 'thought' ELSE 'utterance' END FROM parts
     UNION ALL SELECT run, round, agent, 'thought' FROM steps WHERE node = 'assess'"""
@@ -57,10 +57,10 @@ def search(
 
     Args:
         query: Words, and "several words" in quotes; a word that ends in `*` is the beginning of one.
-        run: The id of a run; `None` for all runs, each with what is its own.
+        run: The id of a run; `None` for all runs, each with its own passages.
 
     Raises:
-        StorageError: What is looked through was altered, or does not agree with its index.
+        StorageError: Searched rows were altered, or do not agree with their index.
     """
     if file.is_checked:
         Table(file, "passages").select("")
@@ -83,7 +83,7 @@ def search(
 
 
 def _check_what_was_said(file: Database) -> None:
-    """Check that nothing that was said or thought is missing among what is looked through."""
+    """Check that no utterance or thought is missing from the search."""
     missing = file.rows(
         f"""SELECT run, turn FROM ({_SAID}) AS said WHERE NOT EXISTS (SELECT 1 FROM passages
             WHERE (passages.run, passages.turn, passages.agent, passages.kind)
@@ -94,7 +94,7 @@ def _check_what_was_said(file: Database) -> None:
 
 
 def _check_memories(file: Database) -> None:
-    """Check that no memory that a run starts from is missing among what is looked through."""
+    """Check that no memory that a run starts from is missing from the search."""
     starts = file.rows(
         """SELECT min(runs.run) AS run, text, (SELECT count(*) FROM passages WHERE start_id = case_id) AS found
         FROM runs JOIN contents ON contents.id = case_id GROUP BY case_id"""
@@ -108,7 +108,7 @@ def _check_memories(file: Database) -> None:
 
 
 def _memories_of(start: Any) -> set[tuple[str, str]]:
-    """Return who remembers what in a case, a meeting or a population, as it is stored."""
+    """Return the memories in a stored case, meeting or population, as pairs of person and text."""
     people = [start.get("initiator"), start.get("partner"), *start.get("participants", ()), *start.get("villagers", ())]
     return {
         (person["persona"]["name"], memory["text"])

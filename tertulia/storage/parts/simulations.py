@@ -1,4 +1,4 @@
-"""Simulations of a store file: days of a town, their encounters, and what everybody remembers."""
+"""Simulations of a store file: days of a town, their encounters, and the memories of its residents."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ class Simulations(Streams, TownStore):
     # --- simulations ------------------------------------------------------------------------------------------------
 
     def create(self, simulation: Simulation, town: Town, streams: Memories) -> None:
-        """Store a new simulation with what everybody remembers at its beginning, all of it or nothing."""
+        """Store a new simulation with its residents' memories at its beginning, all of it or nothing."""
         row = {
             **simulation.model_dump(exclude={"seed", "parameters", "created"}),
             "seed": str(simulation.seed),
@@ -60,7 +60,7 @@ class Simulations(Streams, TownStore):
         """Return a simulation by its id, a unique beginning of it, or `@last`.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: There is no such simulation.
             UsageError: Several ids begin like that.
         """
         ids = [row["simulation"] for row in self.file.rows("SELECT simulation FROM simulations ORDER BY id DESC")]
@@ -143,7 +143,7 @@ class Simulations(Streams, TownStore):
         return found
 
     def _check_whole(self, simulation: Simulation, found: Sequence[Encounter]) -> None:
-        """Check that encounters are the first of those that the days have; all of them, where those are over.
+        """Check that encounters are the first of those that the days have; all of them, if the days are over.
 
         Those that were agreed on are beside them: they have numbers of their own in the order of a day.
         """
@@ -203,7 +203,7 @@ class Simulations(Streams, TownStore):
             ]
 
     def _steps_before(self, encounters: Sequence[Mapping[str, Any]], node: str) -> dict[str, Any]:
-        """Return by run what is stored before the first turn of why the two of an encounter meet."""
+        """Return by run the step, stored before the first turn, that says why the two of an encounter meet."""
         if not encounters:
             return {}
         runs = json.dumps([encounter["run"] for encounter in encounters])
@@ -212,7 +212,7 @@ class Simulations(Streams, TownStore):
         return {row["run"]: parsed(row["record"]) for row in rows}
 
     def costs(self, simulation: str) -> dict[int, dict[str, int | float]]:
-        """Return what the models of each day took: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
+        """Return the cost of each day's model calls: `calls`, `prompt_tokens`, `reply_tokens`, `seconds`."""
         of_simulation = "JOIN encounters ON encounters.run = {}.run WHERE simulation = ?"
         check_turns(self, of_simulation.format("traces"), (simulation,), ("calls",))
         join = of_simulation.format("calls")
@@ -306,7 +306,7 @@ class Simulations(Streams, TownStore):
 def _ranked(found: Sequence[Encounter]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """Return day and rank of the encounters that are drawn or logged, and day and number of those agreed on.
 
-    A rank has its gaps where numbers have gaps.
+    Gaps between numbers leave gaps between ranks.
     """
     drawn, agreed = [], []
     before: Counter[int] = Counter()  # by day

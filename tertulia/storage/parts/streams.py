@@ -1,4 +1,4 @@
-"""Memory streams of a store file: what the people of a simulation remember."""
+"""Memory streams of a store file: the memories of a simulation's residents."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Memories that are read at once.
 _CHUNK = 4096
 
-#: Streams whose indexes are kept in memory; in a large town somebody else is asked for every time.
+#: Streams whose indexes are kept in memory; in a large town every request is for another resident.
 _INDEXES = 512
 
 

@@ -1,7 +1,7 @@
 """The rows of many turns of a run, read by a statement for each table, and the documents of their records.
 
 A comparison of runs reads thousands of turns: a record is checked with all others of its kind at once, and replies of
-calls are read only where they are asked for.
+calls are read only when they are asked for.
 """
 
 import json
@@ -20,20 +20,20 @@ from tertulia.storage.values import listed, parsed
 
 Row = dict[str, Any]
 
-#: The tables whose rows are read, each with the column that numbers the turn, and the order of its rows.
+#: The tables that are read, each with the column that numbers the turn, and the order of its rows.
 _READ = {
     "turns": ("turn", "turn"),
     "parts": ("turn", "turn, part"),
     "candidates": ("turn", "turn, part, attempt"),
     "unit_scores": ("turn", "turn, part, position"),
-    "steps": ("round", "round, agent, depth DESC"),  # a fork may have prepared somebody anew: its own row is the last
+    "steps": ("round", "round, agent, depth DESC"),  # a fork may have prepared an agent anew: its own row is the last
     "calls": ("round", "depth DESC, calls.id"),
 }
 
 #: The columns that point to a text.
 _TEXT = {"turns": "content_id", "parts": "content_id", "candidates": "content_id", "calls": "parameters_id"}
 
-#: What tells the utterances of a run and its ancestors from each other.
+#: The key that tells the utterances of a run and its ancestors from each other.
 _Key = tuple[str, int, str]
 
 
@@ -87,7 +87,7 @@ class TurnRows:
         texts = [self._text(row) for row in rows]
         try:
             documents = [*map(candidate_document, rows, texts)]
-        except (ValueError, TypeError):  # which building the record says of what it is
+        except (ValueError, TypeError):  # building the record reports the fault
             given = [{**candidate_fields(row), "text": text} for row, text in zip(rows, texts, strict=True)]
             documents = documents_of(Candidate, given)
         found: dict[_Key, list[Row]] = {}
@@ -106,7 +106,7 @@ class TurnRows:
         return {(row["round"], row["agent"]): document for row, document in zip(rows, documents, strict=True)}
 
     def calls(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the documents of calls, given by their rows, without what names them and how long they took."""
+        """Return the documents of calls, given by their rows, without their keys and durations."""
         with call_faults(self.path):
             given = [call_fields(row, self.texts.get(row["parameters_id"], "")) for row in rows]  # "" does not read
             return documents_of(Call, given, {"round", "agent", "node", "attempt", "seconds"})

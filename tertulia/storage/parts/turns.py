@@ -1,4 +1,4 @@
-"""Turns of a store file, their parts, and how each came about: candidates, scores, what was removed."""
+"""Turns of a store file, their parts, and how each came about: candidates, scores, removed units."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from tertulia.storage.parts.runs import Runs
 from tertulia.storage.tables import Table
 from tertulia.storage.values import Value, parsed, plain_json, record_of, records_of
 
-#: The rows of a run, with those of its ancestors, in a table whose rows belong to a turn.
+#: SQL for the rows of a run and of its ancestors, in a table whose rows belong to a turn.
 _OF_A_RUN = "JOIN lineage ON ancestor = {0}.run AND {0}.turn <= lineage.turns WHERE lineage.run = ?"
 
-#: Fields of a candidate that stand in the JSON of its reply.
+#: Fields of a candidate that the JSON of its reply holds.
 _STORED_WITH_REPLY = {"origin", "rewritable", "faults", "probability", "string_seed", "remark"}
 
-#: Parts that nobody hears. Whoever searches finds them among thoughts.
+#: Parts that other agents do not hear. A search finds them among thoughts.
 _SILENT = {"plan"}
 
 
@@ -32,11 +32,11 @@ class TurnSummary:
     """How a turn came about, in figures.
 
     Attributes:
-        by_hand: Whether somebody wrote it: it has words and no prompt.
-        edited: Whether somebody rewrote what a model was about to say.
-        removal_factor: λ as it was in force; `None` where nothing was scored.
-        removable: The removable items of its prompt; `None` where nothing was scored.
-        removed: How many of them were removed; `None` where nothing was scored.
+        by_hand: Whether a person wrote it: it has words and no prompt.
+        edited: Whether a person rewrote a model's line before it was said.
+        removal_factor: λ as it was in force; `None` if nothing was scored.
+        removable: The removable items of its prompt; `None` if nothing was scored.
+        removed: How many of them were removed; `None` if nothing was scored.
     """
 
     by_hand: bool
@@ -84,7 +84,7 @@ class Turns(Runs, Cognition, TurnStore):
                     self._save_utterance("parts", {**key, "speaker": utterance.turn.speaker}, utterance)
 
     def _save_utterance(self, table: str, row: dict[str, Any], record: TurnRecord) -> bool:
-        """Insert a row of `turns` or `parts` with what belongs to it, unless it is stored; return whether it was."""
+        """Insert a row of `turns` or `parts` with its further rows; return `False` if it was stored before."""
         part = row.get("part", "")
         row |= record.model_dump(exclude={"turn", "scores", "removed", "line_scores"})
         row |= {"content_id": self.text_id(record.turn.text), "scored": record.scores is not None}
@@ -185,7 +185,7 @@ class Turns(Runs, Cognition, TurnStore):
         table, of_part, values = ("parts", "AND part = ?", (part,)) if part else ("turns", "", ())
         self.check_all_rows(table)
         rows = self.file.rows(
-            # CROSS JOIN: a look into each run's key, where SQLite would read every turn of the store.
+            # CROSS JOIN: a look into each run's key; else SQLite would read every turn of the store.
             f"""SELECT scored_by, runs.run FROM (
                 SELECT scored_by, min(runs.id) AS id FROM runs CROSS JOIN {table} WHERE {table}.run = runs.run
                 AND turn = ? AND prompt = ? AND scored > 0 {of_part} AND scored_by IS NOT NULL GROUP BY scored_by
@@ -212,7 +212,7 @@ class Turns(Runs, Cognition, TurnStore):
 
 
 def unit_fields(row: Mapping[str, Any], units: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a `TurnRecord` that are about units: its scores, what was removed, the line's scores."""
+    """Return the unit fields of a `TurnRecord`: its scores, its removed units, the line's scores."""
     removed = sorted((unit for unit in units if unit["removed"]), key=lambda unit: int(unit["removed"]))
     scores = {unit["unit"]: unit["score"] for unit in units if unit["score"] is not None}
     return {

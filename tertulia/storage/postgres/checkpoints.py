@@ -50,7 +50,7 @@ class ServerCheckpoints(SynchronousSaver, PostgresSaver):
 
     1. The base class keeps plain values in a column of JSON, which can't hold every text and every number. So each
        value is packed before, and goes with the others into a table of bytes; plain LangGraph reads them there.
-    2. The checksums of a checkpoint's values are in its metadata, by channel; those of what tasks wrote are rows under
+    2. The checksums of a checkpoint's values are in its metadata, by channel; those of tasks' writes are rows under
        tasks that no graph has (`tertulia/storage/sqlite/checksums.py`).
     """
 
@@ -128,7 +128,7 @@ def _checksum_of(row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _check_writes(path: StoreAddress, rows: Sequence[tuple[str, str, bytes | None]]) -> None:
-    """Raise `StorageError` where what a task wrote is none of what its checksums are of.
+    """Raise `StorageError` if a task's write matches none of its checksums.
 
     Args:
         rows: Task, channel and value of all rows of a checkpoint.
@@ -143,7 +143,7 @@ def _check_writes(path: StoreAddress, rows: Sequence[tuple[str, str, bytes | Non
             raise damaged_checkpoint(path, f"what was written to {channel} does not match its checksum")
 
 
-#: A checkpoint, or what a task wrote beside one: the table that a file has it in, its plain columns, and the value.
+#: A checkpoint, or a task's write beside one: its table in a file, its plain columns, and the value.
 Row = tuple[str, dict[str, Any], Any]
 
 _WRITES = ("thread_id", "checkpoint_ns", "checkpoint_id", "task_id", "task_path", "idx", "channel")

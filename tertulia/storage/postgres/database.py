@@ -1,8 +1,8 @@
-"""The database of a store on a Postgres server, through psycopg; imported where an address asks for it.
+"""The database of a store on a Postgres server, through psycopg; imported when an address asks for it.
 
-1. Writers take turns, as over a file: a transaction takes one lock of the schema first. So nobody waits in a circle,
-   and ids rise in the order in which rows became visible. Reading waits for nobody.
-2. Within a transaction statements are sent one behind the other (libpq's pipeline mode), and waited for where a row is
+1. Writers take turns, as over a file: a transaction takes one lock of the schema first. So there are no deadlocks,
+   and ids rise in the order in which rows became visible. Readers wait for no other process.
+2. Within a transaction statements are sent one behind the other (libpq's pipeline mode), and waited for when a row is
    asked for, at the end of a nested transaction, and with COMMIT. So a transaction that asks for nothing is one round
    trip, and an error may come with a later statement of the same transaction.
 3. A second connection, made when it is needed, holds the locks of runs that are driven and writes LangGraph's
@@ -43,7 +43,7 @@ DEFAULT_SCHEMA = "tertulia"
 
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,47}")
 
-#: What a connection has unless the address says otherwise: a server that can't be reached is given up.
+#: A connection's settings unless the address has others: they give up a server that can't be reached.
 _SETTINGS = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5, "tcp_user_timeout": 30000}
 
 #: LangGraph's tables, and how the size of their rows is counted; a run is a thread of its.
@@ -60,13 +60,13 @@ Connection = psycopg.Connection[Any]
 
 
 def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None":
-    """Return the open store at an address; `None` where there is none and none is to be made.
+    """Return the open store at an address; `None` if there is none and `create` is false.
 
     Args:
         address: The database, and with `?schema=NAME` the schema in it.
 
     Raises:
-        StorageError: The server, the database or the store can't be opened, or what is there is no store.
+        StorageError: The server, the database or the store can't be opened, or the schema holds something else.
     """
     conninfo, schema = _conninfo(address)
     database = ServerDatabase(address, conninfo, schema)
@@ -83,7 +83,7 @@ def open_server(address: ServerAddress, create: bool) -> "ServerDatabase | None"
 def _conninfo(address: ServerAddress) -> tuple[dict[str, Any], str]:
     parts = urlsplit(address.url)
     if "@" in parts.netloc.rpartition("@")[0] or ("@" in address.url and "@" not in parts.netloc + parts.query):
-        with connection_faults(address):  # a password with such a sign: what is left of it would pass for a host
+        with connection_faults(address):  # a password with such a sign: the rest of it would pass for a host
             raise psycopg.ProgrammingError
     query = parse_qsl(parts.query, keep_blank_values=True)
     schema = dict(query).get("schema", DEFAULT_SCHEMA)
@@ -96,7 +96,7 @@ def _conninfo(address: ServerAddress) -> tuple[dict[str, Any], str]:
 
 
 def _program() -> str:
-    """Return what names this process to others at the server: its id, and its machine."""
+    """Return the name of this process for others at the server: its id, and its machine."""
     return f"tertulia {os.getpid()} {socket.gethostname()}"[:63]
 
 
@@ -106,7 +106,7 @@ def lock_key(schema: str, run: str = "") -> int:
 
 
 class ServerWritten:
-    """What a statement did, which may not have been waited for yet."""
+    """The result of a statement, which may not have been waited for yet."""
 
     def __init__(self, database: "ServerDatabase", cursor: psycopg.Cursor[Any]) -> None:
         self._database, self._cursor = database, cursor
@@ -123,7 +123,7 @@ class ServerDatabase(Database):
     """The connection of one user of a store on a Postgres server."""
 
     dialect = POSTGRES
-    #: The server checks what it reads, and all of it would have to come over the network.
+    #: The server checks rows when it reads them, and all of them would have to come over the network.
     is_checked = False
 
     def __init__(self, address: ServerAddress, conninfo: Mapping[str, Any], schema: str) -> None:
@@ -273,7 +273,7 @@ class ServerDatabase(Database):
         except BaseException:
             self.undone += 1
             self._pipeline = None
-            with suppress(psycopg.Error):  # as where the server went away
+            with suppress(psycopg.Error):  # as after the server went away
                 self._connection.rollback()
             raise
         finally:
@@ -296,7 +296,7 @@ class ServerDatabase(Database):
             raise
 
     def _pass_over_the_rest(self) -> None:
-        """Let what was sent behind a statement that failed end: it is not executed."""
+        """Wait for the statements sent behind a failed one: they are not executed."""
         with suppress(psycopg.Error, StorageError):
             self.wait()
 
@@ -362,7 +362,7 @@ class ServerDatabase(Database):
 
     @override
     def data_version(self) -> Hashable:
-        # Differs whenever anybody has begun or ended to write, to any table of the server's.
+        # Differs whenever a connection has begun or ended to write, to any table of the server's.
         return str(self.rows("SELECT CAST(pg_current_snapshot() AS text) AS snapshot")[0]["snapshot"])
 
     # --- LangGraph's checkpoints ------------------------------------------------------------------------------------
@@ -418,7 +418,7 @@ def _driven_message(run: str, who: str) -> str:
     return f"{run} is being driven by another {who}; wait for it, or stop it, then resume"
 
 
-#: Whoever holds the advisory lock of a key, whose two halves are its parameters.
+#: The process that holds the advisory lock of a key, whose two halves are its parameters.
 _HOLDERS = """(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND CAST(classid AS bigint) = ? AND CAST(objid AS bigint) = ?) AS holders"""

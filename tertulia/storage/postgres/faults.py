@@ -1,4 +1,4 @@
-"""Messages of one line for what can go wrong with a server; the only place that knows Postgres's error codes."""
+"""Messages of one line for failures of a server; the only place that knows Postgres's error codes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from tertulia.state.text import first_line
 from tertulia.storage.addresses import ServerAddress
 from tertulia.storage.faults import BUSY_TIMEOUT_S, damaged, storage_faults
 
-#: What a server, or the library, says when no connection can be made, and what helps; their messages have no codes.
+#: Parts of the messages, which have no codes, of a server or the library when no connection can be made; the remedies.
 _CONNECTING = {
     "password": "give the password in ~/.pgpass, in PGPASSWORD, or in the address",
     "no pg_hba.conf entry": "the server does not let this user in from here; see its pg_hba.conf",
@@ -31,7 +31,7 @@ _ADVICE: dict[type[psycopg.Error], str] = {
     errors.ProgramLimitExceeded: "{address} can't hold a value of this size ({cause})",
 }
 
-#: The store's statements never change: one that is wrong met other tables, or other JSON, than were written.
+#: The store's statements never change: an error in one means that the tables, or the JSON, were altered.
 _ALTERED = (psycopg.ProgrammingError, psycopg.DataError)
 
 #: How the codes begin of errors after which there is no connection.
@@ -45,7 +45,7 @@ def server_faults(address: ServerAddress) -> Iterator[None]:
     Errors that only a bug can cause, such as a broken constraint, pass through with their traceback.
 
     Raises:
-        StorageError: One line with the address and what to do.
+        StorageError: One line with the address and a remedy.
     """
     try:
         with storage_faults(address):

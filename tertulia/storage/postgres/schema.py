@@ -1,7 +1,7 @@
 """The schema of a store in a Postgres database: made, recognized, and compared with tertulia/storage/schema.py.
 
 The tables are those of a store file. Texts are compared by their code points, as SQLite does; flags are 0 and 1.
-Nothing points to anything by a foreign key: a run's rows may come before what they point to, as in a file.
+There are no foreign keys: a run's rows may come before the rows that they point to, as in a file.
 """
 
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ from tertulia.storage.views import VIEWS
 if TYPE_CHECKING:
     from psycopg import Connection
 
-#: The table that tells a store from what other programs have in a schema, and its version.
+#: The table that tells a store from other programs' tables in a schema, and its version.
 _VERSION_TABLE = "tertulia_store"
 
 _TYPES = {"count": "bigint", "flag": "smallint", "number": "double precision", "bytes": "bytea"}
 
-#: A collation that every Postgres with ICU has, whatever the database's own is.
+#: A collation that every Postgres with ICU has, with any collation of the database.
 _UNICODE = '"und-x-icu"'
 
-#: What finds passages that hold signs of scripts without spaces.
+#: A condition that finds passages that hold signs of scripts without spaces.
 HAS_UNSPACED = f"passages.text ~ '[{''.join(f'{first}-{last}' for first, last in UNSPACED)}]'"
 
 #: The words of a text as SQLite's full-text index has them: in lower case, without accents, a space between two.
@@ -45,7 +45,7 @@ _FULL_TEXT = (
 )
 
 #: Every column of a schema as `table, column, type, whether it is NOT NULL`, and every index that is unique as `table,
-#: columns`; of what there is in it at all, the names.
+#: columns`; the names of all its objects.
 _FOUND = """SELECT class.relname AS name, class.relkind AS kind,
         (SELECT json_agg(json_build_array(attname, format_type(atttypid, NULL), attnotnull))
             FROM pg_attribute WHERE attrelid = class.oid AND attnum > 0 AND NOT attisdropped) AS columns,
@@ -61,7 +61,7 @@ def sql_type(column: Column) -> str:
 
 
 def statements() -> Iterator[str]:
-    """Yield what makes the tables, functions and views of a store in an empty schema."""
+    """Yield the statements that make the tables, functions and views of a store in an empty schema."""
     yield PLAIN_JSON
     yield _SEARCH_WORDS
     for table in TABLES.values():

@@ -10,7 +10,7 @@ from tertulia.storage.values import LARGEST_BYTES, Value, bound_number
 
 
 def words_query(name: str, term: Term) -> str:
-    """Return SQL for the words of a term in their order, the last of them the beginning of one if it says so."""
+    """Return SQL for the words of a term in their order; the last begins a word if the term is a prefix."""
     words = f"regexp_replace(search_words(:{name}), ' +', ' <-> ', 'g')"
     beginning = " || ':*'" if term.is_prefix else ""
     return f"to_tsquery('simple', {words}{beginning})"

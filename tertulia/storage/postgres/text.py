@@ -1,13 +1,13 @@
 """Texts as Postgres holds them. It refuses NUL and halves of surrogate pairs, which any text of a model may have.
 
-What it refuses is written as U+FFFF, which is no character in Unicode, with hexadecimal digits behind it; U+FFFF itself
+Refused signs are written as U+FFFF, which is no character in Unicode, with hexadecimal digits behind it; U+FFFF itself
 twice. JSON may have such signs as escapes, too, which Postgres's functions refuse: `plain_json` of the store's schema
-makes U+FFFF, `u` and the digits of them, and what is read out of JSON is decoded like all texts.
+makes U+FFFF, `u` and their digits of them; values read out of JSON are decoded like all texts.
 """
 
 import re
 
-#: Stands before what Postgres can't hold.
+#: Precedes the digits of a sign that Postgres can't hold.
 ESCAPE = "\uffff"
 
 _REFUSED = re.compile("[\x00\ud800-\udfff\uffff]")
@@ -24,7 +24,7 @@ PLAIN_JSON = rf"""CREATE FUNCTION plain_json(document text) RETURNS json
 
 
 def encoded(text: str) -> str:
-    """Return a text without what Postgres can't hold."""
+    """Return a text without the signs that Postgres can't hold."""
     return _REFUSED.sub(_encode, text)
 
 

@@ -1,1 +1,1 @@
-"""A store in one SQLite file: its connection, locks, and what SQLite itself must be asked."""
+"""A store in one SQLite file: its connection, its locks, and questions that only SQLite answers."""

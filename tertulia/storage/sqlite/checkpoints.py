@@ -1,7 +1,7 @@
 """LangGraph's checkpoints in the store file, over a connection of their own.
 
 1. Checkpoints hold plain data, in the format of LangGraph's own serializer; loading one executes nothing. Their
-   checksums stand beside them (`tertulia/storage/sqlite/checksums.py`).
+   checksums are stored beside them (`tertulia/storage/sqlite/checksums.py`).
 2. A write is one call from `BEGIN` to `COMMIT`. LangGraph's asynchronous saver awaits in between: with several runs at
    once a node's own write then waits for a commit that waits for the node (3 of 8 runs died of `database is locked`).
 """
@@ -84,7 +84,7 @@ class SynchronousSaver(BaseCheckpointSaver[str]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store what a task wrote, all of it or nothing."""
+        """Store a task's writes, all of them or nothing."""
         self.put_writes(config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
@@ -92,7 +92,7 @@ class SynchronousSaver(BaseCheckpointSaver[str]):
         self.delete_thread(thread_id)
 
     def forget_behind(self, config: RunnableConfig) -> None:
-        """Delete all that follows a checkpoint of a thread: later ones, those of subgraphs, and what tasks wrote."""
+        """Delete all that follows a checkpoint of a thread: later ones, those of subgraphs, and tasks' writes."""
         raise NotImplementedError
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Self:
@@ -111,7 +111,7 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
-        """Yield a cursor; what failed is undone (the base class commits what was written until then)."""
+        """Yield a cursor; a failed write is undone (the base class commits the part before the failure)."""
         with storage_faults(self._path), super().cursor(transaction) as cursor:
             try:
                 yield cursor
@@ -135,7 +135,7 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Store what a task wrote, and then the checksums of what is stored: what was there before may have stayed."""
+        """Store a task's writes, and then the checksums of the stored rows: earlier ones may have stayed."""
         super().put_writes(config, writes, task_id, task_path)
         place = _place(config)
         with self.cursor() as cursor:
@@ -166,7 +166,7 @@ class Checkpoints(SynchronousSaver, SqliteSaver):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yield checkpoints, newest first; `StorageError` where one is damaged."""
+        """Yield checkpoints, newest first; `StorageError` if one is damaged."""
         for found in super().list(config, filter=filter, before=before, limit=limit):
             yield self._checked(found)  # the connection is locked meanwhile
 
@@ -209,7 +209,7 @@ class GraphCheckpoints(Checkpoints):
 
     @override
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all checkpoints of a thread to another, with what tasks wrote, and their checksums."""
+        """Copy all checkpoints of a thread to another, with tasks' writes, and their checksums."""
         columns = {
             "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
             "writes": "checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value",
@@ -228,7 +228,7 @@ class GraphCheckpoints(Checkpoints):
 
     @override
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete the checkpoints that LangGraph made in these runs of its, with what tasks wrote beside them.
+        """Delete the checkpoints that LangGraph made in these runs of its, with tasks' writes beside them.
 
         A thread that goes on must not have a `DeltaChannel`, whose values lie in earlier checkpoints.
         """
@@ -279,7 +279,7 @@ _SEND, _INTERRUPT = ("langgraph.types", "Send"), ("langgraph.types", "Interrupt"
 
 
 class MessageSerializer(JsonPlusSerializer):
-    """LangGraph's serializer in its strict mode: plain data, messages, and what else LangGraph knows to be safe."""
+    """LangGraph's serializer in its strict mode: plain data, messages, and other types that LangGraph trusts."""
 
     def __init__(self, path: StoreAddress | str) -> None:
         """Note the file that messages name."""
@@ -297,7 +297,7 @@ class MessageSerializer(JsonPlusSerializer):
 class PlainSerializer(SerializerProtocol):
     """Numbers, strings, lists, dicts, LangGraph's `Send` and `Interrupt`, in its own format; anything else is refused.
 
-    LangGraph's serializer reads what this one writes. It also calls, on loading, whatever function the file names; in
+    LangGraph's serializer reads the output of this one. It also calls, on loading, any function that the file names; in
     its strict mode it still builds some forty types, and silently changes the others to dicts.
     """
 

@@ -1,6 +1,6 @@
 """Checksums of LangGraph's checkpoints, kept beside the values, so that plain LangGraph reads these as they are.
 
-The CRC-32 of a checkpoint is a key of its metadata. What a task wrote has no metadata: its checksum is a further row in
+The CRC-32 of a checkpoint is a key of its metadata. A task's write has no metadata: its checksum is a further row in
 the table of writes, under a task that no graph has, which LangGraph passes over. Values without a checksum were written
 by LangGraph itself.
 """
@@ -28,7 +28,7 @@ def packed_checksum(value: bytes) -> tuple[str, str, bytes]:
 
 
 def is_damaged(value: bytes, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a stored checkpoint differs from the checksum in its metadata; not, where there is none."""
+    """Return whether a stored checkpoint differs from the checksum in its metadata; `False` without a checksum."""
     return IN_METADATA in metadata and metadata[IN_METADATA] != zlib.crc32(value)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Up to this size a file's structure is checked whenever it is opened: a millisecond a megabyte.
 CHECKED_UP_TO_BYTES = 64 * 1024 * 1024
 
-#: Pages in memory of each file while rows are copied: what a transaction reads is read once, and so written.
+#: Pages in memory of each file while rows are copied: a transaction reads, and writes, each page once.
 _CACHED_KIB = 32 * 1024
 
 #: LangGraph's tables, which it makes itself when it first stores a checkpoint; a run is a thread of its.
@@ -36,7 +36,7 @@ _CHECKPOINT_TABLES = ("checkpoints", "writes")
 #: Bits of the number of a page of the full-text index that follow those of its segment (SQLite's fts5_index.c).
 _PAGE_BITS = 37
 
-#: What finds passages that hold signs of scripts without spaces.
+#: A condition that finds passages that hold signs of scripts without spaces.
 _HAS_UNSPACED = " OR ".join(
     f"passages.text GLOB '*[{''.join(f'{first}-{last}' for first, last in ranges)}]*'"
     for ranges in (UNSPACED[:-1], UNSPACED[-1:])
@@ -51,7 +51,7 @@ class StoreFile(Database):
     _has_driven = False
 
     def __init__(self, path: Path | str, create: bool) -> None:
-        """Open the file (see `open_connection`) and check its structure where that is cheap."""
+        """Open the file (see `open_connection`) and check its structure if that is cheap."""
         self.path, self.undone = path, 0
         self._connect(create)
         try:
@@ -159,8 +159,8 @@ class StoreFile(Database):
     def transaction(self) -> Iterator[None]:
         """Make all writes inside one transaction, or part of the one that is open.
 
-        Nothing inside awaits, so two never interleave. What fails inside another one is undone by itself: whoever
-        opened that one may go on.
+        Nothing inside awaits, so two never interleave. A failed transaction inside another one is undone by itself: the
+        outer one may go on.
         """
         with storage_faults(self.path), self._nested() if self._connection.in_transaction else self._outermost():
             yield
@@ -173,7 +173,7 @@ class StoreFile(Database):
     def _outermost(self) -> Iterator[None]:
         try:
             # IMMEDIATE, which sqlite-utils' `atomic` is not: a transaction that only reads at first could not wait for
-            # another writer later. What sqlite-utils does inside becomes part of it.
+            # another writer later. sqlite-utils' own statements become part of it.
             self._connection.execute("BEGIN IMMEDIATE")
             yield
             self._connection.execute("COMMIT")
@@ -190,14 +190,14 @@ class StoreFile(Database):
             self._connection.execute("RELEASE nested")
         except BaseException:
             self.undone += 1
-            if self._connection.in_transaction:  # SQLite itself rolls back all of it where the disk is full
+            if self._connection.in_transaction:  # SQLite itself rolls back all of it if the disk is full
                 self._connection.execute("ROLLBACK TO nested")
                 self._connection.execute("RELEASE nested")
             raise
 
     @override
     def save_log(self) -> None:
-        # What the write-ahead log holds goes into the file, as far as nobody reads or writes it, without waiting: so
+        # The write-ahead log goes into the file, as far as no other process reads or writes it, without waiting: so
         # the file alone has it, should it be moved or copied without its log. A transaction is not in the log yet.
         if self._connection.in_transaction:
             return
@@ -238,7 +238,7 @@ class StoreFile(Database):
 
     @override
     def check_full_text(self) -> None:
-        # SQLite's own check passes over a segment none of whose pages can be found any more.
+        # SQLite's own check passes over a segment if none of its pages can be found any more.
         pages = f"SELECT id >> {_PAGE_BITS} FROM passages_fts_data WHERE id >> {_PAGE_BITS} > 0"
         if self.rows(f"{pages} AND id >> {_PAGE_BITS} NOT IN (SELECT segid FROM passages_fts_idx) LIMIT 1"):
             raise damaged(self.path, "the index of what is searched is not whole")
@@ -246,7 +246,7 @@ class StoreFile(Database):
             self.write("INSERT INTO passages_fts (passages_fts, rank) VALUES ('integrity-check', 1)")
         except StorageError as error:
             code = getattr(error.__cause__, "sqlite_errorcode", 0)
-            if code & 0xFF != sqlite3.SQLITE_READONLY:  # it writes nothing, but is refused where nothing can be written
+            if code & 0xFF != sqlite3.SQLITE_READONLY:  # it writes nothing, but a read-only file refuses it
                 raise
 
     # --- drivers ----------------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ class BesideFile(Beside):
             return False
         try:
             connection.execute("SELECT 1 FROM source.runs LIMIT 1").fetchall()
-        except sqlite3.Error:  # as on a disk where nothing can be written
+        except sqlite3.Error:  # as on a read-only disk
             connection.execute("DETACH source")
             return False
         return True

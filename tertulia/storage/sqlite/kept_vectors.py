@@ -1,6 +1,6 @@
-"""Vectors of texts, in a file of their own: what one process has embedded, the next need not embed again.
+"""Vectors of texts, in a file of their own: later processes need not embed the texts again.
 
-The file is no part of any store, and may be deleted at any time; where it can't be read or written, nothing is kept.
+The file is no part of any store, and may be deleted at any time; if it can't be read or written, nothing is kept.
 """
 
 import os
@@ -53,7 +53,7 @@ class VectorFile:
 
     @cached_property
     def _database(self) -> "Database | None":
-        """The file, without the oldest of too many vectors; `None` where it can't be used."""
+        """The file, without the oldest of too many vectors; `None` if it can't be used."""
         from tertulia.storage.sqlite.library import Database
 
         with suppress(OSError, sqlite3.Error):

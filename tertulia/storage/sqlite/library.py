@@ -1,6 +1,6 @@
 """sqlite-utils, imported without pandas.
 
-It imports pandas for one entry of one table, wherever that is installed: a fifth of a second and 60 MB for every
+It imports pandas for one entry of one table, if that is installed: a fifth of a second and 60 MB for every
 command that opens a store.
 """
 
@@ -8,7 +8,7 @@ import sys
 
 _absent = "pandas" not in sys.modules
 if _absent:
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # `import pandas` fails meanwhile, as where it is missing
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # `import pandas` fails meanwhile, as if it were missing
 try:
     from sqlite_utils import Database
 finally:

@@ -41,7 +41,7 @@ def drive_lock(store: Path, run: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while still locked: whoever opened it meanwhile sees that it is gone, and makes a new one.
+        # Removed while still locked: a process that opened it meanwhile sees that it is gone, and makes a new one.
         path.unlink(missing_ok=True)
         os.close(lock)
 
@@ -64,7 +64,7 @@ def _path_of(store: Path, run: str) -> Path:
 def _locked(path: Path, run: str) -> int:
     waited = 0
     while True:
-        # Not through a link, and not blocked by a pipe: what lies there may have been sent together with the store.
+        # Not through a link, and not blocked by a pipe: either may have been sent together with the store.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         lock = os.open(path, flags, 0o600)
         if not stat.S_ISREG(os.fstat(lock).st_mode):
@@ -79,7 +79,7 @@ def _locked(path: Path, run: str) -> int:
         except BlockingIOError:
             driver = os.pread(lock, _LONGEST, 0).decode("ascii", "replace") or "not known yet"
             os.close(lock)
-            if (waited := waited + 1) <= _MOMENTS:  # who clears locks takes each for a moment
+            if (waited := waited + 1) <= _MOMENTS:  # clearing locks takes each for a moment
                 time.sleep(_MOMENT_S)
                 continue
             who = "thread of this process" if driver == str(os.getpid()) else "process"
@@ -103,7 +103,7 @@ class Drivers:
     """Which runs of a store are driven now, looked at again and again.
 
     To see whether a lock is held it is taken for a moment, which could turn a driver away that begins in that moment.
-    So a lock that was found free is not tried again before somebody has written to its file.
+    So a lock that was found free is not tried again before another process has written to its file.
     """
 
     def __init__(self, store: Path) -> None:
@@ -112,7 +112,7 @@ class Drivers:
         self._free: dict[str, tuple[int, int]] = {}
 
     def is_driven(self, run: str) -> bool:
-        """Return whether a process drives a run; where that can't be seen, as of another user's, it is taken to."""
+        """Return whether a process drives a run; if that can't be seen, as of another user's, assume that one does."""
         try:
             lock = os.open(_path_of(self._store, run), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -120,7 +120,7 @@ class Drivers:
         try:
             status = os.fstat(lock)
             written = (status.st_ino, status.st_mtime_ns)
-            if not status.st_size or self._free.get(run) == written:  # without a byte, somebody is just taking it
+            if not status.st_size or self._free.get(run) == written:  # without a byte, a process is just taking it
                 return not status.st_size
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
             self._free[run] = written

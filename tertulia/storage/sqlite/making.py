@@ -1,6 +1,6 @@
 """Making the tables of a store in a new file, straight from tertulia/storage/schema.py.
 
-Only whoever makes a store imports this module: it brings sqlite-utils.
+Only a process that makes a store imports this module: it brings sqlite-utils.
 """
 
 import sqlite3

@@ -1,14 +1,14 @@
-"""The schema of a store file: it may hold what Tertulia and LangGraph make, and nothing else.
+"""The schema of a store file: it may hold the objects of Tertulia and LangGraph, and nothing else.
 
 A trigger, a view, a generated column or an index on an expression is SQL that SQLite executes on its own account; in a
-store that somebody sent, it is theirs. So every object is compared with what this version makes:
+store from a stranger, it is the stranger's. So every object is compared with those of this version:
 
 1. A schema that is the same as a new store's, to the letter, is known by its hash; this is the common case.
 2. Otherwise each object is compared token by token, as other versions of SQLite and sqlite-utils spell it otherwise.
    Triggers, views and full-text tables must be the expected ones. The SQL of a table may hold nothing but the names of
    columns and tables, types and the simplest constraints, so that no expression can be in it.
 
-What tables and indexes are made of is compared in `structure`. This module executes nothing but one query for
+Columns of tables and indexes are compared in `structure`. This module executes nothing but one query for
 `sqlite_master`, and is asked before anything is read or written.
 """
 
@@ -57,7 +57,7 @@ FULL_TEXT_OBJECTS = (
     INSERT INTO passages_fts (passages_fts, rowid, text) VALUES('delete', old.rowid, old.text);
     INSERT INTO passages_fts (rowid, text) VALUES (new.rowid, new.text); END""",
 )
-#: What `ANALYZE` makes, which some tools do by themselves.
+#: The tables of `ANALYZE`, which some tools execute by themselves.
 _STATISTICS = (
     "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
     "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
@@ -89,7 +89,7 @@ def is_known(rows: Iterable[Row]) -> bool:
 
 
 def fingerprint(rows: Iterable[Row]) -> str:
-    """Return a hash of objects, whatever their order."""
+    """Return a hash of objects in any order."""
     return hashlib.blake2b(repr(sorted(map(repr, rows))).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
@@ -111,7 +111,7 @@ def check_objects(rows: Iterable[Row], path: str, views: Mapping[str, str]) -> N
 
 
 def _is_ours(tokens: Tokens, views: Mapping[str, str]) -> bool:
-    # What SQLite makes of a row follows from its SQL alone, so its other columns are not asked.
+    # SQLite's use of a row follows from its SQL alone, so its other columns are not asked.
     if tokens in _expected():
         return True
     match tokens:
@@ -158,7 +158,7 @@ def _table_words() -> frozenset[str]:
 
 
 def _complaint(kind: str, name: str, tokens: Tokens, path: str) -> str:
-    """Return what to say of an object; a name that a shell or a terminal would obey is not repeated."""
+    """Return a message on an object; it does not repeat a name that a shell or a terminal would obey."""
     if not (_PLAIN_NAME.fullmatch(name) and name.lower() in tokens[:5] and kind in _KINDS):
         return words_of_damage(path, "its schema holds what Tertulia did not make")
     if name in TABLES or name.startswith("passages_") or name in ("checkpoints", "writes"):

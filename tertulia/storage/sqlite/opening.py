@@ -1,4 +1,4 @@
-"""Opening a store file: what is no store, or was altered, is refused before anything in it is used."""
+"""Opening a store file: another file, or an altered store, is refused before any of it is used."""
 
 import os
 import sqlite3
@@ -19,7 +19,7 @@ from tertulia.storage.views import QUERIES
 #: The path of a store that lives only as long as its connection.
 MEMORY = ":memory:"
 
-#: What SQLite says of a file that can be read, on a disk that can't be written.
+#: SQLite's errors for a file that can be read, on a disk that can't be written.
 _UNWRITABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 #: No SQLite file that holds anything is shorter.
@@ -44,11 +44,11 @@ def open_connection(
     Args:
         path: The file, or `:memory:`.
         isolation_level: As in `sqlite3.connect`: whether writing begins a transaction by itself.
-        one_thread: Whether only the thread that opens it may use it; else those who do keep each other out.
+        one_thread: Whether only the thread that opens it may use it; else several threads keep each other out.
 
     Raises:
-        StorageError: The file can't be opened, is damaged, not a store, or from another version; or, where it can't be
-            written, left behind in the middle of writing.
+        StorageError: The file can't be opened, is damaged, not a store, or from another version; or it was left behind
+            in the middle of writing, on a disk that can't be written.
     """
     with storage_faults(path):
         if path == MEMORY:
@@ -112,7 +112,7 @@ def refuse_stump(path: Path) -> None:
 def refuse_companions(path: str) -> None:
     """Refuse files beside a store through which SQLite would write to, or delete, a file of a stranger's choice.
 
-    SQLite follows a link that lies where its log or its journal does; and when it rolls a journal back that names a
+    SQLite follows a link in the place of its log or its journal; and when it rolls a journal back that names a
     super-journal, it deletes the file of that name. Tertulia never has one, as it never writes to two files at once.
 
     Raises:
@@ -147,8 +147,8 @@ def _prepared(
     try:
         _restrict(connection)
         if schema_version(connection, str(path)) == 0:
-            # Imported only where there is something to make: with it comes sqlite-utils, and with that, where it is
-            # installed, pandas: a third of a second, which commands that only read a store don't have to wait.
+            # Imported only to make tables: with it comes sqlite-utils, and with that pandas, if it is
+            # installed: a third of a second, which commands that only read a store don't have to wait.
             from tertulia.storage.sqlite.making import make_tables
 
             make_tables(connection, str(path))
@@ -197,7 +197,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
 
 
 def _hear_signals() -> int:
-    """Go on. Python handles signals when a function of its own begins; what that raises ends the query.
+    """Go on. Python handles signals when a function of its own begins; an exception there ends the query.
 
     Python's `sqlite3` drops the exception and reports SQLITE_INTERRUPT, of which `storage_faults` makes one again.
     """

@@ -15,21 +15,21 @@ from tertulia.state.errors import NotFoundError, StorageError
 from tertulia.storage.faults import damaged, storage_faults
 from tertulia.storage.sqlite.opening import refuse_companions, refuse_lost_log, refuse_stump
 
-#: A store with what SQLite may keep beside it.
+#: A store with the files that SQLite may keep beside it.
 _FILES = ("", "-wal", "-journal")
 
-#: The largest store that is copied: twice what a town of a thousand people writes in a month (docs/scale.md). It takes
-#: two minutes, and as much room where temporary files lie; what is larger is merged into, and not from.
+#: The largest store that is copied: twice the month of a town of a thousand people (docs/scale.md). It takes
+#: two minutes, and as much room in the folder of temporary files; a larger one is merged into, and not from.
 LARGEST_COPY = 32 * 10**9
 
 #: A file of which less than this share is on the disk is no store: SQLite leaves no holes, and no disk compresses so.
 _LEAST_STORED = 1 / 64
 
-#: Room that is left where temporary files lie.
+#: Room that is left in the folder of temporary files.
 _LEFT_FREE = 100 * 10**6
 
-#: The header of a database file: what it begins with, and where page size, change counter, number of pages and the
-#: change counter of that number stand (https://www.sqlite.org/fileformat2.html, section 1.3).
+#: The header of a database file: its first bytes, and the places of page size, change counter, number of pages and the
+#: change counter of that number (https://www.sqlite.org/fileformat2.html, section 1.3).
 _MAGIC, _HEADER_BYTES = b"SQLite format 3\0", 100
 _PAGE_SIZE, _CHANGES, _PAGES, _COUNTED_AT = slice(16, 18), slice(24, 28), slice(28, 32), slice(92, 96)
 
@@ -39,7 +39,7 @@ _FOLDER = "tertulia-copy-"
 
 @contextmanager
 def folder_of_copy() -> Iterator[Path]:
-    """Make a folder for a private copy, where temporary files lie, and remove it afterwards.
+    """Make a folder for a private copy, in the folder of temporary files, and remove it afterwards.
 
     Before, those are removed that processes have left which were killed: a living one holds the lock of its folder.
     """
@@ -47,7 +47,7 @@ def folder_of_copy() -> Iterator[Path]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
         lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        with suppress(OSError):  # where a folder can't be locked, nobody can lock it in order to remove it either
+        with suppress(OSError):  # if a folder can't be locked, no process can lock it in order to remove it either
             fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():  # not swept before it was locked
             break
@@ -72,23 +72,23 @@ def _sweep() -> None:
                 os.close(lock)
 
 
-#: A store that somebody has open, and that was not changed for so long, is not being written to. Longer than the steps
-#: in which file systems keep time, so that a change after the first look is seen at the second.
+#: A store that is open in a process, and that was not changed for so long, is not being written to. Longer than the
+#: steps in which file systems keep time, so that a change after the first look is seen at the second.
 _QUIET_NS = 2_000_000_000
 
 
 def copy_store(path: Path, copy: Path) -> None:
     """Copy a store as it is at this moment, with its log; others may be writing to it.
 
-    Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, where
-    somebody is writing to it, page by page as SQLite sees it.
+    Nothing of it is executed or believed here, and no file appears beside it: it is copied byte by byte, or, if
+    another process is writing to it, page by page as SQLite sees it.
 
     Args:
-        copy: Where the copy is made; there must be none.
+        copy: The path of the copy; there must be no such file.
 
     Raises:
         NotFoundError: There is no such file.
-        StorageError: It is none, is cut off, too large, or can't be read.
+        StorageError: It is no store, is cut off, too large, or can't be read.
     """
     if not os.path.exists(path):
         refuse_lost_log(path)
@@ -118,7 +118,7 @@ def copy_store(path: Path, copy: Path) -> None:
 
 
 def check_room(size: int, name: str, folder: Path) -> None:
-    """Refuse a store that is larger than what is copied, or than the room that there is for a copy.
+    """Refuse a store that is larger than the limit, or than the room that there is for a copy.
 
     Args:
         size: Its size in bytes, with its log.
@@ -136,12 +136,12 @@ def check_room(size: int, name: str, folder: Path) -> None:
 
 
 def _check_size(path: Path) -> None:
-    """Refuse a file that is larger than what is in it: a store is read only after its copy, which may take minutes."""
+    """Refuse a file that is larger than its contents: a store is read only after its copy, which may take minutes."""
     status = path.stat()
     with open(path, "rb") as file:
         header = file.read(_HEADER_BYTES)
     if not header.startswith(_MAGIC):
-        return  # opening the copy says so, unless it is too large for one
+        return  # the error comes with opening the copy, unless the file is too large for one
     page, pages = int.from_bytes(header[_PAGE_SIZE], "big"), int.from_bytes(header[_PAGES], "big")
     told = pages * (65_536 if page == 1 else page)
     has_log = any(os.path.exists(f"{path}{ending}") and os.path.getsize(f"{path}{ending}") for ending in _FILES[1:])
@@ -156,7 +156,7 @@ def _gigabytes(size: int) -> str:
     return f"{size / 10**9:.1f} GB"
 
 
-#: What helps where a copy finds no room.
+#: The remedy for a copy that finds no room.
 _NO_ROOM = "there is no room for a copy where temporary files lie; free some space, or set TMPDIR"
 
 

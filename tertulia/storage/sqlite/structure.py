@@ -1,4 +1,4 @@
-"""What SQLite knows of the tables and indexes of a store, compared with their declarations in storage/schema.py."""
+"""SQLite's description of the tables and indexes of a store, compared with their declarations in storage/schema.py."""
 
 import sqlite3
 from collections.abc import Collection, Iterable
@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterable
 from tertulia.storage.faults import damaged
 from tertulia.storage.schema import TABLES
 
-#: What sqlite-utils makes beside the table whose texts are indexed in full (`Table.enable_fts`).
+#: The objects that sqlite-utils makes beside the table whose texts are indexed in full (`Table.enable_fts`).
 _FULL_TEXT = ("passages_fts", "passages_ai", "passages_ad", "passages_au")
 
 
 def check_tables(connection: sqlite3.Connection, path: str, made: Collection[str], views: Collection[str]) -> None:
-    """Compare a store with the declarations, by what SQLite knows of its tables and indexes.
+    """Compare a store with the declarations, by SQLite's description of its tables and indexes.
 
     By that, as other versions of sqlite-utils spell them otherwise. Views and triggers are compared by their text
-    (storage/sqlite/objects.py); whether the full-text index holds what it should is checked by whoever searches it.
+    (storage/sqlite/objects.py); a search checks the contents of the full-text index.
 
     Raises:
         StorageError: A table, an index, a view or a trigger is missing or was changed.

@@ -72,7 +72,7 @@ def fork_words(run: str, at: int, settings: Mapping[str, str], changes: ForkChan
     Args:
         at: The first turn of the fork's own, from 1.
         settings: Values by parameter name as `--set` takes them, and `seed`.
-        changes: What is changed besides.
+        changes: The further changes.
 
     Raises:
         UsageError: The turn is below 1, or the page can't set such a parameter.
@@ -95,7 +95,7 @@ def seats_words(store: SqlStore, run: str, at: int, agents: Sequence[object]) ->
     """Return the arguments that fork a run so that people speak for some participants; `--in-page` asks them there.
 
     Raises:
-        UsageError: The turn is below 1, nobody is to have a seat, or somebody does not take part or is named twice.
+        UsageError: The turn is below 1, no seat is asked for, or an agent does not take part or is named twice.
     """
     record = store.run(run)
     names = store.start(record.run).names

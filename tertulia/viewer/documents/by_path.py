@@ -7,15 +7,15 @@ runs/RUN/turns                      its turns, each with its bids, and how a mee
 runs/RUN/thoughts                   the thoughts behind the turns of a meeting
 runs/RUN/turns/N                    how a turn came about
 runs/RUN/turns/N/states             the state before and after every node of the turn
-runs/RUN/turns/N/cost               what its calls of models took
-runs/RUN/cost                       what all calls took
+runs/RUN/turns/N/cost               the cost of its model calls
+runs/RUN/cost                       the cost of all calls
 runs/RUN/opening                    how a meeting opened
 runs/RUN/agents/NAME                an agent through the whole run
-runs/RUN/album                      an album chat: who has seen which picture, by round
+runs/RUN/album                      an album chat: the pictures that each person has seen, by round
 runs/RUN/figures                    diversity, length and participation
 runs/RUN/actions                    the commands that fork it or go on with it
-runs/RUN/edits                      what a fork may change besides parameters: people and their memories
-diff/A/B                            where two runs part, and which turns differ
+runs/RUN/edits                      the changes that a fork may have besides parameters: people and their memories
+diff/A/B                            the parting of two runs, and which turns differ
 diff/A/B/turns                      how turns differ; ?of=3,4,7: which
 experiments                         all experiments, and how far each is
 experiments/NAME                    the design of an experiment, and how far it is
@@ -23,8 +23,8 @@ experiments/NAME/trials             the conversations behind a figure; ?setting=
 experiments/NAME/measures/METRIC    a measure in every setting and case, with intervals
 pictures/RUN/ID                     a picture of an album chat; a file has them in runs/RUN/album
 strips/RUN                          the pictures that an album chat was about first, for the list of runs
-towns/SIMULATION                    the days of a town, and who met whom
-towns/SIMULATION/people/NAME        what somebody remembers
+towns/SIMULATION                    the days of a town, and its encounters
+towns/SIMULATION/people/NAME        a person's memories
 """
 
 import re
@@ -98,7 +98,7 @@ def document_at(store: SqlStore, path: str, query: Mapping[str, str] | None = No
 
     Raises:
         NotFoundError: There is no such path, run, turn, agent or simulation.
-        UsageError: The run has no such document, as an album chat has no race; or a number of the query is none.
+        UsageError: The run has no such document, as an album chat has no race; or the query has an invalid number.
         StorageError: The store can't be read.
     """
     parts = parts_of(path)

@@ -14,14 +14,14 @@ from tertulia.views.reading.run_lines import run_lines
 from tertulia.views.reading.turn_documents import Document as TurnDocument
 from tertulia.views.wording.comparison_phrases import parting_line, sameness, what_differs
 
-#: Units whose scores differ most that a turn lists.
+#: The most units that a turn lists, those with the largest differences of scores.
 _SCORES_SHOWN = 5
 #: Characters of a setting that are shown: a start may hold thousands of memories.
 _MOST_CHARACTERS = 2000
 
 
 def comparison_page(store: SqlStore, a: str, b: str) -> Document:
-    """Return how two runs differ up to where they part, and which turns differ from there on.
+    """Return how two runs differ up to their parting, and which turns differ from there on.
 
     It is the document of `diff --json` without its turns, which `turns_page` has, and with the words of `diff`.
     """

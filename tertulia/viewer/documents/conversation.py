@@ -123,7 +123,7 @@ def _bids(store: SqlStore, run: RunRecord, start: Start, first: int, last: int |
 
 
 def thoughts_page(store: SqlStore, run: str) -> Document:
-    """Return by turn the thoughts of whoever got the floor, first, and of whoever was willing to speak."""
+    """Return by turn the thoughts of the agent with the floor, first, and of the other willing agents."""
     record = store.run(run)
     timeline = read_timeline(store, record.run, store.start(record.run))
     return {

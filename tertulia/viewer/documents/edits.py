@@ -1,4 +1,4 @@
-"""What a fork may change besides parameters, for the viewer: people, their goals and memories, mechanisms."""
+"""The changes that a fork may have besides parameters, for the viewer: people, their goals and memories, mechanisms."""
 
 from typing import Any, get_args
 
@@ -34,7 +34,7 @@ _CHOICES = {"emotion": EMOTIONS, "latency": get_args(LatencyClass)}
 
 
 def edits_page(store: SqlStore, run: str) -> Document:
-    """Return who takes part with what of theirs a fork may change, and the mechanisms of a meeting.
+    """Return the participants with the fields that a fork may change, and the mechanisms of a meeting.
 
     A field has the value with which the run began, and `how` it is typed: `text`, `number`, `choice`, `lines` (one a
     line), `goals` (each with its plan), `pairs` (a name with a text), or `plain` (taken as it is typed).

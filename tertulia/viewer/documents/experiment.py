@@ -22,7 +22,7 @@ _LISTED = 400
 def experiments_page(store: SqlStore) -> Document:
     """Return all experiments, newest first, those without a run too, and how far each is.
 
-    One whose definition can't be read has its name and the `error`.
+    An unreadable definition is replaced by its name and the `error`.
     """
     from tertulia.lab.experiments.listing import listed_experiment
 
@@ -143,7 +143,7 @@ def _setting(reached: "Progress", setting: str, own: Mapping[str, Any]) -> Docum
 
 
 def _plan_document(experiment: "Experiment") -> Document:
-    """Return the plan's digest and text, and what of the experiment is other than planned."""
+    """Return the plan's digest and text, and the departures of the experiment from the plan."""
     import yaml
 
     from tertulia.lab.experiments.plan import departures, plan_digest, plan_of
@@ -151,7 +151,7 @@ def _plan_document(experiment: "Experiment") -> Document:
     if not experiment.plan:
         return {"digest": None, "text": None, "departures": departures("", "")}
     planned, now = yaml.safe_load(experiment.plan), yaml.safe_load(plan_of(experiment))
-    of_report = planned if isinstance(planned, dict) else {}  # what only its report can depart from, a report says
+    of_report = planned if isinstance(planned, dict) else {}  # a report names departures that only it can have
     changed = departures(experiment.plan, yaml.safe_dump({**of_report, **now}, allow_unicode=True))
     return {"digest": plan_digest(experiment.plan), "text": experiment.plan, "departures": changed}
 

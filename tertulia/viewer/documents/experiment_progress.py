@@ -1,4 +1,4 @@
-"""How far an experiment is, for the viewer, and what a reader of its figures must know of that."""
+"""The progress of an experiment, for the viewer, and its consequences for a reader of the figures."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -64,7 +64,7 @@ def _seconds_left(reached: "Progress") -> float | None:
 
 
 def notes_of(reached: "Progress") -> list[str]:
-    """Return what a reader of the figures must know of the experiment, in sentences."""
+    """Return the consequences of the progress for a reader of the figures, in sentences."""
     experiment = reached.experiment
     finished = len(reached.with_status("finished"))
     planned = len(experiment.cases) * len(experiment.settings) * experiment.trials

@@ -17,7 +17,7 @@ WINDOW = 10
 
 
 def figures_page(store: SqlStore, run: str) -> Document:
-    """Return diversity and length of the utterances of a run, in all and turn by turn, and what was agreed on."""
+    """Return diversity and length of the utterances of a run, in all and turn by turn, and the agreements."""
     from tertulia.metrics.diversity import mean
 
     record = store.run(run)
@@ -48,7 +48,7 @@ def similarity_page(store: SqlStore, runs: Sequence[str], open_embedder: Callabl
     """Return the similarity of the dialogues of two runs or more, measured like those of one case (APP §2).
 
     Raises:
-        UsageError: There is only one run, or nobody speaks in one of them.
+        UsageError: There is only one run, or one of them has no utterance.
         TertuliaError: There is no such run, or the embedder can't be opened.
     """
     from tertulia.metrics.diversity import dialogue_text, mean_pairwise_cosine
@@ -86,7 +86,7 @@ def _by_utterance(utterances: list[Turn]) -> Document:
 def _by_turn(store: SqlStore, record: RunRecord, utterances: list[Turn]) -> Document:
     """Return rollbacks and removed units of each utterance (in an album chat, question), as columns.
 
-    `removed` and `removable` are `None` where nothing was scored.
+    `removed` and `removable` are `None` if nothing was scored.
     """
     summaries = store.summaries(record.run)
     turns = {turn.turn: summaries[turn.turn] for turn in utterances}

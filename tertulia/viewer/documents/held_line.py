@@ -1,6 +1,7 @@
-"""A pause before the next line: what the page shows of it, and what it stores.
+"""A pause before the next line: its document for the page, and the page's answers in the store.
 
-The process that drives the run reads both from the store, whoever has started it (`tertulia.runs.driving.held_line`).
+The process that drives the run reads both from the store, whichever process has started it
+(`tertulia.runs.driving.held_line`).
 """
 
 from typing import Any, NamedTuple
@@ -16,10 +17,10 @@ from tertulia.viewer.documents.seat import ConflictError, is_driven, round_under
 
 
 class Passed(NamedTuple):
-    """What the page sends of a held line.
+    """The page's answer about a held line.
 
     Attributes:
-        words: What is said instead; `None`: the line as it is.
+        words: The words said instead; `None`: the line as it is.
         again: Whether the line after it is to be held too.
     """
 
@@ -29,7 +30,7 @@ class Passed(NamedTuple):
 
 
 def pause_page(store: SqlStore, run: str) -> Document:
-    """Return whether a pause was asked for, and the line that is held, if any, with what led to it."""
+    """Return whether a pause was asked for, and the line that is held, if any, with the events before it."""
     record = store.run(run)
     line = _held(store, record)
     return {
@@ -45,11 +46,11 @@ def pause_page(store: SqlStore, run: str) -> Document:
 
 
 def set_pause(store: SqlStore, run: str, wanted: bool) -> Document:
-    """Store that the run is to stop before its next line, or that it is not; return what `pause_page` does.
+    """Store that the run is to stop before its next line, or that it is not; return the document of `pause_page`.
 
     Raises:
         ConflictError: The run is finished, or the line is held already.
-        UsageError: It is an album chat, whose exchanges take place side by side.
+        UsageError: It is an album chat, with exchanges that take place side by side.
     """
     with store.transaction():
         record = store.run(run)
@@ -65,7 +66,7 @@ def set_pause(store: SqlStore, run: str, wanted: bool) -> Document:
 
 
 def let_pass(store: SqlStore, run: str, passed: Passed) -> Document:
-    """Store what becomes of a held line, once, and return it; an unchanged line is stored as no change.
+    """Store the answer about a held line, once, and return it; an unchanged line is stored as no change.
 
     Raises:
         UsageError: The words are too many, or none.

@@ -1,7 +1,7 @@
 """The figures of an experiment for the viewer: each measure by setting and case, with its intervals.
 
-They are those of `lab compare`, taken by the same functions of the same conversations. What needs a model is taken from
-what is stored, or not at all: then a document says which command measures it.
+They are those of `lab compare`, taken by the same functions of the same conversations. Measures that need a model are
+taken from stored results, or not at all: then a document names the command that measures them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tertulia.lab.reports.measures import Measuring
     from tertulia.metrics.statistics import CaseMean, Contrast, Sample
 
-#: What the page offers, in its order: of what is said, of how it came about, and of meetings.
+#: The measures of the page, in its order: of lines, of how they came about, and of meetings.
 OFFERED = (
     *("sim", "dist1", "dist2", "dist3", "dist3_equal", "vendi", "len", "without_sense", "repeated_lines"),
     *("duplicate_rate", "trigrams_within", "trigrams_between", "recited_lines", "to_the_point", "match"),
@@ -28,7 +28,7 @@ OFFERED = (
     *("silences", "silence_s", "sim_minutes", "evenness"),
 )
 
-#: What needs the embedder, the model that spoke, and one that reads dialogues.
+#: The measures that need the embedder, the model that spoke, and one that reads dialogues.
 _EMBEDDED = frozenset(
     {"sim", "sim_untruncated", "vendi", "vendi_untruncated", "to_the_point", "match", "recited_words", "out_of_order"}
     | {"denied", "partners_memories", "sim_gap", "speaker_found", "memory_reuse", "memory_evenness"}
@@ -42,14 +42,14 @@ _KEPT = 6
 
 @dataclass
 class KeptTrials:
-    """What was read of experiments: as long as no other run has finished, it is not read again."""
+    """Trials read of experiments: as long as no other run has finished, they are not read again."""
 
     store: SqlStore | None = None
     measured: dict[tuple[str, str], tuple[Sequence[str], "Measuring"]] = field(default_factory=dict)
 
 
 def offered_measures() -> list[Document]:
-    """Return the measures that the page offers: the name of each, what it means, and what it needs."""
+    """Return the measures that the page offers: the name, meaning and needs of each."""
     from tertulia.lab.reports.papers import metric_named
 
     return [
@@ -75,9 +75,9 @@ def measure_page(
     """Return the figures of a measure in every setting of an experiment, and of its control.
 
     Args:
-        open_embedder: Opens what similarity is measured with; `None`: what needs it is not measured, but of a rehearsed
-            experiment, whose stand-in needs no weights.
-        kept: What was read before; what is read now is added.
+        open_embedder: Opens the embedder for similarity; `None`: measures that need it are not taken, but of a
+            rehearsed experiment, whose stand-in needs no weights.
+        kept: Trials read before; trials read now are added.
 
     Raises:
         NotFoundError: There is no such experiment or measure.
@@ -158,7 +158,7 @@ class _Reading:
         )
 
     def _embedder(self, model: str, is_control: bool) -> Embedder | None:
-        """Return what similarity is measured with: a control with what its experiment is."""
+        """Return the embedder for similarity: a control has that of its experiment."""
         if self.metric not in _EMBEDDED:
             return None
         if model == REHEARSAL and not is_control:
@@ -187,7 +187,7 @@ class _Reading:
         return measuring
 
     def _read(self, measuring: "Measuring", baseline: str) -> str | None:
-        """Have trials read what of the measure is stored, and return why it can't be told; `None` where it can."""
+        """Have trials read the stored results of the measure, and return why it can't be told; `None` if it can."""
         if self.metric in _OF_MODELS:
             return "as a model must read these conversations"
         if self.metric in _OF_NEXT_LINE:

@@ -62,7 +62,7 @@ def _turns_of(store: SqlStore, run: RunRecord, start: Start, agent: str) -> list
 
 
 def _cognition(store: SqlStore, run: str, agent: str) -> list[Document]:
-    """Return an agent's mind in every round in which they were present; what was not recorded is null."""
+    """Return an agent's mind in every round in which they were present; unrecorded parts are null."""
     needs = store.steps(run, "choose_mechanisms", InformationNeed, agent=agent)
     assessments = store.steps(run, "assess", Assessment, agent=agent)
     bids = store.steps(run, "bid", Bid, agent=agent)

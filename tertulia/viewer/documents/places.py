@@ -12,7 +12,7 @@ def place_of(store: SqlStore, name: str) -> str:
         name: The id of a run or a simulation, a unique beginning of it, or `@last` for the newest run.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: There is no such run or simulation.
         UsageError: Several begin like that.
     """
     simulations = [simulation.simulation for simulation in store.simulations.all()]

@@ -1,4 +1,4 @@
-"""An album chat for the viewer: who has seen which picture by round, and how the pictures travelled."""
+"""An album chat for the viewer: the pictures that each person has seen by round, and how the pictures travelled."""
 
 import base64
 from collections.abc import Sequence
@@ -57,7 +57,7 @@ def picture_page(store: SqlStore, run: str, id: str) -> Document:
     """Return a picture of an album chat: its caption, and `image` as in `album_page`.
 
     Raises:
-        NotFoundError: Nobody has such a picture.
+        NotFoundError: The run has no such picture.
         UsageError: The run is no album chat.
     """
     record, start = _album_chat(store, run)

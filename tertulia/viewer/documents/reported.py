@@ -13,7 +13,7 @@ from tertulia.state.text import first_line
 #: Folders that are looked at, and bytes of a report's data or of its page, at most.
 _FOLDERS, _MOST_BYTES = 500, 16_000_000
 
-#: What of a report the page shows.
+#: The parts of a report that the page shows.
 _SHOWN = (
     "report",
     "rehearsed",
@@ -29,10 +29,10 @@ _SHOWN = (
 
 
 def report_page(folder: Path, experiment: str) -> Document:
-    """Return what the newest report of an experiment says, and the files that it is in.
+    """Return the contents of the newest report of an experiment, and the files that it is in.
 
-    `report` is `None` where there is none; `problem` says what could not be read. `page` names its file, which
-    `report_html` reads where `has_html` is true.
+    `report` is `None` if there is none; `problem` names an unreadable file. `page` names its file, which
+    `report_html` reads if `has_html` is true.
 
     Args:
         folder: Has a folder for each report, as `--out` of the laboratory's commands names it.
@@ -49,7 +49,7 @@ def report_page(folder: Path, experiment: str) -> Document:
 
 
 def report_html(folder: Path, experiment: str) -> bytes | None:
-    """Return the page of the newest report of an experiment, `NAME/NAME.html`; `None` where there is none.
+    """Return the page of the newest report of an experiment, `NAME/NAME.html`; `None` if there is none.
 
     It follows no link, and reads nothing but a regular file of at most 16 MB.
     """
@@ -68,7 +68,7 @@ def report_html(folder: Path, experiment: str) -> bytes | None:
 
 
 def _newest(folder: Path, experiment: str) -> tuple[Path | None, dict[str, Any], str | None]:
-    """Return the data file of the newest report with what it says; where there is none, what could not be read."""
+    """Return the data file of the newest report with its contents; without one, the problem of an unreadable file."""
     problem = None
     for file in _newest_first(folder):
         try:

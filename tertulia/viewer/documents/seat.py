@@ -1,7 +1,7 @@
-"""A seat in the page: what its person perceives, and what they answer.
+"""A seat in the page: its person's perceptions, and their answers.
 
-Nothing of the others' minds is in these documents: the lines that the person has heard, what they know of themselves,
-and of the past races how long it took until somebody spoke.
+The others' minds are not in these documents: they have the lines that the person has heard, the facts about themselves,
+and of the past races the time until the first word.
 """
 
 from collections.abc import Hashable, Mapping
@@ -32,10 +32,10 @@ _VERSION = version("tertulia")
 
 
 class Sent(NamedTuple):
-    """What the person in a seat sends: words for the turn that they answer, or that they leave it for good.
+    """The message of the person in a seat: words for the turn that they answer, or that they leave it for good.
 
     Attributes:
-        seconds: How long they took, by their browser's clock; used where the run's clock runs.
+        seconds: How long they took, by their browser's clock; used if the run's clock runs.
     """
 
     turn: int
@@ -44,11 +44,11 @@ class Sent(NamedTuple):
 
 
 class ConflictError(UsageError):
-    """What was sent does not fit how the conversation stands now; it is stored nowhere."""
+    """A message does not fit the present state of the conversation; it is stored nowhere."""
 
 
 def seats_page(store: SqlStore, run: str) -> Document:
-    """Return who takes part in a run, who has a seat, and who is asked; `seatable`: whether people can sit there."""
+    """Return the participants of a run, their seats and questions; `seatable`: whether people can sit there."""
     record, start, parameters = _run(store, run)
     people = seated(start, parameters.seat)
     return {
@@ -75,7 +75,7 @@ def check_seat_of(store: SqlStore, run: str, agent: str) -> str:
 
     Raises:
         NotFoundError: There is no such run.
-        UsageError: Nobody has that seat.
+        UsageError: The participant's seat is not a person's.
     """
     record, start, parameters = _run(store, run)
     if agent not in seated(start, parameters.seat):
@@ -84,7 +84,7 @@ def check_seat_of(store: SqlStore, run: str, agent: str) -> str:
 
 
 def seat_page(store: SqlStore, run: str, agent: str) -> Document:
-    """Return what the person in a seat perceives, what they are asked, and how long one has."""
+    """Return the perceptions of the person in a seat, their question, and how long one has."""
     record, start, parameters = _run(store, check_seat_of(store, run, agent))
     asked = _question(store, record, agent)
     latest = asked or _latest_question(store, record, agent)
@@ -118,7 +118,7 @@ def seat_page(store: SqlStore, run: str, agent: str) -> Document:
 
 
 def seat_version(store: SqlStore, run: str) -> Hashable:
-    """Return what differs as soon as the page of any seat of a run does; it is read faster than such a page."""
+    """Return a value that differs as soon as the page of any seat of a run does; it is read faster than such a page."""
     record = store.run(run)
     first = max(1, round_under_way(store, record) - 1)
     steps = [[*store.steps(record.run, node, kind, first)] for node, kind in _STEPS.items()]
@@ -126,10 +126,10 @@ def seat_version(store: SqlStore, run: str) -> Hashable:
 
 
 def answer_seat(store: SqlStore, run: str, agent: str, sent: Sent) -> Document:
-    """Store a person's answer, once for each turn, and return what became of it.
+    """Store a person's answer, once for each turn, and return its outcome.
 
     Raises:
-        UsageError: The line is too long, or empty where words are owed.
+        UsageError: The line is too long, or empty although words are owed.
         ConflictError: The turn is not open, or was answered with other words.
     """
     words = in_one_line(sent.words)
@@ -191,7 +191,7 @@ def round_under_way(store: SqlStore, record: RunRecord) -> int:
 
 
 def _question(store: SqlStore, record: RunRecord, agent: str) -> Asked | None:
-    """Return what a person is asked at present; `None` if they are not, have answered, or have left."""
+    """Return a person's open question; `None` if they are not asked, have answered, or have left."""
     if record.status == "finished" or _has_left(store, record, agent):
         return None
     round = round_under_way(store, record)
@@ -243,10 +243,10 @@ def _question_document(asked: Asked) -> Document:
 def _race(
     store: SqlStore, record: RunRecord, start: Start, parameters: Parameters, agent: str
 ) -> dict[str, Any] | None:
-    """Return the clock of the race; `None` where the floor is not raced for.
+    """Return the clock of the race; `None` if the floor is not raced for.
 
     `others_s` are the fastest latencies that others have drawn in the last rounds, in seconds, oldest first; a round in
-    which none of them wanted to speak has none. `last` is the last round: who spoke after how long, and when the person
+    none of them wanted to speak has none. `last` is the last round: its speaker and their latency, and when the person
     would have.
     """
     if not isinstance(start, Meeting) or parameters.order != "self_driven":

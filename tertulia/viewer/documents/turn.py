@@ -16,7 +16,7 @@ _SCORERS_AT_MOST = 5
 
 
 def turn_page(store: SqlStore, run: str, turn: int) -> Document:
-    """Return the document of `show --turn --json` with what the page needs to move λ.
+    """Return the document of `show --turn --json` with the data that the page needs to move λ.
 
     That is for the turn and each of its parts: the order and the walk of removal, the recorded λ, the threshold of the
     judge, and the scores of the same prompt by other scorers in other runs.

@@ -50,7 +50,7 @@ class ValueTable:
         return int(encoded[2:-1], 36) if is_reference else self._number(encoded)
 
     def close_chunk(self) -> None:
-        """Compress the values of the open chunk; what is added afterwards is in another one."""
+        """Compress the values of the open chunk; later ones are in another."""
         if self._open:
             self.firsts.append(len(self._numbers) - len(self._open))
             self.chunks.append(packed(f"[{','.join(self._open)}]"))

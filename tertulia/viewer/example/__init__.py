@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tertulia.state.errors import UsageError
 
-#: What the example is called in the folder where it is looked at.
+#: The name of the example in the folder in which it is looked at.
 EXAMPLE_STORE = "tertulia-example.db"
 
 

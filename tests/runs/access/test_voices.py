@@ -9,7 +9,7 @@ from support.tiny import save_tiny
 
 from tertulia.models.local.adapters import WEIGHTS
 
-NEIGHBOURS = str(Path(__file__).parents[3] / "benchmarks" / "two_neighbours.yaml")
+NEIGHBOURS = str(Path(__file__).parents[3] / "benchmarks" / "campaigns" / "two_neighbours.yaml")
 SHORT = ("--rounds", "2", "--lambda", "0", "--set", "ending=off", "--set", "max_utterance_tokens=12")
 
 

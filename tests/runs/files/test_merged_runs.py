@@ -1,7 +1,4 @@
-"""Two shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs.
-
-A hundred shards of a hundred runs are `python -m benchmarks.merging`.
-"""
+"""Two shards of eight runs, merged in any order: every kind of run of the merged store resumes, forks and diffs."""
 
 import random
 import shutil
@@ -11,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.store_content import content, differences
 
-from benchmarks.store_content import content, differences
 from tertulia.api import diff
 from tertulia.launching import RunLauncher
 from tertulia.runs.driving.events import Event, StepStarted

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.in_process import command
 
-from benchmarks.in_process import command
 from tertulia.state.album import Exchange
 from tertulia.state.cognition import Assessment, Bid, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.records import Candidate, Record, TurnRecord

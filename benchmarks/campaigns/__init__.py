@@ -1,0 +1,1 @@
+"""Disturb, damage and cut off whatever writes, and compare the results."""

@@ -1,0 +1,1 @@
+"""Seconds and memory of processes, utterances and batches."""

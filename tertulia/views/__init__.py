@@ -1,0 +1,1 @@
+"""How a stored run is read, measured and worded, for whoever shows it."""
