@@ -25,12 +25,12 @@ import torch
 import yaml
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
-    Gemma2Config,
-    Gemma2ForCausalLM,
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
 )
 
 from benchmarks.tiny_tokenizer import CHAT_TEMPLATE
@@ -73,10 +73,10 @@ _SIZE: dict[str, Any] = {
 
 
 def _windows(words: int) -> PreTrainedModel:
-    """Return a Gemma 2 of four layers, of which every other one sees the last 48 tokens alone."""
+    """Return a Qwen 2 of four layers, of which every other one sees the last 48 tokens alone."""
     layers = ["sliding_attention", "full_attention"] * 2
-    windows = {"sliding_window": 48, "layer_types": layers, "query_pre_attn_scalar": 16, "num_key_value_heads": 6}
-    return Gemma2ForCausalLM(Gemma2Config(vocab_size=words, num_hidden_layers=4, **_SIZE, **windows))
+    windows = {"use_sliding_window": True, "sliding_window": 48, "layer_types": layers, "num_key_value_heads": 6}
+    return Qwen2ForCausalLM(Qwen2Config(vocab_size=words, num_hidden_layers=4, **_SIZE, **windows))
 
 
 def _grouped(words: int) -> PreTrainedModel:
@@ -205,22 +205,21 @@ def whole_prompts(tokenizer: HuggingFaceTokenizer, draw: random.Random) -> Itera
         yield tokens + tokenizer.encode(rest) + tokenizer.encode('"}') + list(end), len(tokens)
 
 
-#: What is learned, one after another: steps, and by kind examples a step.
-_COURSE = (
-    (450, ((words_of_a_set, 32), (short_texts, 6), (whole_prompts, 1))),
-    (250, ((words_of_a_set, 16), (whole_prompts, 4))),
-)
 _RATE, _WARM_UP = 4e-3, 20
 
 
-def train(model: PreTrainedModel, tokenizer: HuggingFaceTokenizer) -> None:
-    """Learn the replies of the course, and print their loss by kind."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=_RATE, betas=(0.9, 0.98), weight_decay=0.0)
-    every = sum(steps for steps, _ in _COURSE)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, (step + 1) / _WARM_UP, (every - step) / _COURSE[-1][0])
+def train(model: PreTrainedModel, tokenizer: HuggingFaceTokenizer, steps_of_prompts: int) -> None:
+    """Learn the replies of short texts, then of so many steps of whole prompts, and print their loss by kind."""
+    course = (
+        (450, ((words_of_a_set, 32), (short_texts, 6), (whole_prompts, 1))),  # steps, and by kind examples a step
+        (steps_of_prompts, ((words_of_a_set, 16), (whole_prompts, 4))),
     )
-    for steps, kinds in _COURSE:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=_RATE, betas=(0.9, 0.98), weight_decay=0.0)
+    every = sum(steps for steps, _ in course)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / _WARM_UP, (every - step) / steps_of_prompts)
+    )
+    for steps, kinds in course:
         examples = [kind(tokenizer, random.Random(f"{kind.__name__} {steps}")) for kind, _ in kinds]
         seen: list[list[float]] = []
         for step in range(1, steps + 1):
@@ -268,13 +267,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("structure", choices=STRUCTURES)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--steps", type=int, default=250, help="of whole prompts")
     parser.add_argument("--cases", type=int, default=16)
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(1)
     tokenizer = a_tokenizer()
     model = STRUCTURES[options.structure](len(tokenizer))
-    train(model, HuggingFaceTokenizer(tokenizer))
+    train(model, HuggingFaceTokenizer(tokenizer), options.steps)
     model.save_pretrained(options.folder / "model")
     tokenizer.save_pretrained(options.folder / "model")
     write_cases(options.folder / "cases", options.cases)
