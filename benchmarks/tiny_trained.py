@@ -74,8 +74,12 @@ _SIZE: dict[str, Any] = {
 
 def _windows(words: int) -> PreTrainedModel:
     """Return a Qwen 2 of four layers, of which every other one sees the last 48 tokens alone."""
-    layers = ["sliding_attention", "full_attention"] * 2
-    windows = {"use_sliding_window": True, "sliding_window": 48, "layer_types": layers, "num_key_value_heads": 6}
+    windows: dict[str, Any] = {
+        "use_sliding_window": True,
+        "sliding_window": 48,
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "num_key_value_heads": 6,
+    }
     return Qwen2ForCausalLM(Qwen2Config(vocab_size=words, num_hidden_layers=4, **_SIZE, **windows))
 
 
@@ -225,7 +229,7 @@ def train(model: PreTrainedModel, tokenizer: HuggingFaceTokenizer, steps_of_prom
         for step in range(1, steps + 1):
             losses = [_loss(model, list(islice(of, batch))) for of, (_, batch) in zip(examples, kinds, strict=True)]
             optimizer.zero_grad()
-            torch.stack(losses).sum().backward()
+            torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
@@ -243,7 +247,7 @@ def _loss(model: PreTrainedModel, drawn: list[Example]) -> torch.Tensor:
     at = torch.arange(1, longest)
     begins, ends = (torch.tensor(ends)[:, None] for ends in zip(*((b, len(t)) for t, b in drawn), strict=True))
     reply = ((at >= begins) & (at < ends)).float()  # (B, T - 1)
-    logits = model(input_ids=ids).logits[:, :-1]  # type: ignore[operator]
+    logits = model(input_ids=ids).logits[:, :-1]
     losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
     return (losses * reply).sum() / reply.sum()
 
