@@ -139,7 +139,7 @@ def nearest_hint(name: str, names: Iterable[str], otherwise: str | None = None) 
 
 def extra_hint(extra: str) -> str:
     """Return the command that installs an optional part: in a checkout that of its files, else that of the package."""
-    if (Path(__file__).parents[1] / "pyproject.toml").exists():
+    if (Path(__file__).resolve().parents[1] / "pyproject.toml").exists():
         return f"pip install --editable '.[{extra}]' (in Tertulia's checkout)"
     return f"pip install 'tertulia[{extra}]'"
 

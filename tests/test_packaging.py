@@ -87,8 +87,8 @@ def test_it_is_found_beside_its_own_clone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "lacks", "extra"),
     [
-        ("run villagers --rehearse --agents 4 --rounds 1 --setting high", "pictures need Pillow", "pictures"),
-        ("lab table2 --quick --rehearse", "these figures need scipy", "metrics"),
+        ("run villagers --rehearse --set agents=4 --rounds 1 --set setting=high", "pictures need Pillow", "pictures"),
+        ("lab report table2 --quick --rehearse", "these figures need scipy", "metrics"),
         ("sweep tidewell --trials 1 --rehearse --on ray", "--on ray needs Ray", "ray"),
         ("runs --store postgresql://nobody/there", "stores on a server need psycopg", "postgres"),
     ],

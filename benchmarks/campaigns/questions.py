@@ -21,7 +21,7 @@ STORE = "tertulia.db"
 _MERGED = "merged.db"
 _SECONDS = re.compile(r'"seconds": [^,}]*')
 _EXPERIMENT = str(Path(__file__).with_name("two_rules.yaml"))
-_ALBUMS = ("lab", "album", "--agents", "4", "--rounds", "2", "--rehearse", "--embedder", "rehearsal")
+_ALBUM = ("run", "villagers", "--set", "agents=4", "--rounds", "2", "--rehearse", "--label")
 
 #: A calibration by which a run is steered; a pilot of the rehearsal, which does not heed λ, gives none.
 _CALIBRATED = json.dumps(
@@ -35,7 +35,8 @@ _CALIBRATED = json.dumps(
 
 #: What fills the whole store. Later ones find the run of an earlier one as `@last`.
 MAKING: tuple[Command, ...] = (
-    _ALBUMS,
+    (*_ALBUM, "low"),
+    (*_ALBUM, "high", "--set", "setting=high"),
     ("run", "tidewell", "--rehearse", "--rounds", "4"),
     ("behaviour", "@last", "--embedder", "rehearsal"),
     ("fork", "@last", "--at", "2", "--lambda", "0.9"),
@@ -104,8 +105,8 @@ def _one_of_each(connection: sqlite3.Connection) -> dict[str, str]:
         "town": "run IN (SELECT run FROM encounters)",
         "trial": "experiment LIKE 'two%'",
         "calibrated": "parameters LIKE '%\"setpoint\":{%' AND experiment IS NULL",
-        "low": "label = 'lab album: low'",
-        "high": "label = 'lab album: high'",
+        "low": "label = 'low'",
+        "high": "label = 'high'",
     }
     return {
         kind: connection.execute(f"SELECT run FROM runs WHERE {which} ORDER BY id LIMIT 1").fetchone()[0]
@@ -120,8 +121,8 @@ def _of_the_store(experiment: str, town: str, albums: Sequence[str], related: Se
     yield from (("days",), ("days", town), ("days", town, "--encounters", "--json"))
     yield from (("diff", a, b), ("diff", a, b, "--turn", "2", "--json"), ("lab", "list"), ("lab", "list", "--json"))
     yield ("metrics", *related, "--embedder", "rehearsal", "--json")
-    yield ("lab", "album", *albums, "--embedder", "rehearsal", "--json")
-    yield ("lab", "population", *albums, town, "--embedder", "rehearsal", "--json")
+    yield ("lab", "report", "album", *albums, "--embedder", "rehearsal", "--json")
+    yield ("lab", "report", "population", *albums, town, "--embedder", "rehearsal", "--json")
     yield ("export", *related, "--format", "dialogues", "--out", "-")
     compared = ("--metric", "dist3", "--metric", "removed_words", "--fluency-model", "none", "--out", "{out}", "--json")
     yield ("lab", "compare", experiment, *compared)
@@ -154,7 +155,7 @@ def _of_what_was_scored(run: str) -> Iterator[Command]:
 
 def _of_a_meeting(run: str) -> Iterator[Command]:
     yield from (("inventory", run, "--rehearse", "--json"), ("timeline", run, "--json"), ("stats", run, "--paper"))
-    yield ("lab", "population", run, "--ask", "rehearsal", "--embedder", "rehearsal", "--json")
+    yield ("lab", "report", "population", run, "--rehearse", "--embedder", "rehearsal", "--json")
     yield ("ask", run, "Bob", "What now?", "--at", "0", "--rehearse", "--json")
     yield ("outcomes", run, "--judge", "rehearsal", "--embedder", "rehearsal", "--json")
     yield from (("document", f"runs/{run}/{page}") for page in ("thoughts", "opening"))

@@ -15,7 +15,7 @@ READS = frozenset(
     {
         *("view", "runs", "show", "timeline", "replay", "days", "search", "diff", "metrics", "stats", "score", "stop"),
         *("scenarios", "settings", "nodes list", "nodes check", "scores list", "scores add", "graph", "export"),
-        *("trust", "doctor", "lab album", "lab compare", "lab list", "lab stability", "lab check"),
+        *("trust", "doctor", "lab compare", "lab list", "lab stability", "lab check"),
     }
 )
 
@@ -27,16 +27,8 @@ AS_ANOTHER = {
     "outcomes": "inventory",
     "lab faithfulness": "inventory",
     "scores fit": "sweep",
-    "lab population": "inventory",
     "runs label": "runs rm",
     "lab resume": "lab run",
-    **{
-        f"lab {report}": "lab table2"
-        for report in (
-            *("table3", "table4", "table6", "table7", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "fig9"),
-            *("chatagents", "people", "arms", "ways", "scorers", "strength", "plain", "all"),
-        )
-    },
 }
 
 #: A dialogue that nobody ends before its limit.
@@ -148,7 +140,18 @@ def subjects(length: int = 1, seed: int = 1) -> dict[str, tuple[Subject, ...]]:
     five, nine = _meeting("team_building", 4 * length, *seeded), _meeting("ferry_timetable", 3 * length, *seeded)
     dialogue = _dialogue(8 * length, *seeded)
     town = ("simulate", "tidewell", *_REHEARSE, "--encounters-per-day", "2", "--days", str(length), *seeded)
-    album = ("run", "villagers", *_REHEARSE, "--agents", "7", "--rounds", str(3 * length), "--lambda", "0.4", *seeded)
+    album = (
+        "run",
+        "villagers",
+        *_REHEARSE,
+        "--set",
+        "agents=7",
+        "--rounds",
+        str(3 * length),
+        "--lambda",
+        "0.4",
+        *seeded,
+    )
     extended = ("--set", "nodes.score=drawn_scores", *seeded, *EXTENSION)
     say, change = (
         _forked(five, "--say", "Let us begin with what we agree on."),
@@ -212,7 +215,7 @@ def _experiments(length: int, seeded: Command) -> dict[str, tuple[Subject, ...]]
     imports = (*REHEARSED, *(f"tertulia.{module}" for module in made_by))
     trials = ("--trials", "2", "--rounds", str(2 * length), *seeded)
     sweep = ("sweep", "tidewell:all", *_REHEARSE, "--lambda", "0.5", *trials)
-    report = ("lab", "table2", "--quick", *_REHEARSE, "--trials", "1", "--cases", "tidewell", "--rounds", "2")
+    report = ("lab", "report", "table2", "--quick", *_REHEARSE, "tidewell", "--trials", "1", "--rounds", "2")
     asked = ("run", "tidewell", *_REHEARSE, "--diversity", "medium", "--pilot", "3", "--rounds", "3", *seeded)
     levels = ("--levels", "medium", "--trials", "3", "--pilot", "3", "--rounds", "3")
 

@@ -120,18 +120,16 @@ class PopulationReport:
 # --- what is measured -----------------------------------------------------------------------------------------------
 
 
-def gather(store: SqlStore, names: Sequence[str], baseline: str | None = None) -> Gathered:
+def gather(store: SqlStore, names: Sequence[str]) -> Gathered:
     """Return the runs, simulations, or the one experiment of these names; each conversation counts once.
 
     Raises:
         NotFoundError: There is nothing of a name.
-        UsageError: Experiments and others are named together, nobody speaks, or there is no such baseline.
+        UsageError: Experiments and others are named together, or nobody speaks.
     """
     found = {name: find_conversation(store, name) for name in names}
     others = [name for name, conversation in found.items() if conversation is None]
     if not others:
-        if baseline is not None:
-            raise UsageError(f"--baseline {baseline}: runs have no settings; give an experiment (tertulia lab list)")
         chosen = {conversation.name: conversation for conversation in found.values() if conversation is not None}
         for conversation in chosen.values():
             if not conversation.lines:
@@ -146,21 +144,17 @@ def gather(store: SqlStore, names: Sequence[str], baseline: str | None = None) -
             )
     if len(found) > 1:
         raise UsageError(f"{others[0]} is an experiment; give it alone, as its settings are compared with each other")
-    return _of_experiment(store, others[0], baseline)
+    return _of_experiment(store, others[0])
 
 
-def _of_experiment(store: SqlStore, name: str, baseline: str | None) -> Gathered:
+def _of_experiment(store: SqlStore, name: str) -> Gathered:
     results = read_results(store, name)
     if not results.runs:
         raise UsageError(f"no conversation of experiment {name} is finished; go on: tertulia lab resume {name!r}")
-    settings = list(results.experiment.settings)
-    chosen = baseline or results.experiment.compared_with
-    if chosen not in settings:
-        raise UsageError(f"--baseline {chosen}: no such setting{nearest_hint(chosen, settings)}")
     placed = [
         Placed(conversation_of_run(store, of.run, of.first_turn), of.setting, of.case, of.trial) for of in results.runs
     ]
-    return Gathered(placed, name, chosen)
+    return Gathered(placed, name, results.experiment.compared_with)
 
 
 def questionnaires(store: SqlStore, gathered: Gathered) -> dict[str, list[AnnotationRequest]]:
@@ -172,7 +166,7 @@ def questionnaires(store: SqlStore, gathered: Gathered) -> dict[str, list[Annota
     names = [placed.conversation.name for placed in gathered.placed if placed.conversation.traits]
     if not names:
         raise UsageError(
-            "--ask is for meetings, whose people have traits; leave it out for dialogues, towns and albums"
+            "--model fills in what people of meetings say of themselves; leave it out for dialogues, towns and albums"
         )
     found = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""What `tertulia lab population` found, as a page with tables and plots, and as JSON."""
+"""What `tertulia lab report population` found, as a page with tables and plots, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -25,6 +25,7 @@ from tertulia.lab.population import (
     PopulationReport,
 )
 from tertulia.lab.reports.papers import metric_named
+from tertulia.lab.reports.report_tables import interval_of
 from tertulia.metrics.inference import CONFIDENCE
 from tertulia.metrics.statistics import CaseMean, excludes_zero
 from tertulia.state.documents import SCHEMA_VERSION, Document
@@ -116,7 +117,7 @@ def _means(report: PopulationReport, shown: Sequence[str]) -> Table:
         Column("trials", "conversations", "count"),
     )
     rows = [
-        (metric_named(metric).title, setting or "–", found.value, _interval(found), found.cases, found.trials)
+        (metric_named(metric).title, setting or "–", found.value, interval_of(found), found.cases, found.trials)
         for metric in shown
         for setting, of in report.means.items()
         if (found := of.get(metric)) is not None
@@ -140,7 +141,7 @@ def _differences(differences: Sequence[Difference]) -> Table:
             metric_named(of.metric).title,
             of.setting,
             of.found.value,
-            _interval(of.found),
+            interval_of(of.found),
             of.found.p,
             of.p_adjusted,
             "yes" if _is_decided(of) else "no",
@@ -155,10 +156,6 @@ def _differences(differences: Sequence[Difference]) -> Table:
 
 def _is_decided(of: Difference) -> bool:
     return of.p_adjusted is not None and of.p_adjusted <= 1 - CONFIDENCE and excludes_zero(of.found)
-
-
-def _interval(found: CaseMean) -> tuple[float, float] | None:
-    return None if found.ci_low is None or found.ci_high is None else (found.ci_low, found.ci_high)
 
 
 # --- plots ----------------------------------------------------------------------------------------------------------

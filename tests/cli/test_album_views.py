@@ -288,7 +288,7 @@ def test_stats_of_the_paper_are_of_other_people_though_they_have_the_same_name(c
 
 
 def test_a_fork_is_seen_with_what_it_shares_and_what_is_its_own(cli: Cli) -> None:
-    parent = cli("run", "villagers", "--rehearse", "--agents", "6", "--rounds", "2", "--json").json["run"]
+    parent = cli("run", "villagers", "--rehearse", "--set", "agents=6", "--rounds", "2", "--json").json["run"]
     fork = cli("fork", parent, "--at", "5", "--seed", "9", "--json").json["run"]
     turns, of_fork = (cli("show", run, "--json").json["turns"] for run in (parent, fork))
     assert len(turns) == len(of_fork) == 6

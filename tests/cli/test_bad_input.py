@@ -32,7 +32,7 @@ from support.ga_builder import RunBuilder, event
         ("run tidewell --rehearse --set removable_blocks=mc", 2, ["current dialogue"]),
         ("run tidewell --rehearse --rounds 0", 2, ["--rounds 0: "]),
         ("run tidewell --rehearse --minutes -1", 2, ["--minutes -1: "]),
-        ("run tidewell --rehearse --precision float8", 2, ["float8", "float32"]),
+        ("run tidewell --rehearse --set precision=float8", 2, ["float8", "float32"]),
         ("run tidewel --rehearse", 3, ["'tidewel'", "did you mean 'tidewell'"]),
         ("run tidewell:99 --rehearse", 3, ["no case 99", "0 to 7"]),
         ("run nowhere.yaml", 3, ["nowhere.yaml"]),

@@ -99,7 +99,7 @@ def test_every_kind_of_change(cli: Cli, meeting: str) -> None:
     assert any(unit["removed"] for unit in cli("show", meeting, "--turn", "4", "--json").json["units"])
     mild = forked(cli, meeting, "--at", "4", "--lambda", "0", "--rounds", "4")
     assert all(not unit["removed"] for unit in cli("show", mild, "--turn", "4", "--json").json["units"])
-    ruled = forked(cli, meeting, "--at", "4", "--order", "rule_based")
+    ruled = forked(cli, meeting, "--at", "4", "--set", "order=rule_based")
     assert cli("show", ruled, "--turn", "5", "--json").json["floor"]["order"] == "rule_based"
     fewer = forked(cli, meeting, "--at", "4", "--mechanisms", "time_analysis, topic_analysis", "--rounds", "4")
     for turn, names in (("3", 6), ("4", 2)):

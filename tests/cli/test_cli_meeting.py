@@ -67,14 +67,16 @@ def test_a_round_of_a_meeting_is_told_with_its_cognition(cli: Cli) -> None:
 
 @pytest.mark.parametrize("order", ["rule_based", "centralised", "random", "designated"])
 def test_another_order_is_one_flag_away(cli: Cli, order: str) -> None:
-    run = cli("run", a_file(), "--rehearse", "--order", order, "--rounds", "2", "--json").json["run"]
+    run = cli("run", a_file(), "--rehearse", "--set", f"order={order}", "--rounds", "2", "--json").json["run"]
     shown = cli("show", run, "--json").json
     assert shown["order"] == order
     assert all(turn["speaker"] for turn in shown["turns"])
 
 
 def test_a_dialogue_of_two_has_no_order(cli: Cli) -> None:
-    cli("run", "tidewell", "--rehearse", "--order", "random").complains(2, "tidewell", "--order random", "meetings")
+    cli("run", "tidewell", "--rehearse", "--set", "order=random").complains(
+        2, "tidewell", "--set order=random", "meetings"
+    )
 
 
 def test_thoughts_are_told_on_demand(cli: Cli) -> None:
@@ -96,7 +98,7 @@ def test_the_same_seed_gives_the_same_meeting(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--order", "nonsense"], ["order", "nonsense", "self_driven"]),
+        (["--set", "order=nonsense"], ["order", "nonsense", "self_driven"]),
         (["--set", "willingness_threshold=1.5"], ["1.5"]),
         (["--set", "similarity_cutoff=2"], ["similarity_cutoff"]),
         (["--set", "removable_blocks=s"], ["situation"]),

@@ -12,7 +12,6 @@ from support.commands import Cli
 from support.group_stored import NAMES, a_group_run, a_meeting, write_meeting
 from support.stored import a_candidate, a_case, a_run, a_turn_record, write_turns
 
-from tertulia.models.rehearsal import RehearsalEmbedder
 from tertulia.state.cognition import Assessment, Bid, Call, Character, Finding, Floor, InformationNeed, Perception
 from tertulia.state.meeting import Meeting
 from tertulia.state.parameters import Parameters
@@ -325,13 +324,6 @@ def test_in_a_terminal(cli: Cli, store: SqlStore, monkeypatch: pytest.MonkeyPatc
     assert "four" in line  # side by side
     assert "\x1b[31mtwo\x1b]" not in coloured
     assert "\x07" not in coloured
-
-
-def test_similarity(cli: Cli, meetings: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tertulia.cli.commands.diff.open_embedding_model", lambda name: RehearsalEmbedder())
-    assert "sim" not in cli("diff", A, B, "--json").json["diversity"]
-    figures = cli("diff", A, B, "--similarity", "--json").json["diversity"]
-    assert figures["sim"] == figures["sim_untruncated"] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

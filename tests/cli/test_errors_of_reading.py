@@ -180,7 +180,6 @@ def test_an_empty_variable_of_a_shell_completes_nothing() -> None:
         ("tertulia fork k3f9 --set lamb", ["lambda="]),
         ("tertulia simulate t", ["tidewell"]),
         ("tertulia days @", ["@last"]),
-        ("tertulia run tidewell --order r", ["rule_based", "random"]),
         ("tertulia settings sampl", ["sampling"]),
     ],
 )

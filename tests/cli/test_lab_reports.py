@@ -10,10 +10,10 @@ from support.commands import Cli
 
 from tertulia.lab.experiments.plan import plan_digest
 from tertulia.lab.reports.papers import REPORTS
-from tertulia.lab.reports.report_names import ABOUT
+from tertulia.lab.reports.report_names import ABOUT, OF_RUNS
 
 #: A report of one case that takes a moment.
-SMALL = ("--quick", "--rehearse", "--cases", "tidewell:3", "--trials", "2", "--rounds", "2")
+SMALL = ("tidewell:3", "--quick", "--rehearse", "--trials", "2", "--rounds", "2")
 
 EXPERIMENT = """
 name: rules or not
@@ -43,12 +43,15 @@ def experiment(tmp_path: Path) -> Path:
     return file
 
 
-def test_there_is_a_command_for_every_report() -> None:
-    assert [*ABOUT] == [*REPORTS, "all"]
+def test_reports_are_listed_without_a_name(cli: Cli) -> None:
+    assert [*ABOUT] == [*REPORTS, "all", *OF_RUNS]
+    listed = cli("lab", "report", "--json").json["reports"]
+    assert {of["report"]: of["about"] for of in listed} == ABOUT
+    assert "beside APP's Table 2" in cli("lab", "report").out
 
 
 def test_a_report_runs_what_it_needs_and_writes_pages_plots_and_data(cli: Cli) -> None:
-    result = cli("lab", "table6", *SMALL, "--trials", "3", "--json")
+    result = cli("lab", "report", "table6", *SMALL, "--trials", "3", "--json")
     document = result.json
     assert document["experiment"].startswith("table6-plain-2-rounds-rehearsal-")
     assert (document["finished"], document["missing"], document["rehearsed"]) == (6, 0, True)
@@ -59,21 +62,21 @@ def test_a_report_runs_what_it_needs_and_writes_pages_plots_and_data(cli: Cli) -
     assert document["plan"] == {"digest": plan_digest(plan), "departures": []}
     assert json.loads((folder / "table6.json").read_text())["figures"] == document["figures"]
     text = (folder / "table6.md").read_text()
-    assert "tertulia lab table6 --quick --rehearse --cases tidewell:3" in text
+    assert "tertulia lab report table6 tidewell:3 --quick --rehearse" in text
     assert "the last command ran 6 conversations in" in text
     assert text.splitlines()[2].startswith("> **Rehearsed:")
     assert "wrote reports/table6/table6.md, table6.html, and" in result.err
 
 
 def test_asked_again_it_runs_what_is_missing_and_finds_the_same(cli: Cli) -> None:
-    first = cli("lab", "fig9", *SMALL, "--json")
-    again = cli("lab", "fig9", *SMALL, "--json")
+    first = cli("lab", "report", "fig9", *SMALL, "--json")
+    again = cli("lab", "report", "fig9", *SMALL, "--json")
     assert "0 of 4 trials to run" in again.err
     assert again.json == first.json
-    more = cli("lab", "fig9", *SMALL, "--trials", "3", "--json")
+    more = cli("lab", "report", "fig9", *SMALL, "--trials", "3", "--json")
     assert "2 of 6 trials to run" in more.err
     assert more.json["experiment"] == first.json["experiment"]
-    only = cli("lab", "fig9", *SMALL, "--trials", "3", "--report-only", "--json")
+    only = cli("lab", "report", "fig9", *SMALL, "--trials", "3", "--report-only", "--json")
     assert only.json == more.json
     lines = Path("reports/fig9/fig9_by_index.csv").read_text().splitlines()
     assert {"dist-3 at index 0", "dist-3 at index 1"} <= {row["metric"] for row in csv.DictReader(lines)}
@@ -85,10 +88,10 @@ def test_a_report_that_is_interrupted_says_how_to_go_on(cli: Cli, monkeypatch: p
 
     with monkeypatch.context() as measuring:
         measuring.setattr("tertulia.lab.reports.report_making.make_report", interrupted)
-        result = cli("lab", "fig7", *SMALL)
+        result = cli("lab", "report", "fig7", *SMALL)
     assert result.code == 130
-    assert "all conversations are kept; to go on: tertulia lab fig7 --quick --rehearse" in result.err
-    again = cli("lab", "fig7", *SMALL)
+    assert "all conversations are kept; to go on: tertulia lab report fig7 tidewell:3 --quick --rehearse" in result.err
+    again = cli("lab", "report", "fig7", *SMALL)
     assert again.code == 0
     assert ": 0 of " in again.err
 
@@ -98,11 +101,11 @@ def test_a_report_says_which_conversations_were_held_for_another(cli: Cli) -> No
         "name: pier\ntime: 2026-05-06 09:30:00\n"
         "participants: [{name: Mara, memories: [Fish sold.]}, {name: Piotr, memories: [The ferry is late.]}]\n"
     )
-    sizes = ("--quick", "--rehearse", "--trials", "3", "--rounds", "2", "--cases", "duo.yaml")
-    own = cli("lab", "table6", *sizes, "--json")
+    sizes = ("--quick", "--rehearse", "--trials", "3", "--rounds", "2", "duo.yaml")
+    own = cli("lab", "report", "table6", *sizes, "--json")
     assert own.json["held_for_others"] == {}
     assert "held for another report" not in Path("reports/table6/table6.md").read_text()
-    again = cli("lab", "fig9", *sizes, "--json")
+    again = cli("lab", "report", "fig9", *sizes, "--json")
     assert "0 of 6 trials to run" in again.err
     assert again.json["held_for_others"] == {own.json["experiment"]: 6}
     text = Path("reports/fig9/fig9.md").read_text()
@@ -111,40 +114,41 @@ def test_a_report_says_which_conversations_were_held_for_another(cli: Cli) -> No
 
 
 def test_a_report_before_its_runs_says_what_is_missing(cli: Cli) -> None:
-    result = cli("lab", "fig9", *SMALL, "--report-only")
+    result = cli("lab", "report", "fig9", *SMALL, "--report-only")
     result.complains(2, "there is nothing to report yet: 4 conversations of 4", "Full: 2, RMm: 2", "8 utterances")
     assert not Path("tertulia.db").exists()
     assert not list(Path("reports").rglob("*.md"))
-    cli("lab", "fig9", *SMALL)
-    grown = cli("lab", "fig9", *SMALL, "--trials", "4", "--report-only", "--json")
+    cli("lab", "report", "fig9", *SMALL)
+    grown = cli("lab", "report", "fig9", *SMALL, "--trials", "4", "--report-only", "--json")
     assert (grown.code, "4 conversations of 8" in grown.err) == (0, True)
     assert "note: 4 conversations of 8" in grown.err
 
 
 def test_a_dry_run_stores_nothing(cli: Cli) -> None:
-    result = cli("lab", "fig9", *SMALL, "--dry-run", "--json")
+    result = cli("lab", "report", "fig9", *SMALL, "--dry-run", "--json")
     assert (result.json["trials"], result.json["utterances"]) == (4, 8)
     assert not Path("tertulia.db").exists()
     assert not Path("reports").exists()
 
 
 def test_what_it_says_is_printed_and_not_overwritten_unasked_by_another_experiment(cli: Cli) -> None:
-    result = cli("lab", "fig9", *SMALL)
+    result = cli("lab", "report", "fig9", *SMALL)
     assert result.code == 0
     assert result.out.startswith("Rehearsed: a stand-in without weights spoke.")
     assert "Diversity by utterance (APP Fig. 9)" in result.out
     assert "orderings that should hold:" in result.out
     other = (*SMALL, "--seed", "9")
-    cli("lab", "fig9", *other).complains(2, "fig9.md exists already", "--force")
-    assert cli("lab", "fig9", *other, "--force").code == 0
+    cli("lab", "report", "fig9", *other).complains(2, "fig9.md exists already", "--force")
+    assert cli("lab", "report", "fig9", *other, "--force").code == 0
 
 
 def test_bad_values_are_refused_before_anything_is_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    cli("lab", "fig9", "--cases", "nowhere", "--rehearse").complains(3, "nowhere")
-    cli("lab", "fig9", "--trials", "0", "--rehearse").complains(2, "--trials")
-    cli("lab", "fig10").complains(2, "fig10")
+    cli("lab", "report", "fig9", "nowhere", "--rehearse").complains(3, "nowhere")
+    cli("lab", "report", "fig9", "--trials", "0", "--rehearse").complains(2, "--trials")
+    cli("lab", "report", "fig10").complains(3, "fig10", "did you mean")
+    cli("lab", "report", "album", "aaaa", "bbbb", "--quick").complains(2, "--quick: report album reads stored runs")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    cli("lab", "fig9", *SMALL).complains(2, "Parquet files need pyarrow", "pip install --editable '.[lab]'")
+    cli("lab", "report", "fig9", *SMALL).complains(2, "Parquet files need pyarrow", "pip install --editable '.[lab]'")
     assert not Path("tertulia.db").exists()
 
 
@@ -199,9 +203,9 @@ def test_what_can_not_be_compared_is_refused_in_one_line(cli: Cli, experiment: P
 
 def test_all_reports_stand_on_one_page(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tertulia.lab.reports.papers.REPORTS", ("fig9", "table6"))
-    result = cli("lab", "all", *SMALL)
+    result = cli("lab", "report", "all", *SMALL)
     assert result.code == 0
     text = Path("reports/all/all.md").read_text()
     assert "| fig9 | Diversity by utterance" in text
     assert {folder.name for folder in Path("reports").iterdir()} == {"all", "fig9", "table6"}
-    assert cli("lab", "all", *SMALL, "--report-only").code == 0
+    assert cli("lab", "report", "all", *SMALL, "--report-only").code == 0

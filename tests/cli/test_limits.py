@@ -182,7 +182,7 @@ def test_pictures_that_are_huge_as_pixels_are_not_decoded_and_photographs_count_
         Path(ending).mkdir()
         for number in range(3):
             Image.new("RGB", (200, 100), "red").save(f"{ending}/red_{number}.{ending}")
-    run = ("run", "villagers", "--agents", "2", "--rounds", "1", "--rehearse", "--set")
+    run = ("run", "villagers", "--set", "agents=2", "--rounds", "1", "--rehearse", "--set")
     assert cli(*run, "pictures=jpg").code == 0
     monkeypatch.setattr("tertulia.worlds.villagers.read_picture", lambda *_: pytest.fail("one is decoded"))
     cli(*run, "pictures=png").complains(2, "pictures", "together", "make them smaller")

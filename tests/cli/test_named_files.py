@@ -177,7 +177,7 @@ def test_links_in_a_folder_of_pictures_are_passed_over_and_told(cli: Cli, home: 
     Path("pictures/photo.png").symlink_to(home / "Photos" / "beehive.png")
     (home / "secret.yaml").write_text("apple.png: my password is Saffron\n", encoding="utf-8")
     Path("pictures/captions.yaml").symlink_to(home / "secret.yaml")
-    run = cli("run", "villagers", "--agents", "2", "--rounds", "1", "--set", "pictures=pictures", "--rehearse")
+    run = cli("run", "villagers", "--set", "agents=2", "--rounds", "1", "--set", "pictures=pictures", "--rehearse")
     assert (run.code, run.err.count("links in a folder are not followed")) == (0, 1)
     stored = bytes_of("tertulia.db")
     assert b"Saffron" not in stored
@@ -187,7 +187,7 @@ def test_links_in_a_folder_of_pictures_are_passed_over_and_told(cli: Cli, home: 
 def test_a_folder_with_nothing_but_links_has_no_pictures(cli: Cli, home: Path) -> None:
     Path("pictures").mkdir()
     Path("pictures/photo.png").symlink_to(home / "Photos" / "beehive.png")
-    run = cli("run", "villagers", "--agents", "2", "--set", "pictures=pictures", "--rehearse")
+    run = cli("run", "villagers", "--set", "agents=2", "--set", "pictures=pictures", "--rehearse")
     run.complains(2, "has no pictures", "links in a folder are not followed")
 
 

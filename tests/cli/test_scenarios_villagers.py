@@ -21,7 +21,7 @@ def test_villagers_are_listed(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--agents", "1"], 2, "--agents 1: an album chat needs two or more"),
+        (["--set", "agents=1"], 2, "--set agents=1: an album chat needs two or more"),
         (["--set", "villagers=none.json"], 3, "there is no file of villagers 'none.json'"),
         (["--set", "villagers=same.json"], 2, "'a' is there already, as villager 1, 'A'"),
         (["--set", "pictures=none"], 3, "there is no folder none of pictures"),

@@ -112,7 +112,7 @@ def test_a_model_that_fails_in_mid_turn(
 
 TALK = ("run", "tidewell", *ENDLESS, "--rounds", "3")
 MEETING = ("run", "mothers_house", "--rounds", "3")
-ALBUM = ("run", "villagers", "--agents", "4", "--rounds", "2")
+ALBUM = ("run", "villagers", "--set", "agents=4", "--rounds", "2")
 TOWN = ("simulate", "tidewell", "--set", "max_turns=3", "--encounters-per-day")
 TOWN_GOES_ON = ("simulate", "--resume", "@last")
 

@@ -24,9 +24,8 @@ class _AnyTag(yaml.SafeLoader):
 _AnyTag.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 CONFIG: dict[str, Any] = yaml.load((SITE / "mkdocs.yml").read_text(encoding="utf-8"), _AnyTag)
 
-#: Pages that the site has from the repository's root (docs/site/hooks.py), and folders whose pages others link to.
+#: Pages that the site has from the repository's root (docs/site/hooks.py).
 OF_THE_ROOT = {"CONTRIBUTING.md", "SECURITY.md"}
-NOT_IN_NAV = "results/laboratory"
 
 
 def pages_of(navigation: list[Any]) -> Iterator[str]:
@@ -50,7 +49,7 @@ def source_of(page: str) -> Path:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     there = {str(file.relative_to(DOCS)) for ending in ("md", "ipynb") for file in DOCS.rglob(f"*.{ending}")}
-    pages = {re.sub(r"\.ipynb$", ".md", name) for name in there if not name.startswith(NOT_IN_NAV + "/")}
+    pages = {re.sub(r"\.ipynb$", ".md", name) for name in there}
     assert sorted(PAGES) == sorted(pages | OF_THE_ROOT)
 
 

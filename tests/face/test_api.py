@@ -106,7 +106,7 @@ def test_a_store_lists_its_runs() -> None:
         ({"model": "openai:gpt"}, "--model openai:gpt"),
         ({"extensions": ["gone.py"]}, "--extension gone.py"),
         ({"nodes": {"score": "gone"}}, "--set nodes.score=gone"),
-        ({"order": "random"}, "--order random"),
+        ({"order": "random"}, "--set order=random"),
     ],
 )
 def test_what_the_command_refuses_is_refused_with_its_words(cli: Cli, given: dict[str, Any], command: str) -> None:

@@ -1,4 +1,4 @@
-"""`tertulia lab population`: whether people become one another, in a meeting, a town, an album, and an experiment."""
+"""`tertulia lab report population`: people become one another, or not, in a meeting, town, album, experiment."""
 
 import csv
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def test_people_who_keep_to_their_subjects_are_told_apart_and_those_who_take_one
     write_meeting(store, [(at % 3, about(at % 3, at)) for at in range(48)])
     write_meeting(store, [(at % 3, about(at % 3 if at < 24 else 0, at)) for at in range(48)], "pull")
     write_meeting(store, [(at % 3, about(at // 16, at)) for at in range(48)], "drft")
-    document = cli("lab", "population", "m33t", "pull", "drft", *_EMBEDDED, "--json").json
+    document = cli("lab", "report", "population", "m33t", "pull", "drft", *_EMBEDDED, "--json").json
     own, pulled, drift = document["conversations"]
     assert [of["conversation"] for of in (own, pulled, drift)] == ["m33t", "pull", "drft"]
     assert own["told_apart"]
@@ -98,8 +98,8 @@ def test_what_recites_a_persona_does_not_count(cli: Cli, store: SqlStore) -> Non
     recited = [f"You know, {name} speaks of boats before anything else, {at}." for at, name in enumerate("ABC")]
     write_meeting(store, [(at % 3, recited[at % 3]) for at in range(12)])
     write_meeting(store, [(at % 3, recited[at % 3] if at < 12 else about(at % 3, at)) for at in range(48)], "half")
-    cli("lab", "population", "m33t", *_EMBEDDED).complains(2, "what is recited")
-    (found,) = cli("lab", "population", "half", *_EMBEDDED, "--json").json["conversations"]
+    cli("lab", "report", "population", "m33t", *_EMBEDDED).complains(2, "what is recited")
+    (found,) = cli("lab", "report", "population", "half", *_EMBEDDED, "--json").json["conversations"]
     assert (found["recited"], found["lines"]) == (0.25, 36)
 
 
@@ -110,18 +110,17 @@ def test_names_do_not_tell_who_speaks(store: SqlStore) -> None:
 
 def test_a_rehearsed_meeting_is_nobody_and_is_written_as_page_tables_and_plots(cli: Cli) -> None:
     run = cli("run", "team_building", "--rehearse", "--rounds", "12", "--json").json["run"]
-    result = cli("lab", "population", run, *_EMBEDDED, "--out", "found")
+    result = cli("lab", "report", "population", run, *_EMBEDDED, "--out", "found")
     assert result.code == 0, result.err
-    written = {file.name for file in Path("found").iterdir()}
+    written = {file.name for file in Path("found/population").iterdir()}
     assert {f"population.{ending}" for ending in ("md", "html", "json")} <= written
     assert {"population_conversations.csv", "population_halves.csv", "population_moments.svg"} <= written
-    text = (Path("found") / "population.md").read_text()
+    text = (Path("found/population") / "population.md").read_text()
     assert "its people are nobody" in text
     assert "In 0 of 1 conversations people are told apart" in text
     assert result.out[:300] == text[:300]
-    (row,) = csv.DictReader((Path("found") / "population_conversations.csv").open())
+    (row,) = csv.DictReader((Path("found/population") / "population_conversations.csv").open())
     assert (row["conversation"], row["told_apart"]) == (run, "no")
-    cli("lab", "population", run, *_EMBEDDED, "--out", "found")  # the same again
 
 
 def test_rehearsed_meetings_do_not_pass_for_people_by_their_figures_either(store: SqlStore, cli: Cli) -> None:
@@ -137,7 +136,7 @@ def test_a_small_town_is_one_conversation_by_day(cli: Cli) -> None:
     town = cli("simulate", "tidewell", "--rehearse", "--days", "2", "--encounters-per-day", "3", "--json")
     assert town.code == 0, town.err
     simulation = cli("days", "--json").json["simulations"][0]["simulation"]
-    (found,) = cli("lab", "population", simulation, *_EMBEDDED, "--json").json["conversations"]
+    (found,) = cli("lab", "report", "population", simulation, *_EMBEDDED, "--json").json["conversations"]
     assert (found["conversation"], found["case"], found["rehearsed"]) == (simulation, "tidewell", True)
     assert [(moment["first"], moment["last"]) for moment in found["moments"]] == [(1, 1), (2, 2)]
     assert found["people"] >= 3
@@ -145,8 +144,8 @@ def test_a_small_town_is_one_conversation_by_day(cli: Cli) -> None:
 
 
 def test_an_album_chat_is_measured_with_its_answers(cli: Cli) -> None:
-    run = cli("run", "villagers", "--rehearse", "--agents", "4", "--rounds", "4", "--json").json["run"]
-    (found,) = cli("lab", "population", run, *_EMBEDDED, "--json").json["conversations"]
+    run = cli("run", "villagers", "--rehearse", "--set", "agents=4", "--rounds", "4", "--json").json["run"]
+    (found,) = cli("lab", "report", "population", run, *_EMBEDDED, "--json").json["conversations"]
     assert (found["people"], found["lines"]) == (4, 16)  # two exchanges a round, each a question and an answer
     assert found["coverage"] is not None  # villagers have properties
     assert [moment["first"] for moment in found["moments"]] == [1, 3]
@@ -158,7 +157,7 @@ def test_an_album_chat_is_measured_with_its_answers(cli: Cli) -> None:
 def test_settings_of_an_experiment_are_compared_by_paired_differences_with_holm(cli: Cli) -> None:
     Path("two.yaml").write_text(EXPERIMENT)
     assert cli("lab", "run", "two.yaml").code == 0
-    document = cli("lab", "population", "two meetings", *_EMBEDDED, "--json").json
+    document = cli("lab", "report", "population", "two meetings", *_EMBEDDED, "--json").json
     assert (document["experiment"], document["baseline"]) == ("two meetings", "nothing removed")
     assert len(document["conversations"]) == 8
     assert {of["setting"] for of in document["differences"]} == {"all removed"}
@@ -169,11 +168,8 @@ def test_settings_of_an_experiment_are_compared_by_paired_differences_with_holm(
             assert of["value"] == pytest.approx(here["value"] - there["value"])
         if of["p"] is not None:
             assert of["p_adjusted"] >= of["p"]
-    turned = cli("lab", "population", "two meetings", *_EMBEDDED, "--baseline", "all removed", "--json").json
-    assert {of["setting"] for of in turned["differences"]} == {"nothing removed"}
-    cli("lab", "population", "two meetings", *_EMBEDDED, "--baseline", "all").complains(2, "no such setting")
     run = document["conversations"][0]["conversation"]
-    cli("lab", "population", "two meetings", run, *_EMBEDDED).complains(2, "give it alone")
+    cli("lab", "report", "population", "two meetings", run, *_EMBEDDED).complains(2, "give it alone")
     compared = cli("lab", "compare", "two meetings", "--metric", "apart", "--metric", "attractor", *_EMBEDDED, "--json")
     for of in compared.json["figures"]:  # a report takes the same figures
         assert of["here"]["value"] == pytest.approx(means[of["setting"]][of["metric"]]["value"])
@@ -236,7 +232,7 @@ def test_the_questionnaire_leaves_no_trace_in_the_conversation_and_is_asked_once
 ) -> None:
     run = cli("run", "team_building", "--rehearse", "--rounds", "6", "--json").json["run"]
     before = cli("show", run, "--json").out
-    (found,) = cli("lab", "population", run, "--ask", "rehearsal", *_EMBEDDED, "--json").json["conversations"]
+    (found,) = cli("lab", "report", "population", run, "--rehearse", *_EMBEDDED, "--json").json["conversations"]
     assert found["coverage_before"] is not None
     assert found["dispersion_before"] > 0
     assert cli("show", run, "--json").out == before
@@ -247,7 +243,7 @@ def test_the_questionnaire_leaves_no_trace_in_the_conversation_and_is_asked_once
         raise AssertionError("a model was asked for")
 
     monkeypatch.setattr("tertulia.cli.terminal.asking.open_language_model", refuse)
-    (again,) = cli("lab", "population", run, "--ask", "rehearsal", *_EMBEDDED, "--json").json["conversations"]
+    (again,) = cli("lab", "report", "population", run, "--rehearse", *_EMBEDDED, "--json").json["conversations"]
     assert again == found
 
 
@@ -267,19 +263,20 @@ def test_a_conversation_without_people_to_compare_is_refused_in_a_sentence(
     cli: Cli, store: SqlStore, lines: list[tuple[int, str]], words: str
 ) -> None:
     write_meeting(store, lines)
-    cli("lab", "population", "m33t", *_EMBEDDED).complains(2, words)
+    cli("lab", "report", "population", "m33t", *_EMBEDDED).complains(2, words)
 
 
 def test_what_else_is_refused(cli: Cli, store: SqlStore) -> None:
     write_meeting(store, [(at % 3, about(at % 3, at)) for at in range(12)])
-    cli("lab", "population", "nope", *_EMBEDDED).complains(
+    cli("lab", "report", "population", "nope", *_EMBEDDED).complains(
         3, "no run, simulation or experiment 'nope'", "tertulia runs"
     )
-    cli("lab", "population", "m33t", "--baseline", "x", *_EMBEDDED).complains(2, "runs have no settings")
-    one_round = cli("run", "villagers", "--rehearse", "--agents", "4", "--rounds", "1", "--json").json["run"]
-    cli("lab", "population", one_round, *_EMBEDDED).complains(2, "all is said in one round")
-    cli("lab", "population", one_round, "--ask", "rehearsal", *_EMBEDDED).complains(2, "--ask is for meetings")
-    found = cli("lab", "population", one_round, "m33t", *_EMBEDDED, "--json").json
+    one_round = cli("run", "villagers", "--rehearse", "--set", "agents=4", "--rounds", "1", "--json").json["run"]
+    cli("lab", "report", "population", one_round, *_EMBEDDED).complains(2, "all is said in one round")
+    cli("lab", "report", "population", one_round, "--rehearse", *_EMBEDDED).complains(
+        2, "--model fills in what people of meetings say"
+    )
+    found = cli("lab", "report", "population", one_round, "m33t", *_EMBEDDED, "--json").json
     assert any("all is said in one round" in note for note in found["notes"])
     assert found["means"][""]["apart"]["cases"] == 1
 

@@ -97,7 +97,7 @@ def a_page() -> Page:
         "A sample",
         [
             Paragraph("Rehearsed: nothing here means anything.", is_warning=True),
-            Commands(["tertulia lab table2 --quick"]),
+            Commands(["tertulia lab report table2 --quick"]),
         ],
         [
             Section(EVIL, [Paragraph(f"1. {EVIL}"), Paragraph("- no list"), TABLE, LINES]),

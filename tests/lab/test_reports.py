@@ -63,7 +63,9 @@ def table2(store: SqlStore) -> tuple[Report, Results]:
 def found(store: SqlStore, table2: tuple[Report, Results]) -> Findings:
     report, results = table2
     measuring = Measuring(store, results.runs, RehearsalEmbedder())
-    provenance = Provenance(("tertulia lab table2 --quick",), "an embedder", None, "cpu, float32", 23, 90.0, 3700.0)
+    provenance = Provenance(
+        ("tertulia lab report table2 --quick",), "an embedder", None, "cpu, float32", 23, 90.0, 3700.0
+    )
     return find(store, report, results, measuring, provenance, {"fluency": "as nobody reads"})
 
 
@@ -128,7 +130,7 @@ def test_the_page_says_what_it_is_worth(found: Findings) -> None:
     assert "Not complete: of 24 conversations 1 are missing, 0 failed" in text
     assert "left out of all figures, as another setting lacks the same trial" in text
     assert "Not measured: fluency, as nobody reads" in text
-    assert "tertulia lab table2 --quick" in text
+    assert "tertulia lab report table2 --quick" in text
     assert "the last command ran 23 conversations in 2 min (62 min of CPU)" in text
     assert "cpu, float32" in text
     assert "Of 22 orderings that should hold:" in text
@@ -329,7 +331,7 @@ def test_the_name_of_an_experiment_tells_what_can_not_be_changed_later() -> None
 
 
 def test_all_reports_stand_on_one_page(found: Findings) -> None:
-    page = summary_page([found, found], "tertulia lab all")
+    page = summary_page([found, found], "tertulia lab report all")
     text = "\n".join(markdown(page, {}))
     assert "Of 22 distinct orderings that should hold:" in text  # the same report twice
     assert "Rehearsed" in text

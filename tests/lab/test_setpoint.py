@@ -109,7 +109,7 @@ def test_a_pilot_that_a_full_disk_spoiled_is_run_to_its_end(
         ("run", "tidewell", "--diversity", "medium", "--pilot", "4", "--rounds", "1"),  # refused: λ does nothing there
         ("sweep", "tidewell", "--lambda", "0,1", "--trials", "2", "--rounds", "1"),
         ("lab", "setpoint", "tidewell", "--levels", "low", "--pilot", "4", "--trials", "2", "--rounds", "1"),
-        ("lab", "table6", "--quick", "--cases", "tidewell:0", "--trials", "2", "--rounds", "1"),
+        ("lab", "report", "table6", "tidewell:0", "--quick", "--trials", "2", "--rounds", "1"),
     ],
     ids=" ".join,
 )

@@ -1,4 +1,4 @@
-"""`lab ways`: what it compares, points beside curves, its plot; a stand-in without weights passes none of it."""
+"""`lab report ways`: what it compares, points beside curves, its plot; a stand-in without weights passes none of it."""
 
 from collections.abc import Sequence
 
@@ -107,7 +107,7 @@ def test_the_report_is_made_of_a_stand_in_and_draws_a_curve_for_each_way(
 
     monkeypatch.setattr("tertulia.lab.pages.page_files.drawn", drawn)
     result = cli(
-        "lab", "ways", "--quick", "--rehearse", "--cases", "tidewell:3", "--trials", "2", "--rounds", "2", "--json"
+        "lab", "report", "ways", "tidewell:3", "--quick", "--rehearse", "--trials", "2", "--rounds", "2", "--json"
     )
     assert (result.json["finished"], result.json["missing"]) == (32, 0)
     assert len(result.json["orderings"]) == 48

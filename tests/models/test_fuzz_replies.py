@@ -70,7 +70,17 @@ def test_a_meeting_takes_any_reply(
 ) -> None:
     rounds = "3" if FULL else "2"
     _check(
-        cli, monkeypatch, FuzzedModel(pool, faults), seed, TRIO, "--lambda", "0.4", "--rounds", rounds, "--order", order
+        cli,
+        monkeypatch,
+        FuzzedModel(pool, faults),
+        seed,
+        TRIO,
+        "--lambda",
+        "0.4",
+        "--rounds",
+        rounds,
+        "--set",
+        f"order={order}",
     )
 
 

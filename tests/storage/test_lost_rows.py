@@ -23,7 +23,7 @@ Begun = Callable[..., str]
 DIALOGUE = ("run", "tidewell", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--set", "ending=off", "--json")
 MEETING = ("run", "team_building", "--rehearse", "--lambda", "0.5", "--rounds", "3", "--json")
 SEARCHED = (DIALOGUE, MEETING, ("search", "the"))
-ALBUM = ("run", "villagers", "--agents", "4", "--rehearse", "--rounds", "2", "--json")
+ALBUM = ("run", "villagers", "--set", "agents=4", "--rehearse", "--rounds", "2", "--json")
 FORK = ("fork", "@last", "--at", "2")
 TOWN = (
     "simulate",

@@ -283,7 +283,7 @@ def shown(cli: Cli, store: str, *arguments: str) -> str:
     return re.sub(r"'(run|created|parent)': ('[^']*'|\{[^}]*\})", "", document)
 
 
-ALBUM = ("villagers", "--agents", "4")
+ALBUM = ("villagers", "--set", "agents=4")
 
 
 @pytest.mark.parametrize("scenario", [("tidewell",), ("team_building",), ALBUM])

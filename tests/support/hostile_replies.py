@@ -353,7 +353,7 @@ def _speak(model: FuzzedModel, place: Path, drawn: random.Random) -> None:
     else:
         scenario.write_text(TRIO, encoding="utf-8")
         order = drawn.choice(("self_driven", "self_driven", "centralised", "designated"))
-        options = ["--lambda", "0.4", "--rounds", "3", "--order", order]
+        options = ["--lambda", "0.4", "--rounds", "3", "--set", f"order={order}"]
     seed = str(drawn.randrange(2**32))
 
     def run(*arguments: object) -> Outcome:

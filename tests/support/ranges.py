@@ -86,7 +86,7 @@ _COMMANDS = (
     "fork @last --at 2 --lambda 0.9",
     "export @last --html run.html",
     "stats @last",
-    "run villagers --rehearse --agents 4 --rounds 1 --setting high",
+    "run villagers --rehearse --set agents=4 --rounds 1 --set setting=high",
     "sweep tidewell --rehearse --lambda 0,1 --trials 2 --rounds 2 --name knob",
     "runs --json",
 )

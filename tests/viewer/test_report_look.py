@@ -62,7 +62,10 @@ def a_report() -> Report:
     lines = Figure("curve", "dist-3 along λ", [Panel("dist-3", "λ", "dist-3", series)] * 3)
     bars = Panel("sim", "", "sim", [Series("paper", [Point("Full", 0.8)], True), Series("here", [Point("Full", 0.7)])])
     drawings = [lines, Figure("bars", "sim by setting", [Panel(**{**bars.__dict__, "kind": "bars"})])]
-    head = [Paragraph("A stand-in: nothing here means anything.", is_warning=True), Commands(["tertulia lab arms"])]
+    head = [
+        Paragraph("A stand-in: nothing here means anything.", is_warning=True),
+        Commands(["tertulia lab report arms"]),
+    ]
     about = Items([("model", "smollm2"), ("cases", "24 cases of 18 sources")])
     return Report(
         "arms", "The arms of λ", [*head, about, Items([(None, "x" * 300)])], [Section("Figures", [table, *drawings])]

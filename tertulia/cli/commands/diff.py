@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tertulia.cli.opening import open_embedding_model, open_existing
+from tertulia.cli.opening import open_existing
 from tertulia.cli.options import JsonOption, StoreOption
 from tertulia.cli.terminal.completion import complete_run
 from tertulia.cli.terminal.output import data, plain, print_json
@@ -22,9 +22,6 @@ def diff(
     turn: Annotated[
         int | None, typer.Option(metavar="N", help="Compare this turn alone, to its last record; 0: the preparation.")
     ] = None,
-    similarity: Annotated[
-        bool, typer.Option("--similarity", help="Embed both conversations, and show how similar they are.")
-    ] = False,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 4 if anything differs.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -37,9 +34,8 @@ def diff(
         compared = compare(opened, a, b, turn)
     figures = {}
     if turn is None:
-        embedder = open_embedding_model("minilm") if similarity else None
         with status_line("measuring both conversations"):
-            figures = diversity(compared, embedder)
+            figures = diversity(compared)
     if as_json:
         print_json(comparison_document(compared, figures))
     elif compared.is_same:

@@ -21,7 +21,6 @@ LambdaFromHereOption = Annotated[
 RoundsInAllOption = Annotated[
     int | None, typer.Option("--rounds", metavar="N", help="At most so many rounds in all, the parent's among them.")
 ]
-OrderOption = Annotated[str | None, typer.Option(metavar="ORDER", help="Another speaking order.")]
 ModelOption = Annotated[str | None, typer.Option(metavar="ID", help="Another model.")]
 SeedOption = Annotated[int | None, typer.Option(metavar="N", help="Another seed, for all draws from here on.")]
 PersonOption = Annotated[
@@ -53,7 +52,6 @@ def fork(
     diversity_metric: steering.MetricOption = "dist3",
     pilot: steering.PilotOption = 4,
     rounds: RoundsInAllOption = None,
-    order: OrderOption = None,
     model: ModelOption = None,
     seed: SeedOption = None,
     person: PersonOption = None,
@@ -80,7 +78,7 @@ def fork(
     from tertulia.runs.planning.forking import plan_fork
     from tertulia.runs.planning.starting import begin
 
-    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, order=order)
+    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds)
     with open_existing(store) as opened:
         parent = opened.run(run)
         seed, added = read_seed(chosen, parent.seed), additions(extension)

@@ -1,7 +1,7 @@
 """`run`: a new conversation, from a scenario to its end."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from tertulia.cli.views.costs import print_cost
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.planning.starting import DEFAULT_SEED
 from tertulia.state.documents import SCHEMA_VERSION
-from tertulia.state.parameters import AGENTS, GROUP_CHAT, Order, Setting
+from tertulia.state.parameters import GROUP_CHAT
 from tertulia.storage.store import SqlStore
 from tertulia.views.measuring.costs import cost_document
 
@@ -32,14 +32,6 @@ ScenarioArgument = Annotated[
         autocompletion=complete_scenario,
     ),
 ]
-OrderOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ORDER",
-        help="Who speaks next in a group: self_driven, rule_based, centralised, random or designated.",
-        autocompletion=lambda: list(get_args(Order)),
-    ),
-]
 MinutesOption = Annotated[
     float | None,
     typer.Option(
@@ -47,20 +39,6 @@ MinutesOption = Annotated[
         help=f"At most so many simulated minutes: {GROUP_CHAT['max_minutes']:g} in a group, unless the scenario sets "
         "it; no limit in a dialogue.",
     ),
-]
-AgentsOption = Annotated[
-    int | None, typer.Option(metavar="N", help=f"In an album chat: how many take part; at most {AGENTS} without it.")
-]
-SettingOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="In an album chat, how they are asked: low (simply; the default) or high (to be themselves, and why).",
-        autocompletion=lambda: list(get_args(Setting)),
-    ),
-]
-PrecisionOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of a local model: auto (the default), float32, bfloat16 or float16.")
 ]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Only print how many calls and tokens it would take; nothing is stored.")
@@ -76,12 +54,8 @@ def run(
     pilot: steering.PilotOption = 4,
     seed: options.SeedOption = None,
     rounds: options.RoundsOption = None,
-    agents: AgentsOption = None,
-    setting: SettingOption = None,
-    order: OrderOption = None,
     minutes: MinutesOption = None,
     model: options.ModelOption = None,
-    precision: PrecisionOption = None,
     rehearse: options.RehearseOption = False,
     dry_run: DryRunOption = False,
     limits: Limits = NO_LIMITS,
@@ -100,8 +74,8 @@ def run(
     """
     from tertulia.runs.planning.starting import begin, plan_run
 
-    others = {"max_minutes": minutes, "agents": agents, "setting": setting, "order": order, "precision": precision}
-    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds, **others)
+    limited = {"max_turns": rounds, "max_minutes": minutes}
+    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, **limited)
     seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension, [scenario])
 
     def plan_with(chosen: dict[str, Any]) -> "RunPlan":

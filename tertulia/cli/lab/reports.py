@@ -1,28 +1,23 @@
-"""`lab table2` and its like: the runs that a report needs, then its pages, plots and data."""
+"""The runs that a report needs, then its pages, plots and data: what `lab report` and `lab compare` share."""
 
 import os
 import shlex
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tertulia.cli import options
-from tertulia.cli.commands.sweep import DryRunOption
 from tertulia.cli.driving import exit_when_interrupted
-from tertulia.cli.environment import print_note, store_path, user_trust
+from tertulia.cli.environment import print_note, user_trust
 from tertulia.cli.lab.trials import print_estimate, run_trials
 from tertulia.cli.opening import open_embedding_model, open_language_model
-from tertulia.cli.option_values import read_model
-from tertulia.cli.terminal.completion import complete_scenario
 from tertulia.cli.terminal.output import plain, print_json, progress
 from tertulia.cli.terminal.status_line import status_line
 from tertulia.cli.views.findings import print_findings
-from tertulia.cli.where import OnOption, ScorersOption, ShardsOption, Where, WorkersOption
+from tertulia.cli.where import Where
 from tertulia.lab.reports.report_names import ALL
 from tertulia.runs.access.named_files import readable
 from tertulia.runs.planning.starting import DEFAULT_MODEL
@@ -39,24 +34,6 @@ if TYPE_CHECKING:
     from tertulia.lab.reports.report_making import Measurers
     from tertulia.state.language_model import LanguageModel
 
-CasesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cases",
-        metavar="SCENARIO",
-        help="Scenarios in the place of the report's, as `tertulia run` takes them, NAME:all for all cases of a town "
-        "or of a log; may be repeated.",
-        autocompletion=complete_scenario,
-    ),
-]
-QuickOption = Annotated[bool, typer.Option("--quick", help="The small size: for a small model on a processor.")]
-TrialsOption = Annotated[
-    int | None, typer.Option("--trials", metavar="N", min=1, help="Conversations of each case in each setting.")
-]
-RoundsOption = Annotated[int | None, typer.Option("--rounds", metavar="N", min=1, help="Most rounds of each.")]
-CohortOption = Annotated[
-    int | None, typer.Option("--side-by-side", metavar="N", min=1, help="Conversations whose calls meet in batches.")
-]
 OutOption = Annotated[
     Path, typer.Option("--out", metavar="FOLDER", help="The report gets a folder of its name in this one.")
 ]
@@ -78,59 +55,7 @@ FluencyOption = Annotated[
 ]
 
 
-def report_command(name: str, about: str) -> Callable[..., None]:
-    """Return the command that makes a report, or all of them for `ALL`."""
-
-    def command(
-        cases: CasesOption = None,
-        quick: QuickOption = False,
-        trials: TrialsOption = None,
-        rounds: RoundsOption = None,
-        seed: options.SeedOption = None,
-        model: options.ModelOption = None,
-        rehearse: options.RehearseOption = False,
-        trust_remote_code: options.CodeOption = None,
-        side_by_side: CohortOption = None,
-        embedder: EmbedderOption = None,
-        fluency_model: FluencyOption = None,
-        out: OutOption = Path("reports"),
-        force: ForceOption = False,
-        report_only: ReportOnlyOption = False,
-        dry_run: DryRunOption = False,
-        on: OnOption = "local",
-        workers: WorkersOption = None,
-        shards: ShardsOption = None,
-        scorers: ScorersOption = None,
-        store: options.StoreOption = None,
-        as_json: options.JsonOption = False,
-    ) -> None:
-        from tertulia.lab.reports.papers import CASES, REPORTS, report_of
-        from tertulia.lab.reports.report_making import planned
-
-        chosen = read_model(model, rehearse)
-        code = tuple(trust_remote_code or ())
-        wanted = WantedReport(store_path(store), out, embedder, fluency_model, force, as_json, code)
-        where = Where(on, workers, shards, scorers)
-        found = []
-        for report in [report_of(each, quick) for each in (REPORTS if name == ALL else [name])]:
-            experiment = planned(
-                report,
-                cases=cases if name != ALL or report.cases == CASES else None,
-                trials=trials,
-                rounds=rounds,
-                seed=seed,
-                model=chosen,
-                cohort_size=side_by_side,
-            )
-            found.append(_make(wanted, report, experiment, None if report_only else where, dry_run))
-        _conclude(name, wanted, [each for each in found if each is not None], report_only)
-
-    size = "" if name == ALL else " --quick"
-    command.__doc__ = f"{about}\n\nExample: tertulia lab {name}{size} --rehearse"
-    return command
-
-
-def _make(
+def make_report_of_paper(
     wanted: "WantedReport", report: "Report", experiment: "Experiment", where: Where | None, dry_run: bool
 ) -> "Findings | None":
     """Run what is missing (nothing without `where`), write a report, and return its findings; none in a dry run."""
@@ -244,15 +169,8 @@ def write_report(
     return findings
 
 
-def _conclude(name: str, wanted: WantedReport, findings: "list[Findings]", report_only: bool) -> None:
-    """Write the summary of all reports, and end with 1 where something that was to be run is missing."""
-    if name == ALL and findings:
-        _write_summary(wanted, findings)
-    if not report_only and any(each.results.missing for each in findings):
-        raise typer.Exit(1)
-
-
-def _write_summary(wanted: WantedReport, findings: "list[Findings]") -> None:
+def write_summary(wanted: WantedReport, findings: "list[Findings]") -> None:
+    """Write the page of all reports."""
     from tertulia.lab.pages.page_files import write_page
     from tertulia.lab.reports.report_summary import summary_document, summary_page
 

@@ -33,6 +33,21 @@ def complete_scenario(incomplete: str) -> Completions:
     return _beginning(incomplete, completing.scenarios(incomplete))
 
 
+def complete_report(incomplete: str) -> Completions:
+    """Return the reports of the laboratory."""
+    from tertulia.lab.reports.report_names import ABOUT
+
+    return _beginning(incomplete, ABOUT.items())
+
+
+def complete_report_input(context: typer.Context, incomplete: str) -> Completions:
+    """Return runs for a report on stored runs, scenarios for others."""
+    from tertulia.lab.reports.report_names import OF_RUNS
+
+    of_runs = context.params.get("name") in OF_RUNS
+    return complete_run(context, incomplete) if of_runs else complete_scenario(incomplete)
+
+
 def complete_town(incomplete: str) -> Completions:
     """Return shipped towns."""
     return _beginning(incomplete, completing.towns())

@@ -27,8 +27,8 @@ _COMMANDS = {
 _OPTIONS = {
     **dict.fromkeys(("--turns", "--max-turns", "--max-rounds", "--steps", "--length"), "--rounds"),
     **dict.fromkeys(("--removal-factor", "--λ", "-l"), "--lambda"),
-    **dict.fromkeys(("--param", "--parameter", "--setting", "-s"), "--set"),
-    **{"--people": "--agents", "--db": "--store", "--database": "--store", "--title": "--label", "-m": "--model"},
+    **dict.fromkeys(("--param", "--parameter", "--set", "setting=-s"), "--set"),
+    **{"--db": "--store", "--database": "--store", "--title": "--label", "-m": "--model"},
 }
 _EXAMPLE = re.compile(r"^\s*Example: (.+)$", re.MULTILINE)
 

@@ -163,6 +163,3 @@ def _print_figures(console: Console, figures: dict[str, Any]) -> None:
     for name in figures["a"]:
         table.add_row(name, *(number(figures[run][name]) for run in "ab"))
     console.print(table)
-    if "sim" in figures:
-        whole = number(figures["sim_untruncated"])
-        console.print(plain(f"similarity of the two: {number(figures['sim'])} ({whole} embedded whole)"))

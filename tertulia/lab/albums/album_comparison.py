@@ -1,4 +1,4 @@
-"""Compare two runs of an album chat: their figures by call and by round, as a page, tables and JSON.
+"""Compare two runs of an album chat: their figures by call and by round.
 
 Source: the pairwise album chat, which compares a low-diversity with a high-diversity setting (Fig. 13 to 15).
 """
@@ -6,12 +6,10 @@ Source: the pairwise album chat, which compares a low-diversity with a high-dive
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tertulia.lab.pages.page_data import csv_rows
-from tertulia.metrics.album import FIGURES, MEANINGS, AlbumExchange, Estimate, Measured, difference, estimate
+from tertulia.metrics.album import FIGURES, AlbumExchange, Estimate, Measured, difference, estimate
 from tertulia.state.album import Population
-from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError
 from tertulia.state.language_model import Embedder
 from tertulia.state.records import RunRecord
@@ -20,17 +18,8 @@ from tertulia.state.text import counted
 from tertulia.views.reading.differences import differences, settings_documents
 from tertulia.views.reading.exchanges import read_exchanges
 from tertulia.views.reading.sense import faults_by_call
-from tertulia.views.wording.transcript import escaped
 
-if TYPE_CHECKING:
-    from tertulia.runs.access.engines import ModelAccess
-    from tertulia.runs.driving.events import Emit
-    from tertulia.runs.planning.starting import RunPlan
-
-#: Figures that are counts, shown without decimals.
-_COUNTS = ("distinct_pictures",)
-
-#: The settings that are compared, and what a run of each is labelled.
+#: The settings that are compared.
 SETTINGS = ("low", "high")
 
 
@@ -154,121 +143,3 @@ def _notes(
         "intervals are 95 %, over agents (jackknife): they say how far a figure depends on who took part, and nothing "
         "about another seed; of so many differences about one in twenty lies off 0 by chance"
     )
-
-
-# --- the page and the tables ----------------------------------------------------------------------------------------
-
-
-def page(compared: AlbumComparison, plots: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of a Markdown page, with the plots in these files beside it."""
-    low, high = compared.titles
-    yield from ("# Album chats: low and high diversity", "")
-    for run, number in zip(compared.runs, compared.exchanges, strict=True):
-        setting = run.parameters.get("setting")
-        yield f"- **{setting}**: run {run.run}, {counted(number, 'exchange')}, {escaped(run.model)}, seed {run.seed}"
-    yield from (f"- sim is measured with {escaped(compared.embedder)}", "")
-    yield from "\n>\n".join(f"> {escaped(note)}" for note in compared.notes).splitlines()
-    yield ""
-    for call, rows in groupby(compared.whole, lambda row: row.call):
-        yield from (f"## {call.capitalize()}", "")
-        yield from (f"| | {low} | {high} | difference | n |", "|---|---|---|---|---|")
-        for row in rows:
-            cells = [_shown(row.figure, value) for value in (row.low, row.high, row.difference)]
-            yield f"| {row.figure} | {' | '.join(cells)} | {row.low.n}, {row.high.n} |"
-        yield ""
-    if plots:
-        yield from ("## Over the rounds", "")
-        yield from chain.from_iterable((f"![{plot}]({plot})", "") for plot in plots)
-    yield from ("## What the figures are", "")
-    yield from (f"- **{name}**: {meaning}" for name, meaning in MEANINGS.items())
-    yield "- **n**: texts, or exchanges, of the low and of the high run"
-
-
-def _shown(name: str, estimated: Estimate) -> str:
-    digits = 0 if name in _COUNTS else 1 if name == "len" else 3
-    if estimated.value is None:
-        return "–"
-    value, low, high = (
-        None if bound is None else f"{round(bound, digits) + 0.0:.{digits}f}"
-        for bound in (estimated.value, estimated.ci_low, estimated.ci_high)
-    )
-    return f"{value}" if low is None or high is None else f"{value} [{low}, {high}]"
-
-
-def table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield rows as lines of CSV, with all digits; what is not known is empty."""
-    sides = ("low", "high", "difference")
-    names = [f"{side}_{name}" if name != "value" else side for side in sides for name in Estimate.model_fields]
-    yield from csv_rows(
-        [
-            ("call", "figure", "round", *names),
-            *(
-                (row.call, row.figure, row.round, *chain(*(getattr(row, side).model_dump().values() for side in sides)))
-                for row in rows
-            ),
-        ]
-    )
-
-
-def album_document(compared: AlbumComparison) -> Document:
-    """Return the comparison as JSON."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "low": _run_document(compared.runs[0], compared.exchanges[0]),
-        "high": _run_document(compared.runs[1], compared.exchanges[1]),
-        "embedder": compared.embedder,
-        "notes": list(compared.notes),
-        "figures": [_row_document(row) for row in compared.whole],
-        "rounds": [_row_document(row) for row in compared.rounds],
-        "meanings": dict(MEANINGS),
-    }
-
-
-def _run_document(run: RunRecord, exchanges: int) -> Document:
-    setting = run.parameters.get("setting")
-    return {"run": run.run, "setting": setting, "exchanges": exchanges, "rehearsed": run.rehearsed}
-
-
-def _row_document(row: Row) -> Document:
-    estimates = {side: getattr(row, side).model_dump() for side in ("low", "high", "difference")}
-    return {"call": row.call, "figure": row.figure, "round": row.round, **estimates}
-
-
-# --- running both settings ------------------------------------------------------------------------------------------
-
-
-def plan_both(settings: Mapping[str, Any], model: str, seed: int) -> "list[RunPlan]":
-    """Return the plans of the villagers' album chat in the low and in the high setting, else alike.
-
-    Raises:
-        TertuliaError: It can't be run like that.
-    """
-    from tertulia.runs.planning.starting import plan_run
-
-    plans = []
-    for setting in SETTINGS:
-        label = f"lab album: {setting}"
-        plans.append(plan_run("villagers", {**settings, "setting": setting}, model=model, seed=seed, label=label))
-    return plans
-
-
-def run_both(store: Any, plans: "Sequence[RunPlan]", access: "ModelAccess", show: "Emit") -> list[str]:
-    """Run what is planned, with models that are opened once, and return the ids of the runs.
-
-    Raises:
-        TertuliaError: A run failed, or a model can't be opened.
-        KeyboardInterrupt: One was interrupted; what it had is kept.
-    """
-    from tertulia.runs.access.engines import open_engines
-    from tertulia.runs.driving.driver import drive_run
-    from tertulia.runs.planning.starting import begin_with
-
-    store.check_writable()
-    first = plans[0]
-    engines = open_engines(first.model, first.start, first.parameters, access.naming(first.named))
-    runs = []
-    for plan in plans:
-        context = begin_with(store, plan, engines)
-        drive_run(store, context, show)
-        runs.append(context.run)
-    return runs

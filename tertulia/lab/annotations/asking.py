@@ -132,7 +132,9 @@ def inquiry(
         heard = _heard(store.turns(run.run, 1, number) if number else [], start, name, parameters)
         character = read_characters(store, run.run).get(name)
     if questions is None:
-        heard = [line for line in heard if line.turn > 0]  # as `lab population` asks, so that either has the answers
+        heard = [
+            line for line in heard if line.turn > 0
+        ]  # as `lab report population` asks, so that either has the answers
         requests = person_requests(start.participant(name), character, heard, number)
     else:
         if isinstance(start, Population):

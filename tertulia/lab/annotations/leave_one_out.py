@@ -40,7 +40,6 @@ from tertulia.state.language_model import LanguageModel, SeeingModel
 from tertulia.state.line_scores import reader_of, scored_line_by
 from tertulia.state.meeting import Start
 from tertulia.state.model_failures import model_failures
-from tertulia.state.parameters import Parameters
 from tertulia.state.questions import ServedModel
 from tertulia.state.records import Candidate, Reply, RunRecord
 from tertulia.state.text import counted
@@ -49,6 +48,7 @@ from tertulia.storage.store import SqlStore
 from tertulia.views.reading.checks import LOSSES, PART_NUMBERS, VALUES, checks_of, numbers_of, reader_in
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.turns import TurnDetails, read_turn
+from tertulia.views.reading.why import parameters_of_speaker
 
 #: Readings of a line's prompt, at most; and the fewest from which anything can be learned by ablations.
 CALLS, LEAST_CALLS = 64, 8
@@ -191,16 +191,11 @@ def _candidate_of(details: TurnDetails) -> Candidate | None:
     return next((each for each in chosen if each.origin != "by_hand"), None)
 
 
-def _parameters_of(details: TurnDetails) -> Parameters:
-    own = details.run.participant_models.get(details.record.turn.speaker or "")
-    return Parameters.model_validate(details.run.parameters if own is None else own.parameters)
-
-
 def _reader_of(details: TurnDetails) -> str:
     """Return the model that reads a line: the one that scored it, else the surrogate of its writer, or the writer."""
     if (recorded := reader_of(details.record.line_scored_by)) is not None:
         return recorded
-    surrogate = _parameters_of(details).surrogate
+    surrogate = parameters_of_speaker(details).surrogate
     return details.writer if surrogate is None or not is_chat_name(details.writer) else surrogate
 
 
@@ -211,7 +206,7 @@ def _checked_line(store: SqlStore, details: TurnDetails, part: str, reader: str)
     speaker = record.turn.speaker or ""
     spoken = SpokenLine(
         *(details.run.run, record.turn.turn, speaker, record.prompt, record.removed),
-        parameters=_parameters_of(details),
+        parameters=parameters_of_speaker(details),
         reply=candidate.reply,
     )
     answered = remove_units(store.prompt(record.prompt), record.removed)

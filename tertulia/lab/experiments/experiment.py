@@ -53,9 +53,6 @@ _LISTED, _LONGEST = 20, 200
 _MAY_GROW = ("cases", "settings")
 _MAY_CHANGE = ("trials", "description", "baseline", "cohort_size", "plan")
 
-#: Of which the greater one stays where stores are merged.
-_GREATER = ("model", "description", "cohort_size", "plan")
-
 #: What an experiment settles itself, so that no setting may.
 _NOT_IN_SETTINGS = {"seed": "seed", "max_turns": "rounds", "max_rounds": "rounds", "seat": None}
 

@@ -1,7 +1,7 @@
 """The folder of a report: its page as Markdown and as HTML, plots, and data as CSV, Parquet and JSON."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from tertulia.lab.pages.page import Page
@@ -14,22 +14,10 @@ from tertulia.state.documents import Document
 from tertulia.state.errors import UsageError
 from tertulia.storage.addresses import StoreAddress
 
+_PAGES = (".md", ".html", ".json")
+
 #: What a folder of reports has of each table and each plot's points.
 _DATA = (".csv", ".parquet")
-
-
-def make_folder(folder: Path, names: Iterable[str], store: StoreAddress, force: bool = False) -> None:
-    """Make a folder where there is none, and refuse one that files of these names can't be written into.
-
-    Raises:
-        UsageError: It is a file, or has files of these names already.
-        OSError: It can't be made.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--out {folder}: this is a file; give a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        check_file(folder / name, store, force)
 
 
 def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAddress, force: bool = False) -> None:
@@ -44,7 +32,12 @@ def check_report_folder(folder: Path, name: str, experiment: str, store: StoreAd
     check_plots()
     check_parquet()
     is_same = _experiment_in(folder / f"{name}.json") == experiment
-    make_folder(folder, (f"{name}.md", f"{name}.html", f"{name}.json"), store, force or is_same)
+    for path in (folder.parent, folder):
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"--out {path}: this is a file; give a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for ending in _PAGES:
+        check_file(folder / f"{name}{ending}", store, force or is_same)
 
 
 def _experiment_in(file: Path) -> str | None:
@@ -66,7 +59,7 @@ def write_page(page: Page, document: Document, folder: Path) -> list[Path]:
     """
     drawings = {figure.name: drawn(figure) for figure in page.figures()}
     plots = {figure.name: f"{page.name}_{file_of(figure)}" for figure in page.figures()}
-    files = [folder / f"{page.name}{ending}" for ending in (".md", ".html", ".json")]
+    files = [folder / f"{page.name}{ending}" for ending in _PAGES]
     write_lines(files[0], markdown(page, plots))
     write_lines(files[1], html_page(page, drawings))
     write_lines(files[2], [json.dumps(document)])

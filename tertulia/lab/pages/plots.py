@@ -7,7 +7,6 @@ import io
 import warnings
 from collections.abc import Sequence
 from math import nan
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tertulia.lab.pages.page import Figure, Panel, Point, Series
@@ -73,18 +72,6 @@ def check_plots() -> None:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
         raise MissingPackageError(f"plots need matplotlib, which is not installed; run: {extra_hint('lab')}") from None
-
-
-def write_plots(figures: Sequence[Figure], folder: Path) -> list[str]:
-    """Draw figures into files of a folder, and return their names: `NAME.svg` each.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        OSError: A file can't be written.
-    """
-    for figure in figures:
-        (folder / file_of(figure)).write_text(drawn(figure), encoding="utf-8")
-    return [file_of(figure) for figure in figures]
 
 
 def file_of(figure: Figure) -> str:

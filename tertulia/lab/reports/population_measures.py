@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from functools import partial
 
-from tertulia.lab.population import OF_ANSWERS, OF_LINES
+from tertulia.lab.population import OF_LINES
 from tertulia.lab.reports.case_measures import Figure, Trials
 from tertulia.lab.reports.measured_trials import KnownVectors, MeasuredTrial
 from tertulia.metrics.diversity import mean
 from tertulia.metrics.population import PopulationFigures, Vectors, attractor, figures_of_lines, thirds
 from tertulia.views.measuring.population import lines_of
-
-#: The metrics of this kind; the last are set by who has a model (`measured_by_models`).
-OF_POPULATION = (*OF_LINES, *OF_ANSWERS)
 
 
 class PopulationMeasures:

@@ -1,9 +1,12 @@
 """The reports by name, with what the help says of each. Nothing is imported: the command line lists them."""
 
-#: The command that makes all reports.
+#: The name that makes all reports.
 ALL = "all"
 
-#: What each report does, in the order of `papers.REPORTS`.
+#: Reports that read stored runs and run none.
+OF_RUNS = ("album", "population")
+
+#: What each report does: those of `papers.REPORTS` in that order, all of these, and those of stored runs.
 ABOUT = {
     "table2": "Remove whole blocks of the prompt: RMb to RMbmpe beside APP's Table 2.",
     "table3": "Vary λ, temperature, top-p and sequential generation: APP's Table 3.",
@@ -25,5 +28,7 @@ ABOUT = {
     "scorers": "Compare what units are scored by: attention, likeness, leaving them out, length, chance.",
     "strength": "Compare strengths of context (α) along λ.",
     "plain": "Repeat Table 2 without what the embedded model's settings add.",
-    ALL: "Make all reports, one after another, and a page with all verdicts and costs.",
+    ALL: "Make all of these, one after another, and a page with all verdicts and costs.",
+    "album": "Compare two stored album chats, LOW and HIGH: length, variety, naming, repetition and choice, by call.",
+    "population": "Measure whether people of stored runs become one another; an experiment's settings are compared.",
 }

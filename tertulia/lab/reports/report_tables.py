@@ -8,6 +8,7 @@ from tertulia.lab.reports.papers import metric_named
 from tertulia.lab.reports.provenance import SettingCost, total_cost
 from tertulia.lab.reports.report import Findings
 from tertulia.lab.reports.verdicts import Verdict
+from tertulia.metrics.album import Estimate
 from tertulia.metrics.statistics import CaseMean, Contrast, Needed
 from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
@@ -84,8 +85,8 @@ def _contrast_cells(found: Contrast | None) -> tuple[Cell, Cell, Cell]:
     return (None, None, None) if found is None else (found.value, interval_of(found), found.effect_size)
 
 
-def interval_of(found: CaseMean) -> Interval | None:
-    """Return the interval of a mean; `None` where it has none."""
+def interval_of(found: CaseMean | Estimate) -> Interval | None:
+    """Return the interval of an estimate; `None` without one."""
     return None if found.ci_low is None or found.ci_high is None else (found.ci_low, found.ci_high)
 
 

@@ -11,7 +11,7 @@ tertulia fork @last --at 4 --lambda 0.9 --label "forked at turn 4: λ = 0.9"
 
 # A meeting, and an album chat.
 tertulia run mothers_house --rounds 8 --seed 1
-tertulia run villagers --agents 4 --rounds 3 --seed 1
+tertulia run villagers --set agents=4 --rounds 3 --seed 1
 
 # A day of a town.
 tertulia simulate tidewell --days 1 --encounters-per-day 3 --seed 1 --set max_turns=5

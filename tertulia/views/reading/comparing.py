@@ -8,7 +8,6 @@ from typing import Any
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError
 from tertulia.state.garbage import without_collection
-from tertulia.state.language_model import Embedder
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, Turn
@@ -98,24 +97,16 @@ def _turn_of(comparison: Comparison, runs: tuple[RunRecord, RunRecord], number: 
 
 
 @without_collection()
-def diversity(compared: RunComparison, embedder: Embedder | None = None) -> dict[str, Any]:
-    """Return how varied each conversation is and, given an embedder, how similar the two are."""
-    from tertulia.metrics.diversity import dialogue_of, dialogue_text, figures_of_words, mean_pairwise_cosine
+def diversity(compared: RunComparison) -> dict[str, Any]:
+    """Return how varied each conversation is."""
+    from tertulia.metrics.diversity import dialogue_of, figures_of_words
     from tertulia.prompts.renaming import names_in_words
 
     dialogues = [
         dialogue_of(turns, names_in_words(start.names, Parameters.model_validate(run.parameters)).name_of)
         for run, start, turns in zip(compared.runs, compared.starts, compared.turns, strict=True)
     ]
-    figures: dict[str, Any] = {
-        name: figures_of_words([dialogue]) for name, dialogue in zip("ab", dialogues, strict=True)
-    }
-    if embedder is not None:
-        texts = [dialogue_text(dialogue) for dialogue in dialogues]
-        both = all(dialogues)
-        figures["sim"] = mean_pairwise_cosine(embedder.embed(texts)) if both else None
-        figures["sim_untruncated"] = mean_pairwise_cosine(embedder.embed_untruncated(texts)) if both else None
-    return figures
+    return {name: figures_of_words([dialogue]) for name, dialogue in zip("ab", dialogues, strict=True)}
 
 
 def without(names: Iterable[str], others: Iterable[str]) -> list[str]:

@@ -106,7 +106,7 @@ def check_is_no_album_chat(run: RunRecord, command: str) -> None:
     if run.kind == "album_chat":
         raise UsageError(
             f"run {run.run} is an album chat, in which two meet at a time: {command} has nothing to say of it; "
-            f"see tertulia stats {run.run}, or tertulia lab album"
+            f"see tertulia stats {run.run}, or tertulia lab report album LOW HIGH"
         )
 
 

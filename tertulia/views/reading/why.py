@@ -33,7 +33,7 @@ def why_turn(details: TurnDetails) -> str:
     if details.exchange is not None:
         return clean(f"{_exchange_sentence(details.exchange)} {_in_short(details)}")
     if details.round is not None:
-        floor = clean(floor_sentence(details.round, _parameters(details)))
+        floor = clean(floor_sentence(details.round, parameters_of_speaker(details)))
         return floor if details.record.turn.speaker is None else f"{floor} {_in_short(details)}"
     return why_said(details)
 
@@ -44,7 +44,7 @@ def why_said(details: TurnDetails) -> str:
     if speaker is None:
         return "Nobody spoke in this turn."
     if details.prompt is None:
-        seat = _parameters(details).seat
+        seat = parameters_of_speaker(details).seat
         how = "A person typed it" if seat is not None and seat == speaker else "It was written by hand"
         return clean(f"{how} for {speaker}: no prompt was read, and nobody judged it.")
     said = _candidate_clause(details)
@@ -66,7 +66,7 @@ def _is_telling(details: TurnDetails) -> bool:
     return details.record.rollbacks > 0 or len(details.candidates) > 1 or "objected" in _candidate_clause(details)
 
 
-def _parameters(details: TurnDetails) -> Parameters:
+def parameters_of_speaker(details: TurnDetails) -> Parameters:
     """Return the parameters of whoever spoke."""
     mine = details.run.participant_models.get(details.record.turn.speaker or "")
     return Parameters.model_validate(details.run.parameters if mine is None else mine.parameters)
@@ -115,7 +115,7 @@ def _removal_clause(details: TurnDetails) -> str:
     gone = [unit for unit in removable if unit.id in removed]
     if not removable or (not factor and not gone):
         return ""
-    parameters, scores = _parameters(details), record.scores or {}
+    parameters, scores = parameters_of_speaker(details), record.scores or {}
     total = sum(scores.get(unit.id, 0.0) for unit in removable)
     reached = sum(scores.get(unit.id, 0.0) for unit in gone) / total if total else 0.0
     what = f"{len(gone)} of {counted(len(removable), 'item')}" if gone else "nothing"
@@ -131,7 +131,7 @@ def _removal_clause(details: TurnDetails) -> str:
 
 def _measure(details: TurnDetails) -> str:
     """Return what a share is of: attention, or the scores of another scorer."""
-    parameters = _parameters(details)
+    parameters = parameters_of_speaker(details)
     return "score" if "score" in parameters.nodes or parameters.reducer == "learned" else "attention"
 
 
@@ -156,7 +156,7 @@ def _candidate_clause(details: TurnDetails) -> str:
 
 def _reason(details: TurnDetails, made: Sequence[Candidate], chosen: Candidate) -> str:
     """Return why a candidate was said, by the figures of the judge against θ; empty where there are none."""
-    parameters = _parameters(details)
+    parameters = parameters_of_speaker(details)
     threshold = parameters.inconsistency_threshold
     judged = [candidate.inconsistency for candidate in made if candidate.inconsistency is not None]
     if chosen.inconsistency is None:

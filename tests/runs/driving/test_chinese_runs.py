@@ -113,7 +113,7 @@ def test_choices_by_probabilities_are_offered_in_chinese(cli: Cli) -> None:
 
 @pytest.mark.parametrize(("order", "node"), [("centralised", "centralised"), ("designated", "designated")])
 def test_who_speaks_next_is_asked_in_chinese(cli: Cli, order: str, node: str) -> None:
-    assert node in nodes_asked(cli, "run", "s.yaml", "--rehearse", "--rounds", "5", "--order", order)
+    assert node in nodes_asked(cli, "run", "s.yaml", "--rehearse", "--rounds", "5", "--set", f"order={order}")
 
 
 def test_days_of_a_chinese_town_are_remembered_in_chinese(cli: Cli, tmp_path: Path) -> None:

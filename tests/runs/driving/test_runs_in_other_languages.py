@@ -330,14 +330,14 @@ def test_choices_by_probabilities_are_offered_in_the_language(cli: Cli, language
 
 @pytest.mark.parametrize("order", ["centralised", "designated"])
 def test_who_speaks_next_is_asked_in_the_language(cli: Cli, language: str, order: str) -> None:
-    arguments = ("run", "s.yaml", "--rehearse", "--rounds", "5", "--order", order)
+    arguments = ("run", "s.yaml", "--rehearse", "--rounds", "5", "--set", f"order={order}")
     assert order in nodes_asked(cli, language, SPOKEN[language].meeting, *arguments)
 
 
 @pytest.mark.parametrize("setting", ["low", "high"])
 def test_an_album_chat_is_asked_for_in_the_language(cli: Cli, language: str, setting: str) -> None:
     given = settings("villagers=s.yaml", f"language={language}", "layout=chat_turns")
-    arguments = ("run", "villagers", "--rehearse", "--rounds", "3", "--setting", setting, *given)
+    arguments = ("run", "villagers", "--rehearse", "--rounds", "3", "--set", f"setting={setting}", *given)
     nodes = nodes_asked(cli, language, SPOKEN[language].villagers, *arguments)
     assert len(nodes) >= 3  # the plan, the question and the answer
 
