@@ -25,7 +25,8 @@ from support.protocol_server import serving
 
 from tertulia.cli.environment import cache_folder
 from tertulia.lab.annotations.ablations import LEAST_UNITS
-from tertulia.lab.annotations.leave_one_out import CheckedLine, lines_to_check, value_behind
+from tertulia.lab.annotations.checked_line import CheckedLine, lines_to_check
+from tertulia.lab.annotations.leave_one_out import value_behind
 from tertulia.models.loading import PRECISIONS
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.runs.access.engines import ModelAccess

@@ -7,7 +7,8 @@ has some, else those of its text.
 """
 
 import json
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 
 from tertulia.prompts.cut import by_item, joined
@@ -71,6 +72,23 @@ def retokenized(tokenizer: Tokenizer, reply: Reply, reply_prefix: str = "") -> R
         text_tokens=(first_token, first_token + len(parts[1])),
         fields=reply.fields,
     )
+
+
+def tokens_of_texts(tokenizer: Tokenizer, tokens: Sequence[int], texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Return which tokens of a reply hold each of these text fields, which it has in this order; all, if it has not.
+
+    A token that holds the end of a text and what stands behind counts as the text's.
+    """
+    ends = [len(tokenizer.decode(tokens[: place + 1])) for place in range(len(tokens))]
+    written, at, spans = tokenizer.decode(tokens), 0, []
+    for text in texts:
+        quoted = json.dumps(text, ensure_ascii=False)[1:-1]
+        found = written.find(f'"{quoted}"', at)
+        if found < 0 or not quoted:
+            return [(0, len(tokens))]
+        first, at = found + 1, found + 1 + len(quoted)
+        spans.append((bisect_right(ends, first), bisect_left(ends, at) + 1))
+    return spans
 
 
 def text_of(units: Iterable[Unit]) -> str:

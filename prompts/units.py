@@ -12,6 +12,24 @@ from tertulia.state.records import BLOCK_INITIALS, Prompt, Unit, UnitKind
 FIXED_UNITS = frozenset(f"environment.{item}" for item in ("meeting", "people", "clock", "end", "departure"))
 
 
+#: A block whose texts inform, and instruct nobody: how a speaker of a meeting sees things, feels and thinks.
+_INFORMING = "situation"
+#: Every line answers it, so that it explains none.
+_DIALOGUE = "current_dialogue"
+
+
+def nameable_units(prompt: Prompt) -> list[Unit]:
+    """Return the units that a line or a thought can be said to lean on: information, whether λ may remove it or not.
+
+    Left out are instructions, examples, and in the prompt for an utterance the current dialogue.
+    """
+    return [unit for unit in prompt.units if _is_nameable(unit)]
+
+
+def _is_nameable(unit: Unit) -> bool:
+    return unit.block == _INFORMING or (unit.kind == "item" and unit.block != _DIALOGUE)
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of a block, which becomes a unit.

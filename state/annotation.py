@@ -31,7 +31,8 @@ class Annotation(Record):
         first, last: The turns that it is about; of `self_inventory` and `asked`, asked before turn `first`, none of
             its own: `last` is the one before, 0 before all.
         part: Which batch of questions it is, from 0; of `asked` a hash of question and seed, below 2³¹; of
-            `line_scores` and `leave_one_out` the utterance: 0 the turn's own, 1 and 2 plan and answer of an exchange.
+            `line_scores` and `leave_one_out` the utterance: 0 the turn's own, 1 and 2 plan and answer of an exchange,
+            from 3 on the thoughts of those who take part in a meeting, in its order.
         prompt: Content hash of the prompt.
         answers: By question; of `asked` the `question`, the `seed`, and the `answer`.
         probabilities: By option how probable it was, where the answer was drawn from them; they sum to 1.

@@ -7,7 +7,7 @@ that is resumed gets a new one, or none.
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from math import isfinite
+from math import inf, isfinite
 from types import MappingProxyType
 from typing import Protocol
 
@@ -44,6 +44,10 @@ class Budget:
         max_minutes: Minutes of real time since the driving began; a call under way is waited for.
         prices: By model, what a million tokens read, and a million written, cost.
 
+    ::
+
+        tertulia.run("tidewell", budget=tertulia.Budget(max_calls=200, max_minutes=5))
+
     Raises:
         SettingError: A limit is no number above 0, or not a whole one where things are counted; or a price is none.
     """
@@ -55,6 +59,9 @@ class Budget:
     prices: Prices = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("max_calls", "max_tokens", "max_cost", "max_minutes"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, value.item() if hasattr(value, "item") else value)  # of numpy, Python's
         for name in ("max_calls", "max_tokens"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
@@ -64,6 +71,10 @@ class Budget:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (is_number and isfinite(value) and value > 0):
                 raise SettingError(name, value, f": {expected}")
+        if not isinstance(self.prices, Mapping):
+            raise SettingError("prices", repr(self.prices), f": {_PRICED}")
+        if wrong := next((model for model, price in self.prices.items() if not _is_price(price)), None):
+            raise SettingError(f"prices[{wrong!r}]", repr(self.prices[wrong]), f": {_PRICED}")
 
     @property
     def is_none(self) -> bool:
@@ -107,6 +118,13 @@ class Budget:
         return f"its budget of {_of(self.max_minutes or 0, 'minute')} ({minutes:.3g} passed)"
 
 
+def _is_price(price: object) -> bool:
+    """Return whether it is two numbers, each 0 or more."""
+    if not isinstance(price, Sequence) or len(price) != 2:
+        return False
+    return all(isinstance(n, int | float) and not isinstance(n, bool) and 0 <= n < inf for n in price)
+
+
 def _of(limit: float, unit: str) -> str:
     number = f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
     return f"{number} {unit}{'' if limit == 1 else 's'}"
@@ -114,6 +132,7 @@ def _of(limit: float, unit: str) -> str:
 
 _COUNTED = "a whole number from 1 is expected; leave it out for no limit"
 _PAID = "a number above 0 is expected, in the currency of the prices; leave it out for no limit"
+_PRICED = "prices of a million tokens, read and written, are given by model: prices={'openai:NAME': (2.5, 10)}"
 _TIMED = "a number of minutes above 0 is expected; leave it out for no limit"
 
 NO_BUDGET = Budget()

@@ -48,7 +48,3 @@ class HeadWeights(Record):
     def hash(self) -> str:
         """Of weights and floor: blake2b, 4 bytes, in hexadecimal; runs record it."""
         return hashlib.blake2b(repr((self.weights, self.floor)).encode(), digest_size=4).hexdigest()
-
-    def estimated_loss(self, score: float) -> float:
-        """Return what a line is estimated to lose without a unit of that score, in nats a token, at least 0."""
-        return max(0.0, score - self.floor)

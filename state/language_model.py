@@ -205,7 +205,6 @@ class ScoringOptions:
     """The reduction of attention to a score (APP §3.1, Eq. 1), over these layers; `None`, and learned weights: all."""
 
     reducer: Reducer = "sum-mean"
-    rows: Literal["reply", "utterance_only"] = "reply"
     layers: tuple[int, ...] | None = None
 
     @property

@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     Seconds = TypeVar("Seconds", float, NDArray[np.float64])
 
 
+#: The share of recency that is left after an hour (GA §4.1).
+DECAY_PER_HOUR = 0.995
+
+
 def may_be_recalled(memory: Memory) -> bool:
     """Whether a memory is ever recalled. Chats have a block of their own, and nobody recalls an idle moment."""
     return memory.kind != "chat" and not memory.text.endswith(" is idle")
 
 
-def recency(age_s: "Seconds", decay_per_hour: float) -> "Seconds":
+def recency(age_s: "Seconds", decay_per_hour: float = DECAY_PER_HOUR) -> "Seconds":
     """Return how recent memories are, in (0, 1]: it decays exponentially with their age.
 
     Args:

@@ -37,6 +37,9 @@ AGREED, KEPT = "agreed", "kept"
 #: The step before the first turn that has why one seeks the other who meet.
 SOUGHT = "sought"
 
+#: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
+PAST_KEPT = 10
+
 
 class Habit(Record):
     """The activity of a resident from a time of day on.

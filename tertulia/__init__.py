@@ -26,14 +26,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tertulia.api import aresume, arun, diff, resume, run, stream
-    from tertulia.declaring import mechanism, node, scorer
-    from tertulia.experiment import Experiment
-    from tertulia.nodes.machinery.node import Node
-    from tertulia.nodes.mechanisms.mechanism import Mechanism
+    from tertulia.api.declaring import mechanism, node, scorer
+    from tertulia.api.experiment import Experiment
+    from tertulia.api.running import arun, diff, resume, run, stream
+    from tertulia.api.stored_run import Run
+    from tertulia.api.stores import Store, open_store
+    from tertulia.api.sweeping import asweep, sweep
     from tertulia.runs.driving.events import Event, Noted, RunEnded, RunStarted, StepStarted, TurnFinished
-    from tertulia.runs.driving.stopping import Stopped
-    from tertulia.state.cognition import Finding
+    from tertulia.runs.planning.additions import Additions
+    from tertulia.state.budget import Budget
     from tertulia.state.errors import (
         BudgetError,
         ExtensionError,
@@ -47,12 +48,8 @@ if TYPE_CHECKING:
         TertuliaError,
         UsageError,
     )
-    from tertulia.state.parameters import Parameters
-    from tertulia.state.records import Record, Turn, Unit
+    from tertulia.state.records import Turn
     from tertulia.state.seat import Answer, Invitation
-    from tertulia.stored_run import Run
-    from tertulia.stores import Store, open_store
-    from tertulia.sweeping import asweep, sweep
     from tertulia.worlds.generated_people import generate_people
     from tertulia.worlds.people import Person, people_from_csv
     from tertulia.worlds.population_object import Population, Villager
@@ -61,19 +58,16 @@ if TYPE_CHECKING:
 
 #: By module, the public names that it has.
 _PUBLIC = {
-    "tertulia.api": ("aresume", "arun", "diff", "resume", "run", "stream"),
-    "tertulia.sweeping": ("asweep", "sweep"),
-    "tertulia.experiment": ("Experiment",),
-    "tertulia.stores": ("Store", "open_store"),
-    "tertulia.stored_run": ("Run",),
-    "tertulia.declaring": ("mechanism", "node", "scorer"),
+    "tertulia.api.running": ("arun", "diff", "resume", "run", "stream"),
+    "tertulia.api.sweeping": ("asweep", "sweep"),
+    "tertulia.api.experiment": ("Experiment",),
+    "tertulia.api.stores": ("Store", "open_store"),
+    "tertulia.api.stored_run": ("Run",),
+    "tertulia.api.declaring": ("mechanism", "node", "scorer"),
     "tertulia.runs.driving.events": ("Event", "Noted", "RunEnded", "RunStarted", "StepStarted", "TurnFinished"),
-    "tertulia.runs.driving.stopping": ("Stopped",),
-    "tertulia.nodes.machinery.node": ("Node",),
-    "tertulia.nodes.mechanisms.mechanism": ("Mechanism",),
-    "tertulia.state.cognition": ("Finding",),
-    "tertulia.state.parameters": ("Parameters",),
-    "tertulia.state.records": ("Record", "Turn", "Unit"),
+    "tertulia.runs.planning.additions": ("Additions",),
+    "tertulia.state.budget": ("Budget",),
+    "tertulia.state.records": ("Turn",),
     "tertulia.state.seat": ("Answer", "Invitation"),
     "tertulia.worlds.generated_people": ("generate_people",),
     "tertulia.worlds.people": ("Person", "people_from_csv"),
@@ -88,43 +82,37 @@ _PUBLIC = {
 _MODULES = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [
+    "Additions",
     "Answer",
+    "Budget",
     "BudgetError",
     "Case",
     "Event",
     "Experiment",
     "ExtensionError",
-    "Finding",
     "Invitation",
     "LeftError",
-    "Mechanism",
     "Meeting",
     "ModelError",
-    "Node",
     "NodeError",
     "NotFoundError",
     "Noted",
-    "Parameters",
     "Person",
     "Population",
     "Question",
-    "Record",
     "Run",
     "RunEnded",
     "RunStarted",
     "SettingError",
     "StepStarted",
-    "Stopped",
     "StoppedError",
     "StorageError",
     "Store",
     "TertuliaError",
     "Turn",
     "TurnFinished",
-    "Unit",
     "UsageError",
     "Villager",
-    "aresume",
     "arun",
     "asweep",
     "diff",

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import WALKS
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.language_model import LanguageModel, RenderedPrompt, Role, ScoringOptions, Tokenizer
@@ -144,7 +144,7 @@ def prune(units: Units, scores: Mapping[str, float], removal_factor: float, walk
     named = _as_units(units)
     if without := next((unit.id for unit in named if unit.removable and unit.id not in scores), None):
         raise UsageError(f"scores: has none for the unit {without!r:.60}; unit_scores gives one for each")
-    chosen = prune_units(named, scores, removal_factor, walk=walk)
+    chosen = WALKS[walk](named, scores, removal_factor, "descending")
     removed = list(removed_with_blocks(Prompt(units=named, speaker="", layout=""), chosen))
     total = sum(scores[unit.id] for unit in named if unit.removable)
     reached = sum(scores[unit] for unit in chosen) / total if total else 0.0

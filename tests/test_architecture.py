@@ -15,13 +15,13 @@ from support.package import PACKAGE, ROOT, package_files
 #: modules that lie in no room.
 ROOMS = (
     *("state", "prompts", "models", "storage", "worlds", "metrics", "nodes", "graphs"),
-    *("views", "runs", "langgraph", "lab", "viewer", "tertulia", "cli"),
+    *("views", "runs", "langgraph", "lab", "viewer", "api", "tertulia", "cli"),
 )
 
 #: Rooms that know less than their place would allow: models and store reach nodes through the runtime context.
 KNOWS_ONLY = {
-    "nodes": {"state", "prompts", "worlds"},
-    "graphs": {"state", "prompts", "worlds", "nodes"},
+    "nodes": {"state", "prompts"},
+    "graphs": {"state", "prompts", "nodes"},
     "metrics": {"state"},
 }
 

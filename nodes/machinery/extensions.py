@@ -155,7 +155,7 @@ def _check_object(extension: Extension, declared: Node | Mechanism | None, accep
     if declared is None:
         raise ExtensionError(
             f"{extension.source}: {name!r} was handed over in Python, and its code is not executed from the store; "
-            "hand it over again: `tertulia.resume(run, nodes=…)`, a mechanism with mechanisms=…; so does `run.fork`"
+            "hand it over again: `tertulia.resume(run, additions=tertulia.Additions(nodes=…))`; so does `run.fork`"
         )
     if not accept_changed and extension_of_object(declared).hash != extension.hash:
         raise ExtensionError(

@@ -31,8 +31,7 @@ class Mechanism:
             computations belong in a thread. An exception, or a run over the time limit, is recorded as a problem.
         condition: Where given, the agent is not asked: the mechanism is on when this returns a reason.
         parameters: The class of its parameters, each with a default; `view.context.settings` gives them.
-        timeout_s: Seconds that it may take, its waiting for the model not counted; `None`: those of the run
-            (`mechanism_timeout_s`).
+        timeout_s: Seconds that it may take, its waiting for the model not counted; `None`: 20.
 
     Raises:
         ExtensionError: The declaration is incomplete or wrong.

@@ -43,7 +43,7 @@ class Contender:
     def bid_after(self, silence_s: float, parameters: Parameters) -> Bid:
         """Return the bid after so many seconds of silence, before any draw. Source: Eq. 1, 4 and 5."""
         similarity = 0.0 if self.bid is None else self.bid["similarity"]
-        scale, spread = adjusted_latency(self.base_latency, similarity, parameters)
+        scale, spread = adjusted_latency(self.base_latency, similarity)
         parts = None if self.bid is None else self._parts_after(self.bid, silence_s, parameters)
         willingness = None if parts is None else weighted_sum(self.weights, **parts.model_dump())
         willing = self.wants_to_speak if willingness is None else willingness >= parameters.willingness_threshold

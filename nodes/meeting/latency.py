@@ -9,6 +9,9 @@ from tertulia.state.parameters import Parameters
 
 Form = Literal["as_printed", "moment_matched"]
 
+#: k₁ of Eq. 4 and k₂ of Eq. 5, and the factor of App. B on the latency of an agent without the floor.
+SCALE_SENSITIVITY, SPREAD_SENSITIVITY, PERSISTENCE_FACTOR = 0.5, 0.3, 0.7
+
 
 def base_latency(latency: LatencyClass | tuple[float, float] | None, parameters: Parameters) -> tuple[float, float]:
     """Return μ₀ and σ₀ in seconds.
@@ -29,12 +32,12 @@ def base_latency(latency: LatencyClass | tuple[float, float] | None, parameters:
     return scale, scale * math.sqrt(math.expm1(log_deviation**2))
 
 
-def adjusted_latency(base: tuple[float, float], similarity: float, parameters: Parameters) -> tuple[float, float]:
+def adjusted_latency(base: tuple[float, float], similarity: float) -> tuple[float, float]:
     """Return μ and σ in seconds: a thought that continues earlier thoughts comes faster. Source: Eq. 4 and 5."""
     scale, spread = base
     return (
-        scale * math.exp(-parameters.scale_sensitivity * similarity),
-        spread * math.exp(-parameters.spread_sensitivity * similarity),
+        scale * math.exp(-SCALE_SENSITIVITY * similarity),
+        spread * math.exp(-SPREAD_SENSITIVITY * similarity),
     )
 
 
@@ -59,4 +62,4 @@ def draw_latency(scale: float, spread: float, form: Form, generator: random.Rand
 def persistence_of(unheard: int, parameters: Parameters) -> float:
     """Return the factor on the latency of an agent who was willing in consecutive rounds without getting the floor."""
     rounds = unheard if parameters.persistence == "compounding" else min(unheard, 1)
-    return parameters.persistence_factor**rounds
+    return PERSISTENCE_FACTOR**rounds

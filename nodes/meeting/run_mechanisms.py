@@ -15,6 +15,9 @@ from tertulia.state.errors import ModelError, StorageError
 from tertulia.state.graph_state import CognitionState
 from tertulia.state.text import first_line
 
+#: Seconds that a mechanism may take which declares no limit, its waiting for the model not counted.
+TIMEOUT_S = 20.0
+
 
 async def run_mechanisms(state: CognitionState, runtime: Runtime[Context]) -> CognitionState:
     """Run the active mechanisms and store their findings; one that fails or takes too long has a problem."""
@@ -41,7 +44,7 @@ async def run_mechanism(view: View, mechanism: Mechanism) -> Finding:
     Raises:
         ModelError, StorageError: The model or the store failed, which is not the mechanism's fault.
     """
-    limit = mechanism.timeout_s or view.context.parameters.mechanism_timeout_s
+    limit = mechanism.timeout_s or TIMEOUT_S
     try:
         async with time_limit(limit, view.context) as context:
             finding = await mechanism.run(replace(view, context=context, part=mechanism.name))

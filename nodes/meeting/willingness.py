@@ -113,18 +113,18 @@ def why_willing(bid: Bid, weights: WillingnessWeights, parameters: Parameters) -
     rated = parameters.willingness == "rated"  # by the model, and moved by nothing
     need, pull = (0.0, 0.0) if rated else (bid.need or 0.0, bid.address * parameters.address_pull)
 
-    emotion, personality = _unmoved(parts.emotion, need), _unmoved(parts.personality, need)
-    if not _reaches(weighted_sum(weights, parts.topic, parts.goal, emotion, personality), threshold):
+    emotion, personality = unmoved(parts.emotion, need) or 0.0, unmoved(parts.personality, need) or 0.0
+    if not reaches(weighted_sum(weights, parts.topic, parts.goal, emotion, personality), threshold):
         return "waiting"
-    topic, personality = _unmoved(parts.topic, pull), _unmoved(personality, pull)
-    by_content = _reaches(weighted_sum(weights, topic, parts.goal, emotion, personality), threshold)
+    topic, personality = unmoved(parts.topic, pull) or 0.0, unmoved(personality, pull) or 0.0
+    by_content = reaches(weighted_sum(weights, topic, parts.goal, emotion, personality), threshold)
     return "content" if by_content else "asked"
 
 
-def _unmoved(part: float, *shares: float) -> float:
-    """Return a part before the moves that `moved` made; 0 where one of them was whole."""
+def unmoved(part: float, *shares: float) -> float | None:
+    """Return a part before the moves that `moved` made; `None` where one of them was whole: it is not known then."""
     left = prod(1 - share for share in shares)
-    return max(0.0, 1 - (1 - part) / left) if left > _ROUNDING else 0.0
+    return max(0.0, 1 - (1 - part) / left) if left > _ROUNDING else None
 
 
 # --- who can reach the threshold ------------------------------------------------------------------------------------
@@ -150,12 +150,12 @@ class Reach:
     @property
     def is_never(self) -> bool:
         """Whether they can never reach θ."""
-        return not _reaches(self.highest, self.threshold)
+        return not reaches(self.highest, self.threshold)
 
     @property
     def is_asked_enough(self) -> bool:
         """Whether being asked by name is enough."""
-        return _reaches(self.asked, self.threshold)
+        return reaches(self.asked, self.threshold)
 
 
 def reach_of(meeting: Meeting, parameters: Parameters) -> tuple[Reach, ...]:
@@ -185,7 +185,7 @@ def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
 
     patience = patience_of(present, parameters)
     quiet = range(1 if patience is None else patience + 1)
-    certain = (n for n in quiet if _reaches(lowest(0.0, need_to_speak(n, present, parameters)), threshold))
+    certain = (n for n in quiet if reaches(lowest(0.0, need_to_speak(n, present, parameters)), threshold))
     return Reach(
         agent=attendee.persona.name,
         highest=weights.total,
@@ -195,7 +195,8 @@ def _reach(attendee: Attendee, present: int, parameters: Parameters) -> Reach:
     )
 
 
-def _reaches(willingness: float, threshold: float) -> bool:
+def reaches(willingness: float, threshold: float) -> bool:
+    """Return whether W reaches θ, but for rounding."""
     return willingness + _ROUNDING >= threshold
 
 

@@ -83,7 +83,7 @@ def options_of_reading(
 
 def _options(model: LanguageModel, tokens: int, parameters: Parameters) -> ScoringOptions:
     layers = layers_to_score(parameters.scored_layers, model, tokens)
-    return ScoringOptions(reducer=parameters.reducer or "sum-mean", rows=parameters.scored_rows, layers=layers)
+    return ScoringOptions(reducer=parameters.reducer or "sum-mean", layers=layers)
 
 
 def _longest_reply(request: GenerationRequest, tokenizer: Tokenizer) -> int:
@@ -127,8 +127,6 @@ async def scores_by_reading(
     """Return the attention of a reader to every unit, averaged over replies that another model has written."""
     reply_prefix = reply_prefix_of(prompt)
     read = [retokenized(reader.tokenizer, reply, reply_prefix) for reply in replies]
-    whole = options.rows == "reply"
-    spans = [(0, len(reply.tokens)) if whole else reply.text_tokens for reply in read]
     rendered = render(prompt, reader.tokenizer, reply_prefix)
-    found = await reader.score(rendered, [reply.tokens for reply in read], options, spans)
+    found = await reader.score(rendered, [reply.tokens for reply in read], options)
     return {unit.id: sum(scores[unit.id] for scores in found) / len(found) for unit in prompt.units}

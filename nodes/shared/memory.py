@@ -133,7 +133,7 @@ def best_of_stream(
         vectors: `(N, D)`, their embeddings.
         focal_points: `(P, D)`, those of the points.
     """
-    recent = recency(ages_s, parameters.recency_decay)
+    recent = recency(ages_s)
     relevance = np.array([vectors @ point for point in focal_points])
     spans = [_span(values) for values in (*relevance, recent, importance)]
     return _best(relevance, recent, importance, spans, parameters)
@@ -143,8 +143,8 @@ def best_of(found: Recollection, parameters: Parameters) -> list[int]:
     """Return the numbers that `retrieve_memories` would choose of these; scores are scaled over the whole stream."""
     oldest, newest = found.created_span_s
     # Scaled to [0, 1], recency does not depend on the moment at which it is computed.
-    recent = recency(newest - np.array(found.created_s), parameters.recency_decay)
-    recency_span = recency(newest - oldest, parameters.recency_decay), 1.0
+    recent = recency(newest - np.array(found.created_s))
+    recency_span = recency(newest - oldest), 1.0
     spans = [*found.relevance_spans, recency_span, found.importance_span]
     best = _best(np.array(found.relevance), recent, np.array(found.importance), spans, parameters)
     return [found.numbers[index] for index in best]

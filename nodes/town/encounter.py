@@ -17,8 +17,7 @@ from tertulia.state.graph_state import TownState
 from tertulia.state.parameters import Parameters
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case, Dialogue, Participant, Utterance
-from tertulia.state.town import Encounter, TownContext
-from tertulia.worlds.town import PAST_KEPT
+from tertulia.state.town import PAST_KEPT, Encounter, TownContext
 
 
 async def next_encounter(state: TownState, runtime: Runtime[TownContext]) -> TownState:

@@ -10,6 +10,7 @@ from tertulia.nodes.meeting.view import character_of
 from tertulia.nodes.shared.full_prompt import save_full_prompt
 from tertulia.nodes.shared.hearing import HeardTurns, turns_heard
 from tertulia.nodes.shared.hearing import latest_turns as latest_turns  # extensions import it from here
+from tertulia.nodes.shared.human_needs import draw_human_needs
 from tertulia.nodes.shared.memory import Point, recall, texts_before, texts_of
 from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from tertulia.prompts.cognition import clock
@@ -26,7 +27,6 @@ from tertulia.state.parameters import FocalLines
 from tertulia.state.preparing import prepare
 from tertulia.state.randomness import keyed_generator
 from tertulia.state.records import Case, HumanNeeds, Memory, Prompt, Turn, TurnRecord
-from tertulia.worlds.human_needs import draw_human_needs
 
 #: The number of last lines of the current dialogue that are a focal point, as in Park et al.'s conversations.
 _LATEST_LINES = 4
@@ -74,8 +74,7 @@ def full_prompt(state: UtteranceState, context: Context, mark: str = "", moment:
     lines, inner_life, points = moment or _moment(state, context)
     participant = start.participant(speaker)
     memories = recall(participant, points, start.time, context.embedder, context.store, parameters)
-    if parameters.memory_order == "stable":
-        memories = in_places(memories, shown_before(context, speaker, state["turn"], mark))
+    memories = in_places(memories, shown_before(context, speaker, state["turn"], mark))
     material = UtteranceMaterial(
         start=start,
         speaker=speaker,

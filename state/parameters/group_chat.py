@@ -22,9 +22,6 @@ class CognitionParameters(ParameterGroup):
         description="lines that prompts hold: those that the agent noticed, all since they came, or the whole meeting",
     )
     working_memory: int = Field(8, ge=1, description="last noticed lines that an agent thinks about")
-    mechanism_timeout_s: float = Field(
-        20.0, gt=0, description="seconds that a mechanism may take, its waiting for the model not counted"
-    )
     max_thought_tokens: Annotated[int, Field(ge=8, le=512)] | Literal["auto"] = Field(
         "auto", description="length of a situation, and of a thought; auto: what suits the model"
     )
@@ -85,16 +82,10 @@ class FloorParameters(ParameterGroup):
     similarity_cutoff: float = Field(
         0.7, ge=0, le=1, description="weighted similarity above which a thought counts as continued (CA Table III)"
     )
-    scale_sensitivity: float = Field(0.5, ge=0, description="k₁ of CA Eq. 4")
-    spread_sensitivity: float = Field(0.3, ge=0, description="k₂ of CA Eq. 5")
-    persistence_factor: float = Field(
-        0.7,
-        gt=0,
-        le=1,
-        description="factor on the latency of who was willing without getting the floor (CA App. B)",
-    )
     persistence: Literal["once", "compounding"] = Field(
-        "once", description="whether the factor is applied again for every such round"
+        "once",
+        description="whether the latency of who was willing without getting the floor is shortened once, or again for "
+        "every such round (CA App. B)",
     )
     tie_s: float = Field(0.1, ge=0, description="latencies that differ by no more seconds tie (CA App. B)")
     reevaluation_s: float = Field(

@@ -137,13 +137,14 @@ class Parameters(
         """Whether a candidate that conflicts is revised: not the baseline, which only shows what the judge finds."""
         return self.judge != "off" and self.revision != "off" and (has_removed_units or self.persona_check)
 
-    def with_settings(self, settings: Mapping[str, Any]) -> "Parameters":
+    def with_settings(self, settings: Mapping[str, Any], *, removal_factor: float | None = None) -> "Parameters":
         """Return a copy with some parameters changed.
 
         Args:
             settings: Values by parameter name, over those of a `preset` among them; strings are read as YAML scalars
                 (`0.5`, `true`, `null`). `nodes.PLACE` is the name of a node, or `None` for the default;
                 `NAME.PARAMETER` is a node's own, or a mechanism's.
+            removal_factor: λ, over that of the settings.
 
         Raises:
             SettingError: A value is outside its range.
@@ -151,6 +152,8 @@ class Parameters(
         """
         values = self.model_dump()
         settings = {**self._of_preset(settings), **settings}
+        if removal_factor is not None:
+            settings["removal_factor"] = removal_factor
         names = {ALIASES.get(given, given) for given in settings}
         if "removal_factor" in names and "diversity" not in names:  # a λ that is given is not steered
             values |= {"diversity": None, "setpoint": None}

@@ -27,7 +27,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "reducer": "sum-mean",
         "scoring_responses": 3,
         "scoring_tokens": 0,
-        "scored_rows": "reply",
         "scored_layers": "all",
         "cut_long_units": False,  # §2: an item is a unit
         "temperature": 0.8,  # Table 3

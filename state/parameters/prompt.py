@@ -28,7 +28,7 @@ GenerationWay = Literal["single", "sequential", "verbalized", "string_seed"]
 #: How attention becomes the score of a unit; `models/local/attention_scores.py` and `head_attention.py` have formulas.
 Reducer = Literal["sum-mean", "mean-mean", "capped", "beyond-neutral", "learned"]
 
-#: What Algorithm 1 does at a unit that would overshoot its target; `nodes/shared/removing.py` has the four.
+#: Algorithm 1 (`nodes/utterance/prune.py`), and the other walks of `nodes/utterance/walks/`.
 Walk = Literal["paper", "first_overshoot", "nearest", "calm"]
 
 #: How far the share that is removed may be from λ before it is told, and before `calm` goes on.
@@ -134,7 +134,6 @@ class PruningParameters(ParameterGroup):
         le=1,
         description="weight of the scores of the speaker's turn before, beside this turn's; 0: none (APP §3.1)",
     )
-    scored_rows: Literal["reply", "utterance_only"] = Field("reply", description="reply tokens whose attention counts")
     scored_layers: ScoredLayers = Field(
         "auto",
         description="layers over which Eq. 1 sums attention: all (APP §3.1); full: those that see the whole prompt, no "
@@ -191,11 +190,6 @@ class PromptParameters(ParameterGroup):
     memory_items_max: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         "auto", description="memories in a prompt, at most; auto: what suits the model (APP Table 1: 30 to 45)"
     )
-    memory_order: Literal["stable", "time"] = Field(
-        "stable",
-        description="order of the memories: those of the speaker's last prompt in place, so that they need not be "
-        "read again, and new ones last; or all from the oldest on",
-    )
     focal_lines: FocalLines = Field(
         "each",
         description="the last lines by which memories are retrieved: each embedded once, and their mean by length; or "
@@ -204,7 +198,6 @@ class PromptParameters(ParameterGroup):
     retrieval_relevance: float = Field(1.0, ge=0, description="weight of relevance (GA §4.1)")
     retrieval_recency: float = Field(1.0, ge=0, description="weight of recency (GA §4.1)")
     retrieval_importance: float = Field(1.0, ge=0, description="weight of importance (GA §4.1)")
-    recency_decay: float = Field(0.995, gt=0, le=1, description="decay of recency per simulated hour (GA §4.1)")
     previous_dialogues_max: int = Field(3, ge=0, description="earlier dialogues in a prompt (APP Table 1)")
     dialogue_window: int = Field(16, ge=1, description="last utterances of the current dialogue that a prompt shows")
 

@@ -13,7 +13,7 @@ from tertulia.storage.addresses import DEFAULT_STORE, StoreAddress, store_addres
 if TYPE_CHECKING:
     from tertulia.runs.access.engines import ModelAccess
     from tertulia.runs.access.trust import Trust
-    from tertulia.runs.planning.starting import Additions
+    from tertulia.runs.planning.additions import Additions
 
 
 def store_path(option: str | None) -> StoreAddress:
@@ -46,10 +46,10 @@ def user_trust(line: StatusLine | None = None) -> "Trust":
 def additions(extensions: Iterable[str] | None, scenarios: Iterable[str] = ()) -> "Additions":
     """Return the extensions that the command names and the user's trust; remember the files of scenarios."""
     from tertulia.runs.access.named_files import files_named, remember_files
-    from tertulia.runs.planning.starting import Additions
+    from tertulia.runs.planning.additions import Additions
 
     remember_files(files_named(scenarios, {}), trust := user_trust())
-    return Additions(list(extensions or ()), trust=trust, report=cache(print_note))
+    return Additions(extensions=list(extensions or ()), trust=trust, report=cache(print_note))
 
 
 def print_note(text: str) -> None:

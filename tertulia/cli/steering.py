@@ -12,7 +12,7 @@ from tertulia.cli.terminal.output import plain, progress
 from tertulia.cli.terminal.status_line import StatusLine, status_line
 from tertulia.runs.access.named_files import files_named, folder_of_store, require_files
 from tertulia.runs.driving.events import Event, RunEnded, TurnFinished
-from tertulia.runs.planning.starting import Additions
+from tertulia.runs.planning.additions import Additions
 from tertulia.state.errors import SettingError, StoppedError, UsageError
 from tertulia.state.records import RunRecord
 from tertulia.state.setpoint import DiversityMetric, Setpoint
@@ -50,24 +50,25 @@ def read_metric(name: str) -> DiversityMetric:
 
 
 class WantedDiversity(NamedTuple):
-    """The level that is asked for, its metric, the pilot's conversations at each λ, and what these may spend."""
+    """The level that is asked for, its metric, the pilot's conversations at each λ, their limits, any `--lambda`."""
 
     asked: str
     metric: str
     trials: int
     limits: "Limits"
+    removal_factor: float | None
 
 
 def steered_fork(
     store: SqlStore,
     parent: RunRecord,
     chosen: Mapping[str, Any],
-    wanted: WantedDiversity | None,
+    wanted: WantedDiversity,
     model: str | None,
     additions: Additions,
     with_code: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the settings of a fork that is steered to a level (see `steered`); none where that is not wanted.
+    """Return the settings of a fork that is steered to a level (see `steered`).
 
     A parent that is steered by this metric has a calibration; else its scenario is calibrated.
 
@@ -76,8 +77,6 @@ def steered_fork(
     """
     from tertulia.lab.experiments.setpoint import pilot_settings, setpoint_of
 
-    if wanted is None:
-        return {}
     name = model or parent.model
     known = setpoint_of(parent, read_metric(wanted.metric), name)
     settings = pilot_settings(parent, chosen)
@@ -114,7 +113,7 @@ def steered(
         steering_settings,
     )
 
-    if "removal_factor" in chosen or "lambda" in chosen:
+    if wanted.removal_factor is not None or {"removal_factor", "lambda"} & chosen.keys():
         raise UsageError("--diversity chooses λ, and --lambda sets it; leave one of the two out")
     level = read_asked(wanted.asked)
     task = CalibrationTask(scenario, chosen, model, read_metric(wanted.metric), Pilot(wanted.trials), additions)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tertulia.lab.experiments.running import Executor
     from tertulia.runs.access.engines import ModelAccess
     from tertulia.runs.driving.limits import Limits
-    from tertulia.runs.planning.starting import Additions
+    from tertulia.runs.planning.additions import Additions
 
 OnOption = Annotated[
     str,

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from tertulia.nodes.scorers.attention import scoring_request
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance import prune
 from tertulia.runs.access.engines import ModelAccess, reopen_engines
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import NotFoundError, SettingError
@@ -186,7 +186,7 @@ def _of_walk(samples: Sequence[tuple[Prompt, Sequence[Scores]]], walk: Walk, fac
 
 def _of_prompt(prompt: Prompt, drawn: Sequence[Scores], walk: Walk, factor: float) -> tuple[float, ...]:
     ids = [unit.id for unit in prompt.units if unit.removable]
-    sets = [set(prune_units(prompt.units, scores, factor, walk=walk)) for scores in drawn]
+    sets = [set(prune.WALKS[walk](prompt.units, scores, factor, "descending")) for scores in drawn]
     shares = [[_share(scores, ids, removed) for scores in drawn] for removed in sets]
     numbers = range(len(drawn))
     return (

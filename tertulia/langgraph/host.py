@@ -14,11 +14,11 @@ from tertulia.langgraph.messages import Line
 from tertulia.langgraph.room import room
 from tertulia.nodes.conversation.seat import write_by_hand
 from tertulia.nodes.conversation.turns import speaking_time_s
-from tertulia.prompts.renaming import check_names
 from tertulia.runs.access.engines import ModelAccess, named_models, open_engines
 from tertulia.runs.access.model_names import check_models
+from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.prompt_language import texts_of
-from tertulia.runs.planning.starting import Additions, RunPlan, check_start, context_of, new_record, store_run
+from tertulia.runs.planning.starting import RunPlan, check_start, context_of, new_record, store_run
 from tertulia.state.context import Context, RecordedTurn
 from tertulia.state.errors import NotFoundError, SettingError, StorageError
 from tertulia.state.languages import language_of
@@ -48,7 +48,8 @@ class Host:
 
     Attributes:
         model: `rehearsal`, `smollm2`, a folder, a hub id, `openai:NAME` or `http://SERVER/v1#NAME`.
-        settings: Parameters by name, λ among them.
+        settings: Parameters by name.
+        removal_factor: λ, over that of the settings.
         seed: Seed of all draws.
         store: The file, or `:memory:`.
         additions: Nodes of the user's own.
@@ -59,6 +60,7 @@ class Host:
 
     model: str
     settings: Mapping[str, Any]
+    removal_factor: float | None
     seed: int
     store: str
     additions: Additions
@@ -85,7 +87,7 @@ class Host:
         return self.registry.functions(self._parameters(kind), kind)
 
     def _parameters(self, kind: RunKind) -> Parameters:
-        return Parameters().with_settings(_BASE[kind]).with_settings(self.settings)
+        return Parameters().with_settings(_BASE[kind]).with_settings(self.settings, removal_factor=self.removal_factor)
 
     def open_store(self) -> SqlStore:
         """Return the open store."""
@@ -123,7 +125,6 @@ class Host:
         if "language" not in self.settings:
             parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
         self.registry.functions(parameters, start.kind)
-        check_names(start.names, parameters)
         check_start(start, parameters, {})
         check_models(self.model, start, parameters)
         named = named_models(self.settings, self.model)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.langgraph.host import Host
+from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.starting import DEFAULT_MODEL as DEFAULT_MODEL
 from tertulia.runs.planning.starting import DEFAULT_SEED as DEFAULT_SEED
-from tertulia.runs.planning.starting import Additions
 from tertulia.state.errors import SettingError
 from tertulia.state.parameters import Parameters
 from tertulia.storage.addresses import store_address
@@ -33,15 +33,12 @@ def host_of(
     Raises:
         SettingError: A parameter is unknown, or has a value that it can't have.
     """
-    chosen = {f"nodes.{place}": node if isinstance(node, str) else node.name for place, node in (nodes or {}).items()}
-    given = {**(settings or {}), **chosen}
-    if removal_factor is not None:
-        given["removal_factor"] = removal_factor
-    Parameters().with_settings(given)
-    objects = [node for node in (nodes or {}).values() if not isinstance(node, str)]
+    additions = Additions(nodes=nodes or {})
+    given = {**(settings or {}), **additions.settings}
+    Parameters().with_settings(given, removal_factor=removal_factor)
     address = store if store == MEMORY else store_address(store)
     where = os.path.abspath(address) if isinstance(address, Path) else store  # the current folder may change
-    return Host(model, given, seed, where, Additions(nodes=objects), dict(api_keys or {}), cache)
+    return Host(model, given, removal_factor, seed, where, additions, dict(api_keys or {}), cache)
 
 
 def rounds_of(rounds: Any) -> int:

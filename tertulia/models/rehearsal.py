@@ -113,8 +113,7 @@ class RehearsalModel:
     ) -> tuple[list[Reply], dict[str, float]]:
         """Like `generate`, and a score of every unit, averaged over the replies."""
         replies = await self.generate(request)
-        spans = [r.text_tokens if options.rows == "utterance_only" else (0, len(r.tokens)) for r in replies]
-        scores = await self.score(request.prompt, [reply.tokens for reply in replies], options, spans)
+        scores = await self.score(request.prompt, [reply.tokens for reply in replies], options)
         return replies, {unit: sum(s[unit] for s in scores) / len(scores) for unit in request.prompt.token_spans}
 
     async def score(

@@ -1,4 +1,4 @@
-"""A line that is checked from the page: the run's model measures its sources, one unit left out at a time."""
+"""A line, or a thought, that is checked from the page: the run's model measures its sources, unit by unit."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,8 @@ from tertulia.viewer.sent import sent_json
 from tertulia.viewer.store_reader import StoreReader
 
 #: Measures the loss of a turn's line without each unit that it leaned on, and keeps that in the store. It takes a
-#: store, a run, a turn, and the part of an exchange; empty for the turn's own line.
+#: store, a run, a turn, and the part of an exchange, or the agent of a meeting whose thought is meant; empty for the
+#: turn's own line.
 Check = Callable[[SqlStore, str, int, str], None]
 
 
@@ -34,7 +35,8 @@ class Checker:
     async def checked(self, request: Request) -> Document:
         """Measure the units that a line leaned on, and return its turn's document, which has the measurement.
 
-        The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line.
+        The body is `{"run": …, "turn": …, "part": …}`; `part` is empty for the turn's own line, and for a thought the
+        agent whose it is.
         """
         match await sent_json(request):
             case {"run": str(run), "turn": int(turn), "part": str(part), **more} if not more:

@@ -15,14 +15,11 @@ from pathlib import Path
 
 from tertulia.state.errors import NotFoundError, ScenarioError, nearest_hint
 from tertulia.state.records import Dialogue, Remembered
-from tertulia.state.town import Encounter, Habit, PastDialogue, Resident, Town
+from tertulia.state.town import PAST_KEPT, Encounter, Habit, PastDialogue, Resident, Town
 from tertulia.worlds.catalog import TOWNS
 from tertulia.worlds.ga_files import PersonFiles, address_in_words
 from tertulia.worlds.generative_agents import Log, read_log
 from tertulia.worlds.log_words import activity_in, is_asleep, is_conversation
-
-#: Earlier dialogues of a pair that are kept (a prompt shows three: APP Table 1).
-PAST_KEPT = 10
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from support.commands import Cli, rehearse, utterances, write_prompt
 
 from tertulia.cli.main import PANELS
 from tertulia.models.rehearsal import RehearsalModel
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.records import Prompt, Unit
 

@@ -1,7 +1,10 @@
 """`settings`: every parameter with its default, found by group, by name, and by what is completed."""
 
+import re
+
 import pytest
 from support.commands import Cli
+from support.package import ROOT
 
 from tertulia.cli.terminal.completion import complete_listed_setting, complete_setting
 from tertulia.state.parameters import ALIASES, SETTABLE, Parameters
@@ -18,6 +21,12 @@ def test_every_parameter_is_listed_with_its_default(cli: Cli) -> None:
     rows = [line.split("\t") for line in printed.splitlines() if "\t" in line and not line.startswith("parameter\t")]
     assert {row[0]: row[-1] for row in rows} == {name: found["description"] for name, found in listed.items()}
     assert "16 (in a group 100)" in printed
+
+
+def test_every_setting_is_named_in_a_document() -> None:
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = {name for document in documents for name in re.findall(r"\w+", document.read_text(encoding="utf-8"))}
+    assert set(SETTABLE) - named == {"max_rounds"}  # which users of other programs know
 
 
 def test_a_group_or_a_parameter_is_listed_alone(cli: Cli) -> None:

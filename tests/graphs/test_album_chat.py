@@ -12,13 +12,14 @@ from typing_extensions import override
 
 from tertulia.models.rehearsal import RehearsalModel
 from tertulia.nodes.album.belongings import belongings_at, first_belongings
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.prompts.cut import item_of
 from tertulia.runs.access.engines import Engines, ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.driver import drive_run
+from tertulia.runs.planning.additions import NOTHING_ADDED
 from tertulia.runs.planning.forking import StartChanges, plan_fork
-from tertulia.runs.planning.starting import NOTHING_ADDED, RunPlan, begin, begin_with, plan_run, reopen
+from tertulia.runs.planning.starting import RunPlan, begin, begin_with, plan_run, reopen
 from tertulia.state.album import PARTS, Exchange, Pairs, Population
 from tertulia.state.errors import ModelError, SettingError, TertuliaError, UsageError
 from tertulia.state.language_model import GenerationRequest

@@ -46,7 +46,8 @@ async def test_an_agent_goes_on_without_a_mechanism_that_fails(
     monkeypatch: pytest.MonkeyPatch, run: Any, problem: str
 ) -> None:
     swapped(monkeypatch, run)
-    context, turns = await held(max_turns=2, mechanism_timeout_s=0.05)
+    monkeypatch.setattr("tertulia.nodes.meeting.run_mechanisms.TIMEOUT_S", 0.05)
+    context, turns = await held(max_turns=2)
     assert len(turns) == 2
     for round in (1, 2):
         for name in context.meeting.names:
@@ -64,8 +65,9 @@ class Slow(ScriptedModel):
         return await super().generate_batch(requests)
 
 
-async def test_waiting_for_the_model_is_not_held_against_a_mechanism() -> None:
-    context, _ = await held(model=Slow(endings=repeat(True)), max_turns=1, mechanism_timeout_s=0.05)
+async def test_waiting_for_the_model_is_not_held_against_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tertulia.nodes.meeting.run_mechanisms.TIMEOUT_S", 0.05)
+    context, _ = await held(model=Slow(endings=repeat(True)), max_turns=1)
     findings = [context.store.step("k3f9", 1, name, "memory_retrieval", Finding) for name in context.meeting.names]
     assert [finding.problem for finding in findings if finding] == [None] * 4
 

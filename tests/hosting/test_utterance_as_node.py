@@ -236,7 +236,7 @@ with SqliteSaver.from_conn_string(str(folder / "checkpoints.db")) as saver:
 
 
 def program(folder: Path, store: str) -> subprocess.CompletedProcess[str]:
-    paths = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
+    paths = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
     code = f"import sys\nsys.path[:0] = {paths!r}\n{_PROGRAM}"
     command = [sys.executable, "-c", code, str(folder), store]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder)

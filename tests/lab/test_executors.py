@@ -25,7 +25,7 @@ from tertulia.lab.experiments.running import run_experiment
 from tertulia.lab.experiments.shards import ShardFolder, experiment_lock
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit, Event, Noted, RunEnded, TurnFinished, ignore
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.errors import ModelError, StorageError, UsageError
 from tertulia.storage.faults import storage_faults
 from tertulia.storage.store import SqlStore
@@ -46,7 +46,7 @@ class OneWorker:
 
 
 def run(store: SqlStore, emit: Emit = ignore, extensions: Sequence[str] = (), **changes: Any) -> Progress:
-    executor = OneWorker(store, Additions(extensions))
+    executor = OneWorker(store, Additions(extensions=extensions))
     return run_experiment(store, a_grid(extensions, **changes), executor, emit)
 
 
@@ -107,7 +107,7 @@ def test_a_worker_that_is_killed_costs_nothing(store: SqlStore, tmp_path: Path) 
     told = [note.text for note in notes if isinstance(note, Noted)]
     assert [("SIGKILL" in text, "goes on with another one" in text) for text in told] == [(True, True)]
     with SqlStore.open(tmp_path / "here.db", create=True) as here:  # it kills nobody any more
-        drive_here(here, a_grid([deadly], **changes), additions=Additions([deadly]))
+        drive_here(here, a_grid([deadly], **changes), additions=Additions(extensions=[deadly]))
         assert conversations(store) == conversations(here)
 
 

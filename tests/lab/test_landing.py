@@ -14,7 +14,7 @@ from tertulia.lab.experiments.running import InProcessExecutor
 from tertulia.lab.experiments.setpoint import CalibrationTask, Pilot
 from tertulia.lab.stability import overlap, stability_of
 from tertulia.metrics.diversity import distinct_n
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import WALKS
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.state.records import Prompt, Unit
@@ -82,7 +82,7 @@ def test_overlaps_are_means_over_pairs_of_draws(drawn: list[dict[str, float]]) -
     assert (found.prompts, found.draws) == (1, len(drawn))
     assert (found.correlation is None) is any(len(set(scores.values())) == 1 for scores in drawn)
     for row in found.walks:
-        sets = [set(prune_units(prompt.units, scores, row.removal_factor, walk=row.walk)) for scores in drawn]
+        sets = [set(WALKS[row.walk](prompt.units, scores, row.removal_factor, "descending")) for scores in drawn]
         pairs = [overlap(a, b) for i, a in enumerate(sets) for b in sets[i + 1 :]]
         assert row.overlap.mean == pytest.approx(mean(pairs))
         taken = [sum(s[u] for u in removed) / sum(s.values()) for s, removed in zip(drawn, sets, strict=True)]

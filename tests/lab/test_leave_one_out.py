@@ -8,7 +8,8 @@ from support.checked_runs import a_run_of_a_model, alter, checked, left_out, rea
 from support.scripted import ScriptedModel
 
 import tertulia as tt
-from tertulia.lab.annotations.leave_one_out import lines_to_check, missing, readings_left
+from tertulia.lab.annotations.checked_line import lines_to_check
+from tertulia.lab.annotations.leave_one_out import missing, readings_left
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.storage.store import SqlStore
 from tertulia.views.reading.leaning import reasons

@@ -56,7 +56,7 @@ def _questions(model: CausalLanguageModel) -> list[Question]:
         Likelihood(_prompt(model, *noon), reply),
         Generation(amplified),
         NextOption(_prompt(model, *late), (" part", " go on with it")),
-        ScoredGeneration(_request(model, 5, *long), ScoringOptions("beyond-neutral", "utterance_only")),
+        ScoredGeneration(_request(model, 5, *long), ScoringOptions("beyond-neutral")),
         Likelihood(_prompt(model, *long), reply),
         Generation(judged),
         NextOption(_prompt(model, *noon), (" no", " yes", " perhaps so")),

@@ -20,7 +20,7 @@ from tertulia.models.local.attention_interface import IMPLEMENTATION
 from tertulia.models.local.attention_scores import attention_by_definition, require_exact_attention
 from tertulia.models.local.causal import CausalLanguageModel
 from tertulia.models.local.decoding_state import DecodingState, prefill
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import WALKS
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.errors import AttentionUnavailableError, SettingError
 from tertulia.state.language_model import GenerationRequest, RenderedPrompt, ReplyField, ScoringOptions
@@ -192,7 +192,7 @@ async def test_the_calm_walk_reaches_lambda_on_every_family(family: str) -> None
         (scores,) = await model.score(prompt, [_tokens(8, seed)], options)
         units = [Unit(id=unit, block="memory", kind="item", text="x", removable=True) for unit in spans]
         for walk, factor in product(off, (0.25, 0.5, 0.75)):
-            removed = prune_units(units, scores, factor, walk=walk)
+            removed = WALKS[walk](units, scores, factor, "descending")
             off[walk].append(abs(sum(scores[unit] for unit in removed) / sum(scores.values()) - factor))
     within = {walk: sum(distance <= REMOVAL_TOLERANCE + 1e-9 for distance in of_walk) for walk, of_walk in off.items()}
     assert within["calm"] == 9

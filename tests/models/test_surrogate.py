@@ -58,12 +58,9 @@ def test_a_reply_is_read_whole_and_its_text_is_found(tokenizer: Any, reply_prefi
 
 
 @pytest.mark.parametrize("layout", ["single_message", "chat_turns"])
-@pytest.mark.parametrize("rows", ["reply", "utterance_only"])
 @pytest.mark.parametrize("reducer", ["sum-mean", "mean-mean", "capped"])
-async def test_reading_scores_as_the_definition_does(
-    reader: CausalLanguageModel, layout: str, rows: Any, reducer: Any
-) -> None:
-    prompt, options = a_prompt(layout), ScoringOptions(reducer=reducer, rows=rows)
+async def test_reading_scores_as_the_definition_does(reader: CausalLanguageModel, layout: str, reducer: Any) -> None:
+    prompt, options = a_prompt(layout), ScoringOptions(reducer=reducer)
     reply_prefix = '{"Mara": "' if layout == "chat_turns" else ""
     expected = []
     replies = [a_reply(), a_reply("No.")]
@@ -73,9 +70,7 @@ async def test_reading_scores_as_the_definition_does(
             retokenized(reader.tokenizer, reply, reply_prefix),
         )
         (attention,) = attention_to_prompt(reader.model, reader.prompts.get(rendered), [read.tokens])
-        expected.append(
-            unit_scores(attention, rendered, options, read.text_tokens if rows == "utterance_only" else None)
-        )
+        expected.append(unit_scores(attention, rendered, options))
     scores = await scores_by_reading(reader, prompt, replies, options)
     assert scores == {
         unit: pytest.approx(sum(scores_of_reply[unit] for scores_of_reply in expected) / 2, rel=1e-4)

@@ -20,9 +20,9 @@ from tertulia.nodes.shared.removal_factor import (
     prunes,
     words_of,
 )
-from tertulia.nodes.shared.removing import prune_units
 from tertulia.nodes.shared.steering import steer
 from tertulia.nodes.utterance.begin import begin_utterance
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Turn, TurnRecord
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tertulia.nodes.shared.placebo import as_many_words
-from tertulia.nodes.shared.removing import chosen_units, prune_units
+from tertulia.nodes.utterance.prune import WALKS, chosen_units, prune_units
+from tertulia.nodes.utterance.walks.placebo import as_many_words
 from tertulia.prompts.remove import remove_units, removed_with_blocks
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters, Walk
 from tertulia.state.records import Prompt, Unit
@@ -138,8 +138,8 @@ def test_a_block_goes_with_its_last_item() -> None:
 )
 def test_calmer_walks_by_example(scores, factor: float, order, first_overshoot: list[str], nearest: list[str]) -> None:
     units, by_id = _units(scores)
-    assert prune_units(units, by_id, factor, order, "first_overshoot") == first_overshoot
-    assert prune_units(units, by_id, factor, order, "nearest") == nearest
+    assert WALKS["first_overshoot"](units, by_id, factor, order) == first_overshoot
+    assert WALKS["nearest"](units, by_id, factor, order) == nearest
 
 
 @given(SCORES, FACTORS, ORDERS)
@@ -147,8 +147,8 @@ def test_a_calmer_walk_removes_a_beginning_of_the_order(scores: list[float], fac
     units, by_id = _units(scores)
     visited = [f"u{i}" for i in sorted(range(len(scores)), key=lambda i: scores[i], reverse=order == "descending")]
     total, target = sum(scores), factor * sum(scores)
-    before = prune_units(units, by_id, factor, order, "first_overshoot")
-    nearest = prune_units(units, by_id, factor, order, "nearest")
+    before = WALKS["first_overshoot"](units, by_id, factor, order)
+    nearest = WALKS["nearest"](units, by_id, factor, order)
     assert before == visited[: len(before)]
     assert nearest in (before, visited[: len(before) + 1])
     taken = sum(by_id[unit] for unit in before)
@@ -165,7 +165,7 @@ def test_a_calmer_walk_removes_a_beginning_of_the_order(scores: list[float], fac
 @given(SCORES, ORDERS, st.sampled_from(["first_overshoot", "nearest"]), st.lists(FACTORS, min_size=2, max_size=2))
 def test_a_calmer_walk_is_nested_in_that_of_a_greater_lambda(scores: list[float], order, walk, factors) -> None:
     units, by_id = _units(scores)
-    less, more = (set(prune_units(units, by_id, factor, order, walk)) for factor in sorted(factors))
+    less, more = (set(WALKS[walk](units, by_id, factor, order)) for factor in sorted(factors))
     assert less <= more
 
 
@@ -193,7 +193,7 @@ def _share(removed: list[str], by_id: dict[str, float]) -> float:
 )
 def test_the_calm_walk_by_example(scores: list[float], factor: float, order, removed: list[str]) -> None:
     units, by_id = _units(scores)
-    assert prune_units(units, by_id, factor, order, "calm") == removed
+    assert WALKS["calm"](units, by_id, factor, order) == removed
 
 
 @given(SCORES, FACTORS, ORDERS)
@@ -201,7 +201,7 @@ def test_no_walk_is_nearer_than_the_calm_one_unless_both_are_near_enough(scores:
     units, by_id = _units(scores)
     if not sum(scores):
         return
-    off = {walk: abs(_share(prune_units(units, by_id, factor, order, walk), by_id) - factor) for walk in get_args(Walk)}
+    off = {walk: abs(_share(WALKS[walk](units, by_id, factor, order), by_id) - factor) for walk in get_args(Walk)}
     tolerance = min(REMOVAL_TOLERANCE, factor / 2, (1 - factor) / 2)
     assert off["calm"] <= max(tolerance, min(off.values())) + 1e-9
 
@@ -209,7 +209,7 @@ def test_no_walk_is_nearer_than_the_calm_one_unless_both_are_near_enough(scores:
 @given(st.lists(st.floats(0, 50), min_size=1, max_size=40), ORDERS)
 def test_the_calm_walk_removes_all_at_one(scores: list[float], order) -> None:
     units, by_id = _units(scores)
-    assert {u for u in by_id if by_id[u] > 0} <= set(prune_units(units, by_id, 1.0, order, "calm"))
+    assert {u for u in by_id if by_id[u] > 0} <= set(WALKS["calm"](units, by_id, 1.0, order))
 
 
 # --- the placebo ----------------------------------------------------------------------------------------------------

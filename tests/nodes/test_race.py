@@ -13,7 +13,16 @@ from scipy import stats
 
 from tertulia.nodes.meeting.bid import thought_similarity
 from tertulia.nodes.meeting.contenders import Contender, Outcome
-from tertulia.nodes.meeting.latency import adjusted_latency, base_latency, draw_latency, log_moments, persistence_of
+from tertulia.nodes.meeting.latency import (
+    PERSISTENCE_FACTOR,
+    SCALE_SENSITIVITY,
+    SPREAD_SENSITIVITY,
+    adjusted_latency,
+    base_latency,
+    draw_latency,
+    log_moments,
+    persistence_of,
+)
 from tertulia.nodes.meeting.race import run_race
 from tertulia.nodes.meeting.willingness import goal_part, moved, need_to_speak
 from tertulia.state.cognition import Bid
@@ -109,14 +118,14 @@ def test_as_printed_the_scale_is_the_median_and_matched_it_is_the_mean() -> None
 
 def test_the_defaults_are_those_of_the_papers_table() -> None:
     assert base_latency(None, DEFAULTS) == (2.0, 1.0)
-    assert (DEFAULTS.scale_sensitivity, DEFAULTS.spread_sensitivity) == (0.5, 0.3)
-    assert (DEFAULTS.similarity_cutoff, DEFAULTS.persistence_factor, DEFAULTS.reevaluation_s) == (0.7, 0.7, 1.5)
+    assert (SCALE_SENSITIVITY, SPREAD_SENSITIVITY, PERSISTENCE_FACTOR) == (0.5, 0.3, 0.7)
+    assert (DEFAULTS.similarity_cutoff, DEFAULTS.reevaluation_s) == (0.7, 1.5)
     assert (DEFAULTS.willingness_threshold, DEFAULTS.silence_s) == (0.5, 10.0)
 
 
 @given(st.floats(0.01, 100), st.floats(0, 100), st.floats(0, 1))
 def test_similarity_never_slows_and_moves_both_as_the_equations_say(scale: float, spread: float, sim: float) -> None:
-    adjusted = adjusted_latency((scale, spread), sim, DEFAULTS)
+    adjusted = adjusted_latency((scale, spread), sim)
     assert adjusted == pytest.approx((scale * math.exp(-0.5 * sim), spread * math.exp(-0.3 * sim)))
 
 

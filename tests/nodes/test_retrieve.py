@@ -172,12 +172,9 @@ def test_memories_of_the_last_prompt_keep_their_places_and_new_ones_come_last() 
     assert in_places(memories, []) == memories
 
 
-@pytest.mark.parametrize("order", ["stable", "time"])
-async def test_a_speakers_prompts_keep_the_order_of_memories(order: str) -> None:
+async def test_a_speakers_prompts_keep_the_order_of_memories() -> None:
     script = ScriptedModel(endings=repeat(False))
-    context = a_context(
-        script, start=a_pier(40), memory_order=order, memory_items_min=4, memory_items_max=6, max_turns=8
-    )
+    context = a_context(script, start=a_pier(40), memory_items_min=4, memory_items_max=6, max_turns=8)
     await build_dialogue_graph().ainvoke(BEGINNING, context=context)
     prompts: dict[str, list[list[str]]] = {}
     for turn in context.store.turns(context.run):
@@ -189,7 +186,7 @@ async def test_a_speakers_prompts_keep_the_order_of_memories(order: str) -> None
             stayed = [unit for unit in before if unit in after]
             stable = [*stayed, *(unit for unit in after if unit not in before)]
             by_time = sorted(after, key=lambda unit: int(unit.removeprefix("memory.m")))
-            assert after == (stable if order == "stable" else by_time)
+            assert after == stable
             differ = differ or stable != by_time
     assert differ, "prompts in which both orders are the same test nothing"
 

@@ -12,8 +12,8 @@ from support.scripted import ScriptedModel
 
 from tertulia.graphs.utterance import build_utterance_graph
 from tertulia.models.rehearsal import RehearsalTokenizer
-from tertulia.nodes.shared.removing import all_but_one
 from tertulia.nodes.utterance.judge import telling_comment
+from tertulia.nodes.utterance.walks.retain_one import all_but_one
 from tertulia.runs.driving.conversation import drive
 from tertulia.state.context import Context
 from tertulia.state.errors import UsageError

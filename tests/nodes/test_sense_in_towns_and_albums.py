@@ -18,7 +18,8 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.conversation import drive
 from tertulia.runs.driving.driver import drive_run
-from tertulia.runs.planning.starting import NOTHING_ADDED, RunPlan, begin
+from tertulia.runs.planning.additions import NOTHING_ADDED
+from tertulia.runs.planning.starting import RunPlan, begin
 from tertulia.state.album import PARTS
 from tertulia.state.parameters import ALBUM_CHAT, Parameters
 from tertulia.state.records import (

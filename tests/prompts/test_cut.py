@@ -7,7 +7,7 @@ from support.dialogue_case import a_pier
 from support.tiny import tiny_tokenizer
 
 from tertulia.models.local.tokenizer import HuggingFaceTokenizer
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import prune_units
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt
 from tertulia.prompts.cut import cut_long_items, item_of, whole_items
 from tertulia.prompts.remove import remove_units

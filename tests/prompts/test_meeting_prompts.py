@@ -10,7 +10,8 @@ from support.dialogue_case import a_memory
 from support.meeting_case import a_quay, an_attendee, at
 
 from tertulia.nodes.mechanisms.registry import MECHANISMS
-from tertulia.nodes.shared.removing import all_but_one, prune_units
+from tertulia.nodes.utterance.prune import prune_units
+from tertulia.nodes.utterance.walks.retain_one import all_but_one
 from tertulia.prompts.assemble import InnerLife, UtteranceMaterial, assemble_prompt
 from tertulia.prompts.cognition import AgentSituation, Question, ask_agent, clock
 from tertulia.prompts.remove import remove_units

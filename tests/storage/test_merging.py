@@ -8,7 +8,7 @@ from support.merged import assert_same, copied, execute, forged, merged
 from support.stored import NOW, a_case, a_run, a_turn_record, write_turns
 from support.town_stored import write_town
 
-from tertulia.api import run
+from tertulia.api.running import run
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.towns import drive_simulation
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation

@@ -11,7 +11,7 @@ from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.running import InProcessExecutor, run_experiment
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit, ignore
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.records import RunRecord, Trial
 from tertulia.storage.store import SqlStore
 

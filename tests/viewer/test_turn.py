@@ -15,7 +15,7 @@ from support.turn_page import SETTINGS, choose_settings, open_turn, show_prompt,
 from support.viewer_page import serving
 
 import tertulia
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.prune import WALKS
 from tertulia.prompts.remove import removed_with_blocks
 from tertulia.state.records import Prompt, Unit
 from tertulia.storage.store import SqlStore
@@ -46,7 +46,9 @@ class Served:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     path = tmp_path_factory.mktemp("turns") / "t.db"
     dialogue = tertulia.run("tidewell", rehearse=True, rounds=3, removal_factor=0.5, store=path, progress=False)
-    fork = dialogue.fork(2, nodes={"score": "embedding_similarity"}, rounds=2, progress=False)
+    fork = dialogue.fork(
+        2, additions=tertulia.Additions(nodes={"score": "embedding_similarity"}), rounds=2, progress=False
+    )
     meeting = tertulia.run("team_building", rehearse=True, rounds=3, removal_factor=0.4, store=path, progress=False)
     by_hand = dialogue.fork(1, say="I baked <b>all</b> of them myself.", rounds=2, progress=False)
     album = tertulia.run("villagers", rehearse=True, rounds=1, agents=4, store=path, progress=False)
@@ -141,7 +143,7 @@ def test_any_scores_are_pruned_as_the_engine_prunes_them(
     for order, walk in SETTINGS:
         choose_settings(page, order, walk)
         expected = [
-            [set(removed_with_blocks(prompt, prune_units(units, scores, factor, order, walk))) for scores in scored]  # type: ignore[arg-type]
+            [set(removed_with_blocks(prompt, WALKS[walk](units, scores, factor, order))) for scores in scored]  # type: ignore[arg-type]
             for factor in factors
         ]
         assert struck_units(page, factors) == expected

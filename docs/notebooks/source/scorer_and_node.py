@@ -22,7 +22,9 @@ def about_the_school(units):
     return [unit.text.lower().count("school") for unit in units]
 
 
-forgetful = run.fork(at=2, removal_factor=1, nodes={"score": about_the_school}, label="without the school")
+forgetful = run.fork(
+    at=2, removal_factor=1, additions=tt.Additions(nodes={"score": about_the_school}), label="without the school"
+)
 [unit.text[:80] for unit in forgetful.turn(2).units if unit.removed and unit.score]
 
 # %% [markdown]
@@ -38,7 +40,14 @@ def after_three(state, runtime):
     return {"ended": state["turn"] >= 3}
 
 
-short = tt.run("tidewell:3", removal_factor=0.5, rounds=8, rehearse=True, seed=1, nodes={"decide_ending": after_three})
+short = tt.run(
+    "tidewell:3",
+    removal_factor=0.5,
+    rounds=8,
+    rehearse=True,
+    seed=1,
+    additions=tt.Additions(nodes={"decide_ending": after_three}),
+)
 short
 
 # %% [markdown]
@@ -55,7 +64,7 @@ def open_question(view):
     return f"{asked[-1].speaker} asked: {asked[-1].text}" if asked else None
 
 
-meeting = tt.run("team_building", rounds=4, rehearse=True, seed=1, mechanisms=[open_question])
+meeting = tt.run("team_building", rounds=4, rehearse=True, seed=1, additions=tt.Additions(mechanisms=[open_question]))
 chosen = meeting.participation().agents
 for agent in chosen:
     print(f"{agent.agent:6} thought with it in {agent.mechanisms['open_question'].on} of {agent.decisions} rounds")
@@ -80,6 +89,6 @@ def too_few(units):
 
 
 try:
-    run.fork(at=2, nodes={"score": too_few})
+    run.fork(at=2, additions=tt.Additions(nodes={"score": too_few}))
 except tt.TertuliaError as error:
     print(error)

@@ -78,24 +78,15 @@ def fork(
     from tertulia.runs.planning.forking import plan_fork
     from tertulia.runs.planning.starting import begin
 
-    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, max_turns=rounds)
+    chosen = read_settings(settings, seed=seed, max_turns=rounds)
     with open_existing(store) as opened:
         parent = opened.run(run)
         seed, added = read_seed(chosen, parent.seed), additions(extension)
-        wanted = None if diversity is None else steering.WantedDiversity(diversity, diversity_metric, pilot, limits)
-        chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
-        plan = plan_fork(
-            opened,
-            parent,
-            at,
-            chosen,
-            changes=read_changes(person, remember, forget, mechanisms),
-            model=model,
-            seed=seed,
-            say=say,
-            seat=seat,
-            additions=added,
-            label=label,
-        )
-        begun, code = partial(begin, opened, plan), trust_remote_code
-        drive_shown(opened, plan.models, begun, as_json, thoughts, code, in_page, limits)
+        if diversity is not None:
+            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot, limits, removal_factor)
+            chosen |= steering.steered_fork(opened, parent, chosen, wanted, model, added, trust_remote_code)
+        changes = read_changes(person, remember, forget, mechanisms)
+        planned = partial(plan_fork, model=model, say=say, seat=seat, additions=added, label=label)
+        plan = planned(opened, parent, at, chosen, removal_factor=removal_factor, changes=changes, seed=seed)
+        begun = partial(begin, opened, plan)
+        drive_shown(opened, plan.models, begun, as_json, thoughts, trust_remote_code, in_page, limits)

@@ -1,6 +1,5 @@
 """`nodes list` and `nodes check`: what can be put into the graphs, and whether it fits."""
 
-import importlib.util
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,6 @@ from tertulia.cli.terminal.output import data, plain, print_json, progress
 from tertulia.cli.terminal.tables import Row, print_table
 from tertulia.runs.catalog.node_catalog import NodeCatalog, catalog_document, read_catalog
 from tertulia.state.documents import SCHEMA_VERSION
-from tertulia.state.errors import ExtensionError
 from tertulia.worlds.scenario_parts import extension_source
 
 _EMPTY = {"name": "–", "description": "empty, unless a node of your own stands here", "source": "", "default": False}
@@ -55,18 +53,9 @@ def check_nodes(
 
     Example: tertulia nodes check mine.py
     """
-    from tertulia.nodes.machinery.extensions import installed, load_extensions, load_module
-    from tertulia.runs.driving.node_checks import Check, check_all, passed
+    from tertulia.runs.driving.node_checks import check_module, passed
 
-    checks = []
-    try:
-        if not module.endswith(".py") and module not in installed() and _is_importable(module):
-            registry = load_module(module)
-        else:
-            registry = load_extensions([extension_source(module, Path.cwd())])
-        checks = [*(Check(name, "is declared") for name in registry.origins), *check_all(registry)]
-    except ExtensionError as error:
-        checks = [Check(module, "is declared", str(error))]
+    checks = check_module(module)
     if as_json:
         rows = [{"name": check.name, "check": check.check, "problem": check.problem} for check in checks]
         print_json({"schema_version": SCHEMA_VERSION, "module": module, "ok": passed(checks), "checks": rows})
@@ -78,10 +67,6 @@ def check_nodes(
             console.print(mark, plain(f"{check.name} {check.check}{problem}"))
     if not passed(checks):
         raise typer.Exit(1)
-
-
-def _is_importable(module: str) -> bool:
-    return importlib.util.find_spec(module.partition(".")[0]) is not None
 
 
 nodes = typer.Typer(

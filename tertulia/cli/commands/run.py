@@ -1,7 +1,7 @@
 """`run`: a new conversation, from a scenario to its end."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -74,22 +74,18 @@ def run(
     """
     from tertulia.runs.planning.starting import begin, plan_run
 
-    limited = {"max_turns": rounds, "max_minutes": minutes}
-    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor, **limited)
+    chosen = read_settings(settings, seed=seed, max_turns=rounds, max_minutes=minutes)
     seed, name, added = read_seed(chosen, DEFAULT_SEED), read_model(model, rehearse), additions(extension, [scenario])
-
-    def plan_with(chosen: dict[str, Any]) -> "RunPlan":
-        return plan_run(scenario, chosen, model=name, seed=seed, seat=seat, additions=added, label=label)
-
-    plan = plan_with(chosen)
+    plan_with = partial(plan_run, scenario, model=name, seed=seed, seat=seat, additions=added, label=label)
+    plan = plan_with(chosen, removal_factor=removal_factor)
     if dry_run:
         _print_estimate(plan, as_json, diversity is not None)
         return
     with SqlStore.open(store_path(store)) as opened:
         if diversity is not None:
-            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot, limits)
+            wanted = steering.WantedDiversity(diversity, diversity_metric, pilot, limits, removal_factor)
             chosen |= steering.steered(opened, scenario, chosen, wanted, name, added, trust_remote_code)
-            plan = plan_with(chosen)
+            plan = plan_with(chosen, removal_factor=removal_factor)
         drive_shown(
             opened, plan.models, partial(begin, opened, plan), as_json, thoughts, trust_remote_code, limits=limits
         )

@@ -71,7 +71,7 @@ CheckOption = Annotated[
     bool,
     typer.Option(
         "--check",
-        help="With --turn: leave out each unit that is named as a reason, and measure what the line loses; kept.",
+        help="With --turn: measure what the line loses without units, and in a meeting the thought; kept.",
     ),
 ]
 ReaderOption = Annotated[
@@ -136,7 +136,7 @@ def show(
                 print_opening(data(), opened, record, start, agent)
         else:
             if check:
-                check_line(opened, record, start, turn, reader, calls)
+                check_line(opened, record, start, turn, reader, calls, agent)
             _show_turn(opened, start, read_turn(opened, record, start, turn, agent, removal_factor, reader), as_json)
 
 
@@ -215,7 +215,7 @@ def _show_turn(store: SqlStore, start: Start, details: TurnDetails, as_json: boo
     print_turn(console, turn, start, parameters.silence_s, None, bool(rewritten_turns(store, details.run.run, [turn])))
     console.print()
     if details.round is not None:
-        print_round(console, details.round, parameters, details.agent)
+        print_round(console, details, details.round, parameters)
     print_calls(console, details.calls, store)
     if details.record.turn.speaker is not None and details.agent is None:
         print_making(console, details)

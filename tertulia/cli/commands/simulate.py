@@ -86,14 +86,14 @@ def simulate(
     """
     from tertulia.runs.planning.simulations import begin_simulation, plan_simulation
 
-    chosen = read_settings(settings, seed=seed, removal_factor=removal_factor)
+    chosen = read_settings(settings, seed=seed)
     if resume is not None:
         given = {
             "TOWN": town,
             "--encounters-per-day": encounters_per_day,
             "--from-log": from_log,
             "--seed": seed is not None,
-            "--lambda or --set": chosen,
+            "--lambda or --set": chosen or removal_factor is not None,
             "--model": model,
             "--rehearse": rehearse,
         }
@@ -106,6 +106,7 @@ def simulate(
     plan = plan_simulation(
         town,
         chosen,
+        removal_factor=removal_factor,
         seed=read_seed(chosen, DEFAULT_SEED),
         days=days or 1,
         encounters_per_day=encounters_per_day,

@@ -112,10 +112,10 @@ def view(
 
 
 def _measure(store: SqlStore, run: str, turn: int, part: str) -> None:
-    """Measure what the lines of a turn leaned on, those of all its parts, by the model that read or wrote them."""
+    """Measure what the lines of a turn leaned on, by the model that read or wrote them; in a meeting, or a thought."""
     from tertulia.lab.annotations.leave_one_out import check_turn
 
     record = store.run(run)
     parameters = Parameters.model_validate(record.parameters)
     opened = partial(model_access().language_model, parameters=parameters)
-    asyncio.run(check_turn(store, record, store.start(record.run), turn, opened))
+    asyncio.run(check_turn(store, record, store.start(record.run), turn, opened, agent=part))

@@ -12,8 +12,10 @@ from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore
 
 
-def check_line(store: SqlStore, run: RunRecord, start: Start, turn: int, reader: str | None, calls: int | None) -> None:
-    """Measure what the line of a turn loses without units of its prompt, and keep it; say before what that takes.
+def check_line(
+    store: SqlStore, run: RunRecord, start: Start, turn: int, reader: str | None, calls: int | None, agent: str | None
+) -> None:
+    """Measure what a line, or an agent's thought, loses without units of its prompt, and keep it; say what that takes.
 
     Raises:
         typer.Exit: It was interrupted; what was measured is kept.
@@ -30,7 +32,5 @@ def check_line(store: SqlStore, run: RunRecord, start: Start, turn: int, reader:
 
     kept = "interrupted; what was measured is kept, give the command again to go on"
     with exit_when_interrupted(kept), status_line() as line, interruptible():
-        budget = CALLS if calls is None else calls
-        run_or_abandon(
-            check_turn(store, run, start, turn, opened, reader=reader, calls=budget, tell=tell, show=line.show)
-        )
+        told, budget = {"tell": tell, "show": line.show}, calls or CALLS
+        run_or_abandon(check_turn(store, run, start, turn, opened, reader=reader, agent=agent, calls=budget, **told))

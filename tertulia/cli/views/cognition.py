@@ -13,7 +13,10 @@ from tertulia.state.cognition import Call, Character
 from tertulia.state.parameters import Parameters
 from tertulia.state.store import Store
 from tertulia.state.text import clean, in_words, number
+from tertulia.views.reading.bids import bid_in_words
 from tertulia.views.reading.rounds import AgentRound, Round
+from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 from tertulia.views.wording.round_phrases import (
     floor_phrase,
     perception_phrase,
@@ -25,11 +28,11 @@ from tertulia.views.wording.round_phrases import (
 _BAR = 24
 
 
-def print_round(console: Console, round: Round, parameters: Parameters, agent: str | None = None) -> None:
-    """Print the cognition of each agent (or of one) in a round, then the race."""
+def print_round(console: Console, details: TurnDetails, round: Round, parameters: Parameters) -> None:
+    """Print the cognition of each agent (or of the one who is asked about) in the round of a turn, then the race."""
     for present in round.agents:
-        if agent in (None, present.agent):
-            _print_agent(console, present, parameters, whole=agent is not None)
+        if details.agent in (None, present.agent):
+            _print_agent(console, present, parameters, details)
     _print_race(console, round, parameters)
 
 
@@ -49,23 +52,27 @@ def print_thoughts(console: Console, round: Round, parameters: Parameters) -> No
     console.print()
 
 
-def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, whole: bool) -> None:
-    """Print the cognition of an agent; if whole, with the reasons against the mechanisms that were off."""
+def _print_agent(console: Console, agent: AgentRound, parameters: Parameters, details: TurnDetails) -> None:
+    """Print the cognition of an agent; of the only one wanted, with the reasons against mechanisms that were off."""
     console.print(Text.assemble(plain(agent.agent, "bold cyan"), ("  → speaks", "green") if agent.won else ""))
     table = _plain_table()
     table.add_column(style="dim", width=9)
     table.add_row("noticed", plain(perception_phrase(agent, parameters)))
-    for row in _mechanism_rows(agent, whole):
+    for row in _mechanism_rows(agent, details.agent is not None):
         table.add_row(*row)
     if assessment := agent.assessment:
         table.add_row("situation", plain(assessment.situation or "–"))
         table.add_row("thought", plain(assessment.thought or "–", "italic"))
+        if (thought := details.thoughts.get(agent.agent)) is not None:
+            table.add_row("", plain(f"· {leaned(thought, THOUGHT_MOST)}"))
         table.add_row("feels", plain(f"{assessment.emotion}, {assessment.emotion_strength:.1f}"))
     if agent.typed is not None:
         table.add_row("typed", plain(agent.typed or "–"))
     if agent.bid is not None and (agent.bid.parts is not None or parameters.order == "self_driven"):
         mark = ("yes", "green") if agent.bid.willing else ("no", "yellow")
         table.add_row("willing", Text.assemble(mark, ": ", plain(weighing_phrase(agent, agent.bid, parameters))))
+        if told := bid_in_words(agent, parameters):
+            table.add_row("", plain(f"· {told}"))
     console.print(_indented(table))
     console.print()
 

@@ -1,7 +1,7 @@
 """The making of an utterance: the weight of every unit, what was removed, and the candidates with their judgement."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tertulia.cli.terminal.output import bar, plain
-from tertulia.state.records import Candidate, Prompt
+from tertulia.state.records import Candidate, Prompt, Unit
 from tertulia.state.text import clean, in_words, number
 from tertulia.views.reading.removal import remarks, removal_in_words, variations_in_words, written_in_words
 from tertulia.views.reading.sense import faults_in_words
@@ -45,11 +45,11 @@ def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None
     A removed unit is marked and struck. Bars grow with the root of the number, so that small ones differ, too.
     """
     shown = {
-        "leaned on by the line": details.record.line_scores,
-        "measured": details.measured,
-        "score of λ": details.record.scores,
+        "leaned on by the line": (details.record.line_scores, details.nameable),
+        "measured": (details.measured, details.nameable),
+        "score of λ": (details.record.scores, details.removable),
     }
-    columns = [_Column.of(details, scores) for scores in shown.values() if scores]
+    columns = [_Column.of(scores, units) for scores, units in shown.values() if scores]
     block = None
     for unit in prompt.units:
         if unit.block != block:
@@ -63,21 +63,21 @@ def _print_units(console: Console, details: TurnDetails, prompt: Prompt) -> None
         line.append(clean(unit.text), "strike dim" if gone else "" if unit.kind == "item" else "italic")
         line.truncate(console.width, overflow="ellipsis")
         console.print(line)
-    names = " | ".join(name for name, scores in shown.items() if scores)
+    names = " | ".join(name for name, (scores, _) in shown.items() if scores)
     console.print(plain("; ".join(filter(None, (names, "✗ removed, · never removed by λ"))), "dim"))
 
 
 @dataclass(frozen=True)
 class _Column:
-    """Numbers of units, with as many digits as the largest that λ may remove needs."""
+    """Numbers of units, with as many digits as the largest of those that count needs."""
 
     scores: Mapping[str, float]
     scale: float
 
     @classmethod
-    def of(cls, details: TurnDetails, scores: Mapping[str, float]) -> "_Column":
-        """Return the column of some scores."""
-        scale = max((abs(scores[unit.id]) for unit in details.removable if unit.id in scores), default=0.0)
+    def of(cls, scores: Mapping[str, float], units: Sequence[Unit]) -> "_Column":
+        """Return the column of some scores; `units`: those that can be leaned on, or that λ may remove."""
+        scale = max((abs(scores[unit.id]) for unit in units if unit.id in scores), default=0.0)
         return cls(scores, scale or max(map(abs, scores.values()), default=0.0) or 1.0)
 
     def cell(self, unit: str, *, with_bar: bool) -> str:

@@ -7,13 +7,16 @@
 3. Where that is not possible, as the reader shows no attention, every unit is left out if the budget has so many calls.
    If not, random ablations are read (each unit kept with probability 1/2), a linear surrogate is fitted to them
    (`tertulia/metrics/faithfulness.py`), and its three highest units are left out.
-4. Every value is stored as soon as it is there, so an interrupted check goes on with what is missing.
+4. In a meeting the thought of the speaker, or of another agent, is read in the same way, behind the prompt of its own
+   call: the words of the situation and of the thought, which are one answer. Left out are the eight units with the
+   highest scores. (A server counts all tokens of the answer.)
+5. Every value is stored as soon as it is there, so an interrupted check goes on with what is missing.
 
 Prompts are read from the last unit that is left out to the first: those that share the longest beginning follow one
 another, which is what a prompt cache keeps.
 
 Kept as annotations `leave_one_out` of the run: about `` losses by unit, about `values` the values by ablation, a letter
-for each removable unit of the prompt that was answered. The model is named with the precision in which it computed.
+for each unit of the answered prompt that can be named. The model is named with the precision in which it computed.
 
 Source: Cohen-Wang et al. 2024, arXiv 2409.00729 (ContextCite).
 """
@@ -25,30 +28,26 @@ from typing import cast
 
 import numpy as np
 
-from tertulia.lab.annotations.ablations import AblatedLine, Kept
-from tertulia.lab.annotations.next_line import SpokenLine
+from tertulia.lab.annotations.ablations import Kept
+from tertulia.lab.annotations.checked_line import CheckedLine, lines_to_check, thought_to_check
 from tertulia.lab.annotations.precisions import named_with, precision_of
 from tertulia.metrics.faithfulness import Ablations, surrogate, top_units
-from tertulia.models.served.chat_names import is_chat_name
-from tertulia.nodes.utterance.score_line import scores_of_line
-from tertulia.prompts.assemble import reply_prefix_of
-from tertulia.prompts.remove import remove_units
-from tertulia.prompts.render import render, retokenized
+from tertulia.nodes.utterance.score_line import scores_of_words
+from tertulia.prompts.render import render
 from tertulia.state.annotation import Annotation, Instrument
 from tertulia.state.errors import ModelError, UsageError
 from tertulia.state.language_model import LanguageModel, SeeingModel
-from tertulia.state.line_scores import reader_of, scored_line_by
-from tertulia.state.meeting import Start
+from tertulia.state.line_scores import scored_line_by
+from tertulia.state.meeting import Meeting, Start
 from tertulia.state.model_failures import model_failures
 from tertulia.state.questions import ServedModel
-from tertulia.state.records import Candidate, Reply, RunRecord
+from tertulia.state.records import RunRecord
 from tertulia.state.text import counted
 from tertulia.storage.parts.annotations import Annotations
 from tertulia.storage.store import SqlStore
-from tertulia.views.reading.checks import LOSSES, PART_NUMBERS, VALUES, checks_of, numbers_of, reader_in
-from tertulia.views.reading.leaning import reasons
-from tertulia.views.reading.turns import TurnDetails, read_turn
-from tertulia.views.reading.why import parameters_of_speaker
+from tertulia.views.reading.checks import LOSSES, VALUES, checks_of, numbers_of, reader_in
+from tertulia.views.reading.rounds import find_agent
+from tertulia.views.reading.turns import read_turn
 
 #: Readings of a line's prompt, at most; and the fewest from which anything can be learned by ablations.
 CALLS, LEAST_CALLS = 64, 8
@@ -61,56 +60,6 @@ OpenReader = Callable[[str], LanguageModel]
 
 #: Receives a line of text.
 Tell = Callable[[str], object]
-
-
-@dataclass(frozen=True)
-class CheckedLine:
-    """A line that is checked: a turn's own, or a part of it.
-
-    Attributes:
-        reader: The name of the model that reads it.
-        ablated: The line with the removable units of the prompt that it answered.
-    """
-
-    details: TurnDetails
-    part: str
-    reader: str
-    ablated: AblatedLine
-
-    @property
-    def place(self) -> str:
-        """Its turn, with the part of it."""
-        return f"turn {self.details.record.turn.turn}" + (f" ({self.part})" if self.part else "")
-
-    @property
-    def is_writers(self) -> bool:
-        """Whether its writer reads it."""
-        return self.reader == self.details.writer
-
-    @property
-    def named(self) -> tuple[str, ...] | None:
-        """The units that are named by its scores, or the one with the highest; `None` where it has no scores."""
-        found = reasons(replace(self.details, measured={}))
-        if found is None:
-            return None
-        scores = self.details.record.line_scores or {}
-        highest = max((unit for unit in self.ablated.units if unit in scores), key=scores.__getitem__, default=None)
-        return tuple(reason.unit.id for reason in found) or (() if highest is None else (highest,))
-
-    def reply_for(self, model: LanguageModel) -> Reply:
-        """Return the reply in the tokens of the model that reads it; a server has its own."""
-        reply = self.ablated.line.reply
-        first, past_last = reply.text_tokens
-        if model.traits.text_only or (self.is_writers and first < past_last):
-            return reply
-        assert self.details.prompt is not None
-        return retokenized(model.tokenizer, reply, reply_prefix_of(self.details.prompt))
-
-    def losses(self, values: Mapping[Kept, float]) -> dict[str, float]:
-        """Return by unit what the line loses without it, in nats a token, as far as that is known."""
-        full = values.get(self.ablated.full)
-        found = ((unit, values.get(self.ablated.without(place))) for place, unit in enumerate(self.ablated.units))
-        return {} if full is None else {unit: full - value for unit, value in found if value is not None}
 
 
 @dataclass
@@ -129,89 +78,44 @@ async def check_turn(
     open_reader: OpenReader,
     *,
     reader: str | None = None,
+    agent: str | None = None,
     calls: int = CALLS,
     tell: Tell = str,
     show: Tell = str,
 ) -> None:
     """Measure what the line of a turn loses without units of its prompt, of an exchange that of all its parts.
 
+    In a meeting the speaker's thought is measured beside; of an agent that is asked about, the thought alone.
+
     Args:
         turn: The turn, from 1.
         open_reader: Opens the model that reads; called where a value is missing.
         reader: Its name; `None`: the model that scored the line, else the run's surrogate, else the writer of the line.
+        agent: Whose thought is wanted, in a meeting; `None`: the line is, with its speaker's thought.
         calls: Readings of each line, at most.
         tell: Receives what will be read, before it is.
         show: Receives a line for each reading.
 
     Raises:
-        NotFoundError: There is no such turn.
+        NotFoundError: There is no such turn, or nobody of that name.
         UsageError: It is rehearsed, or nobody spoke, or a person wrote the line; or there are too few calls, or the
             reader is a stand-in.
         ModelError: The reader failed, or does not tell how likely a line is; what was measured is kept.
     """
     if calls < LEAST_CALLS:
         raise UsageError(f"{calls} calls are too few to learn from; give --calls {LEAST_CALLS} or more")
-    lines = lines_to_check(store, read_turn(store, run, start, turn, reader=reader), reader)
+    agent = find_agent(agent, start, run.run) if agent and isinstance(start, Meeting) else None
+    details = read_turn(store, run, start, turn, reader=reader)
+    lines = lines_to_check(store, details, reader) if agent is None else []
+    thinker = agent or details.record.turn.speaker
+    if isinstance(start, Meeting) and thinker is not None:
+        thought = thought_to_check(store, details, start, thinker, reader)
+        if thought is None and agent is not None:
+            raise UsageError(f"{agent} has no thought of a model in turn {turn} that could be read; name another agent")
+        lines += [] if thought is None else [thought]
     check = _Check(store, open_reader, calls, tell, show)
     for line in lines:
         await check.read(line)
-
-
-def lines_to_check(store: SqlStore, details: TurnDetails, reader: str | None = None) -> list[CheckedLine]:
-    """Return the lines of a turn that answered a prompt with removable units.
-
-    Raises:
-        UsageError: The turn has no line that a model wrote.
-    """
-    number = details.record.turn.turn
-    if details.run.rehearsed:
-        raise UsageError(
-            f"run {details.run.run} is rehearsed: a stand-in has no likelihoods that could be measured; run it with a "
-            "model"
-        )
-    if details.record.turn.speaker is None:
-        raise UsageError(f"nobody spoke in turn {number}; check a turn in which somebody did")
-    written = {
-        part: found
-        for part, found in {"": details, **details.parts}.items()
-        if found.prompt is not None and _candidate_of(found) is not None
-    }
-    if not written:
-        raise UsageError(
-            f"turn {number} was written by hand: there is no prompt whose units could be left out; check a turn that a "
-            "model wrote"
-        )
-    lines = [_checked_line(store, found, part, reader or _reader_of(found)) for part, found in written.items()]
-    return [line for line in lines if line.ablated.units]
-
-
-def _candidate_of(details: TurnDetails) -> Candidate | None:
-    """Return the candidate that was said; `None` where no model wrote it."""
-    chosen = (each for each in details.candidates if each.attempt == details.record.chosen)
-    return next((each for each in chosen if each.origin != "by_hand"), None)
-
-
-def _reader_of(details: TurnDetails) -> str:
-    """Return the model that reads a line: the one that scored it, else the surrogate of its writer, or the writer."""
-    if (recorded := reader_of(details.record.line_scored_by)) is not None:
-        return recorded
-    surrogate = parameters_of_speaker(details).surrogate
-    return details.writer if surrogate is None or not is_chat_name(details.writer) else surrogate
-
-
-def _checked_line(store: SqlStore, details: TurnDetails, part: str, reader: str) -> CheckedLine:
-    record, candidate = details.record, _candidate_of(details)
-    assert candidate is not None
-    assert record.prompt is not None
-    speaker = record.turn.speaker or ""
-    spoken = SpokenLine(
-        *(details.run.run, record.turn.turn, speaker, record.prompt, record.removed),
-        parameters=parameters_of_speaker(details),
-        reply=candidate.reply,
-    )
-    answered = remove_units(store.prompt(record.prompt), record.removed)
-    units = tuple(unit.id for unit in answered.units if unit.removable)
-    return CheckedLine(details, part, reader, AblatedLine(details.run, spoken, "", units))
 
 
 # --- what is read ---------------------------------------------------------------------------------------------------
@@ -270,13 +174,14 @@ async def value_behind(
         ModelError: The model failed, or a server does not tell.
     """
     prompt, reply = line.ablated.prompt(store, word), line.reply_for(model)
-    rendered = render(prompt, model.tokenizer, reply_prefix_of(prompt))
+    rendered = render(prompt, model.tokenizer, line.reply_prefix)
     with model_failures(model):
         if model.traits.text_only:
             logs = await cast(ServedModel, model).text_log_likelihoods(rendered, reply, tokens or None)
             return sum(logs) / len(logs), len(logs)
         first, past_last = reply.text_tokens
-        return await model.log_likelihood(rendered, reply), past_last - first
+        words = sum(last - start for start, last in line.words_of(reply, model))
+        return await model.log_likelihood(rendered, reply) * (past_last - first) / words, words
 
 
 class _Check:
@@ -352,19 +257,21 @@ class _Check:
         self._tell(f"{line.place}: {line.reader} scores the line by its attention")
         reply, whole = line.reply_for(model), line.ablated.prompt(self._store, line.ablated.full)
         with model_failures(model):
-            scores = await scores_of_line(model, whole, reply, is_writer=True)  # the tokens are the reader's
+            words = line.words_of(reply, model)
+            scores = await scores_of_words(model, whole, line.reply_prefix, reply.tokens, words)
         if scores is None:
             return line
         scored_by = scored_line_by(model, None if line.is_writers else line.details.writer)
+        tokens = sum(last - first for first, last in words)
         answers = {unit: repr(score) for unit, score in scores.items()}
-        self._keep(line, [_annotation(line, "line_scores", precision_of(model), scored_by, answers)])
+        self._keep(line, [_annotation(line, "line_scores", precision_of(model), scored_by, answers, tokens)])
         record = record.model_copy(update={"line_scores": dict(scores), "line_scored_by": scored_by})
         return replace(line, details=replace(line.details, record=record))
 
     def _kept(self, line: CheckedLine) -> dict[str, _Known]:
         """Return what is kept of a line by its reader, by precision."""
         found: dict[str, _Known] = {}
-        for each in checks_of(self._store, line.details.run, line.details.record, line.part):
+        for each in checks_of(self._store, line.details.run, line.details.record, line.details.number):
             if each.instrument != "leave_one_out" or each.agent != VALUES or reader_in(each) != line.reader:
                 continue
             values = {word: value for word, value in numbers_of(each.answers).items() if self._is_word(word, line)}
@@ -406,7 +313,7 @@ def _annotation(
         agent=agent,
         first=turn,
         last=turn,
-        part=PART_NUMBERS[line.part],
+        part=line.details.number,
         prompt=line.ablated.line.full,
         answers=dict(answers),
         prompt_tokens=0,

@@ -5,7 +5,7 @@ from tertulia.lab.experiments.running import Executor
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.limits import Limits
 from tertulia.runs.files.shard_files import is_address, shown
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.errors import UsageError
 from tertulia.storage.store import SqlStore
 

@@ -19,7 +19,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit, Noted, RunEnded
 from tertulia.runs.driving.interrupting import interruptible
 from tertulia.runs.driving.limits import Limits
-from tertulia.runs.planning.starting import Additions
+from tertulia.runs.planning.additions import Additions
 from tertulia.state.budget import Purse
 from tertulia.state.errors import ModelError, NotFoundError, StoppedError, TertuliaError
 from tertulia.storage.store import SqlStore

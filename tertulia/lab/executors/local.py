@@ -19,7 +19,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL, ROLES
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.limits import Limits
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.store import SqlStore
 

@@ -6,7 +6,7 @@ from tertulia.lab.experiments.cohorts import PlannedCase
 from tertulia.lab.experiments.reached import CohortTask
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Event
-from tertulia.runs.planning.starting import Additions
+from tertulia.runs.planning.additions import Additions
 from tertulia.state.budget import NO_BUDGET, Budget, Purse
 from tertulia.state.errors import TertuliaError
 

@@ -27,7 +27,7 @@ from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.events import Emit, Noted
 from tertulia.runs.driving.limits import Limits, OwnPurse
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.budget import Spent
 from tertulia.state.errors import MissingPackageError, ModelError, TertuliaError, UsageError, extra_hint
 from tertulia.state.text import first_line

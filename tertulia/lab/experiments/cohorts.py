@@ -13,7 +13,8 @@ from tertulia.runs.access.model_names import models_of_run, names_of_models
 from tertulia.runs.driving.cohort import OpenedRun, drive_cohort
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.limits import Limits, Look
-from tertulia.runs.planning.starting import Additions, RunPlan, store_run
+from tertulia.runs.planning.additions import Additions
+from tertulia.runs.planning.starting import RunPlan, store_run
 from tertulia.state.errors import NotFoundError, UsageError
 from tertulia.state.meeting import Start
 from tertulia.state.parameters import Parameters

@@ -7,7 +7,8 @@ from tertulia.lab.experiments.fork_points import plan_case
 from tertulia.lab.experiments.progress import duration
 from tertulia.lab.experiments.reached import Progress
 from tertulia.runs.driving.estimating import estimate
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions, RunPlan
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
+from tertulia.runs.planning.starting import RunPlan
 from tertulia.storage.store import SqlStore
 
 #: How many of the newest finished runs of a model the time is estimated from.

@@ -245,9 +245,9 @@ def checked(
         TertuliaError: A scenario does not exist, or a setting can't be run.
     """
     from tertulia.lab.experiments.fork_points import plan_case
-    from tertulia.runs.planning.starting import Additions
+    from tertulia.runs.planning.additions import Additions
 
-    additions = Additions(extensions)
+    additions = Additions(extensions=extensions)
     if experiment.baseline is not None and experiment.baseline not in experiment.settings:
         at(("baseline",))
         hint = nearest_hint(experiment.baseline, experiment.settings)

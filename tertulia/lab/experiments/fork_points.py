@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.forking import plan_fork
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions, RunPlan, plan_run
+from tertulia.runs.planning.starting import RunPlan, plan_run
 from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.records import RunRecord
 from tertulia.storage.store import SqlStore

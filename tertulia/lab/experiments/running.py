@@ -19,7 +19,7 @@ from tertulia.lab.experiments.shards import ShardFolder, experiment_lock, gather
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.driving.events import Emit
 from tertulia.runs.driving.limits import Limits
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.errors import StoppedError
 from tertulia.storage.stop_requests import experiment_key, forget_experiment
 from tertulia.storage.store import SqlStore

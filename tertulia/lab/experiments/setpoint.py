@@ -16,7 +16,8 @@ from tertulia.lab.experiments.experiment import Experiment
 from tertulia.lab.experiments.results import Results, TrialRun, read_results
 from tertulia.lab.experiments.running import Executor, run_experiment
 from tertulia.runs.driving.events import Emit
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions, RunPlan, plan_run
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
+from tertulia.runs.planning.starting import RunPlan, plan_run
 from tertulia.state.case_seed import case_seed_of
 from tertulia.state.errors import ModelError, SettingError, UsageError
 from tertulia.state.parameters import ALIASES, Parameters

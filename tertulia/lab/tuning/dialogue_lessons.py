@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 
 from tertulia.lab.tuning.lesson import Lesson
 from tertulia.metrics.recitation import recites
+from tertulia.nodes.shared.human_needs import draw_human_needs
 from tertulia.prompts.assemble import UtteranceMaterial, assemble_prompt, reply_prefix_of
 from tertulia.prompts.examples import exchanges
 from tertulia.state.parameters import Parameters
 from tertulia.state.records import Case, Dialogue, Memory, Participant, Persona, Prompt, Turn, Utterance
-from tertulia.worlds.human_needs import draw_human_needs
 from tertulia.worlds.scenes import DialogueScene, PairScene, ScenePerson
 
 #: The share of dialogues with human needs in the prompts.

@@ -261,8 +261,7 @@ class CausalLanguageModel:
         answers = []
         for question, replies in zip(questions, by_question, strict=True):
             prompt, options = question.request.prompt, question.options
-            whole = options.rows == "reply"
-            spans = [(0, len(reply.tokens)) if whole else reply.text_tokens for reply in replies]
+            spans = [(0, len(reply.tokens)) for reply in replies]
             if captures:
                 scores = [unit_scores(next(captured), prompt, options, span) for span in spans]
             else:

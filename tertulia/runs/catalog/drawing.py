@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.errors import UsageError, nearest_hint
 from tertulia.state.parameters import Order, Parameters

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from importlib.util import find_spec
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from tertulia.models.rehearsal import RehearsalEmbedder, RehearsalModel
+from tertulia.nodes.machinery.extensions import installed, load_extensions, load_module
 from tertulia.nodes.machinery.guard import failure
 from tertulia.nodes.machinery.node import Node
 from tertulia.nodes.machinery.places import PLACES
@@ -23,12 +26,13 @@ from tertulia.nodes.mechanisms.mechanism import Mechanism
 from tertulia.runs.access.engines import Engines
 from tertulia.runs.planning.starting import RunPlan, begin_with
 from tertulia.state.cognition import Finding
-from tertulia.state.errors import NodeError, TertuliaError
+from tertulia.state.errors import ExtensionError, NodeError, TertuliaError
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import GROUP_CHAT, Parameters
 from tertulia.storage.sqlite.opening import MEMORY
 from tertulia.storage.store import SqlStore
 from tertulia.worlds.catalog import resolve
+from tertulia.worlds.scenario_parts import extension_source
 
 #: The shipped scenarios that are rehearsed, and their rounds.
 _DIALOGUE, _MEETING = "tidewell", "team_building"
@@ -70,6 +74,24 @@ class _Rehearsal:
 
 class _Stuck(BaseException):
     """A rehearsal does not end. It is no `Exception`, so that the tried code can't catch it."""
+
+
+def check_module(module: str) -> list[Check]:
+    """Return the checks of all that a file (.py), an entry point or an importable module declares.
+
+    Raises:
+        NotFoundError: There is no such file, entry point or module.
+    """
+    try:
+        is_module = not module.endswith(".py") and module not in installed() and _is_importable(module)
+        registry = load_module(module) if is_module else load_extensions([extension_source(module, Path.cwd())])
+        return [*(Check(name, "is declared") for name in registry.origins), *check_all(registry)]
+    except ExtensionError as error:
+        return [Check(module, "is declared", str(error))]
+
+
+def _is_importable(module: str) -> bool:
+    return find_spec(module.partition(".")[0]) is not None
 
 
 def check_all(registry: Registry, patience_s: float = PATIENCE_S) -> Iterator[Check]:

@@ -16,8 +16,9 @@ from typing_extensions import TypedDict
 from tertulia.runs.access.engines import ModelAccess
 from tertulia.runs.access.model_names import REHEARSAL
 from tertulia.runs.driving.driver import recorded_ending
+from tertulia.runs.planning.additions import Additions
 from tertulia.runs.planning.simulations import begin_simulation, plan_simulation, reopen_simulation
-from tertulia.runs.planning.starting import Additions, begin, plan_run, reopen
+from tertulia.runs.planning.starting import begin, plan_run, reopen
 from tertulia.state.errors import UsageError
 from tertulia.state.records import Record, RunKind
 from tertulia.state.town import Encounter
@@ -120,11 +121,17 @@ def conversation_graph(
     from tertulia.runs.planning.entering import first_state_of
 
     chosen = read_settings(Settings, config.get("configurable", {}))
-    wanted = {"removal_factor": chosen.removal_factor, "max_turns": chosen.rounds}
-    settings = {name: value for name, value in wanted.items() if value is not None}
+    settings = {} if chosen.rounds is None else {"max_turns": chosen.rounds}
     additions = Additions(trust=access.trust)
     scenario = chosen.scenario or _SHIPPED[kind]
-    plan = plan_run(scenario, settings, model=chosen.model, seed=chosen.seed, additions=additions)
+    plan = plan_run(
+        scenario,
+        settings,
+        removal_factor=chosen.removal_factor,
+        model=chosen.model,
+        seed=chosen.seed,
+        additions=additions,
+    )
     if plan.start.kind != kind:
         raise UsageError(f"scenario={chosen.scenario} is for another graph, {plan.start.kind}")
     inner: Any = build_graph(kind, plan.parameters.order, plan.registry.functions(plan.parameters, kind), None)
@@ -165,10 +172,10 @@ def town_graph(
     from tertulia.graphs.town import build_town_graph
 
     chosen = read_settings(TownSettings, config.get("configurable", {}))
-    settings = {} if chosen.removal_factor is None else {"removal_factor": chosen.removal_factor}
     plan = plan_simulation(
         chosen.town,
-        settings,
+        {},
+        removal_factor=chosen.removal_factor,
         days=chosen.days,
         encounters_per_day=chosen.encounters_per_day,
         model=chosen.model,

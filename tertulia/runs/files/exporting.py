@@ -1,9 +1,9 @@
 """Runs as files for programs: all records as JSON lines, and dialogues in formats of other tools."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from tertulia.runs.files.written_files import STANDARD_OUTPUT
 from tertulia.state.cognition import Call
@@ -18,9 +18,6 @@ from tertulia.views.reading.documents import run_document, start_document, turn_
 from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.rounds import read_characters
 from tertulia.views.reading.turns import read_turn
-
-if TYPE_CHECKING:
-    from tertulia.metrics.diversity import Dialogue
 
 #: The formats in which runs are exported (`tertulia.views.measuring.dialogue_formats`).
 Format = Literal["jsonl", "dialogues", "messages", "sdialog"]
@@ -65,15 +62,14 @@ def exported_lines(store: Store, runs: Iterable[RunRecord], format: Format) -> I
         elif format == "messages":
             yield json.dumps(as_messages(run, dialogue))
         else:
-            yield json.dumps(as_sdialog(run, dialogue, _personas(run, start, dialogue)), indent=2)
+            yield json.dumps(as_sdialog(run, dialogue, _personas(run, start, {name for name, _ in dialogue})), indent=2)
 
 
-def _personas(run: RunRecord, start: Start, dialogue: "Dialogue") -> dict[str, Document]:
+def _personas(run: RunRecord, start: Start, speakers: Collection[str]) -> dict[str, Document]:
     """Return the personas of everybody who speaks, by their names in the dialogue."""
     from tertulia.prompts.renaming import names_in_words
 
     renaming = names_in_words(start.names, Parameters.model_validate(run.parameters))
-    speakers = {name for name, _ in dialogue}
     return {
         called: start.participant(name).persona.model_dump(mode="json", exclude_none=True)
         for name in start.names

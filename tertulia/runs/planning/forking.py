@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tertulia.runs.access.engines import THINKING, named_models
 from tertulia.runs.access.model_names import ROLES, check_models
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.other_items import with_other_items
 from tertulia.runs.planning.seats import check_is_there, with_seat
-from tertulia.runs.planning.starting import NOTHING_ADDED, Additions, RunPlan, check_start
+from tertulia.runs.planning.starting import RunPlan, check_start
 from tertulia.state.cognition import Trace
 from tertulia.state.errors import NotFoundError, SettingError, UsageError
 from tertulia.state.language_model import DECODING
@@ -90,6 +91,7 @@ def plan_fork(
     at: int,
     settings: Mapping[str, Any],
     *,
+    removal_factor: float | None = None,
     changes: StartChanges | None = None,
     model: str | None = None,
     seed: int | None = None,
@@ -103,6 +105,7 @@ def plan_fork(
     Args:
         at: The first turn of its own: it shares turns 1 to `at` − 1.
         settings: Parameters by name, over those of the parent.
+        removal_factor: λ, over both.
         changes: Changes to the parent's start.
         model: Another model; settings that depend on the parent's are chosen again.
         say: What the speaker of turn `at` says instead.
@@ -113,12 +116,11 @@ def plan_fork(
         NotFoundError: The parent has not come so far, or its state there is not known.
         UsageError: The fork can't be made like that.
     """
-    from tertulia.prompts.renaming import check_names
-
+    settings = {**settings, **additions.settings}
     if parent.kind == "album_chat":
         _check_album_fork(parent, settings, {"say": say, "seat": seat})
     trace = _trace_before(store, parent, at, say)
-    parameters = _changed_parameters(parent, settings, model)
+    parameters = _changed_parameters(parent, settings, removal_factor, model)
     replaced = set(Parameters.model_validate(parent.parameters).nodes.values()) - set(parameters.nodes.values())
     registry = additions.reload_registry(parent, replaced)
     changes = changes or StartChanges()
@@ -128,8 +130,6 @@ def plan_fork(
     if seat is not None and parameters.seat is not None and trace is not None:
         check_is_there(parameters.seat, start, float(trace.after["sim_time_s"]))
     registry.functions(parameters, parent.kind)
-    if settings.keys() & {"names", "names_put_back"}:
-        check_names(start.names, parameters)
     _check_limits(store, parent, parameters, trace, at, say is not None)
     check_start(start, parameters, settings)
     if "items_from" in settings:
@@ -169,7 +169,7 @@ def check_fork_of(
     if parent.kind == "album_chat":
         _check_album_fork(parent, settings, {"say": say})
     trace = _trace_before(store, parent, at, say)
-    parameters = _changed_parameters(parent, settings, None)
+    parameters = _changed_parameters(parent, settings, None, None)
     start = changes.applied(store.start(parent.run), store, mechanisms)
     _check_limits(store, parent, parameters, trace, at, say is not None)
     check_start(start, parameters, settings)
@@ -201,7 +201,9 @@ def _trace_before(store: Store, parent: RunRecord, at: int, say: str | None) -> 
     return trace
 
 
-def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str | None) -> Parameters:
+def _changed_parameters(
+    parent: RunRecord, chosen: Mapping[str, Any], removal_factor: float | None, model: str | None
+) -> Parameters:
     """Return the parameters of a fork; what depended on the parent's model or judge is open again."""
     before, defaults = Parameters.model_validate(parent.parameters), Parameters()
     reopened = set(_SUITS_THE_MODEL) if model is not None and model != parent.model else set()
@@ -217,7 +219,7 @@ def _changed_parameters(parent: RunRecord, chosen: Mapping[str, Any], model: str
         anew |= {name: value for name, value in PRESETS[before.preset].items() if name in reopened}
     chosen_models = {model if model != parent.model else None, *(chosen.get(setting) for setting in ROLES.values())}
     anew["weights"] = {name: made for name, made in before.weights.items() if name not in chosen_models}
-    changed = before.model_copy(update=anew).with_settings(chosen)
+    changed = before.model_copy(update=anew).with_settings(chosen, removal_factor=removal_factor)
     if model is not None and model != parent.model and changed.diversity is not None and "diversity" not in chosen:
         problem = f": λ is calibrated for {parent.model}; ask with --diversity again, or give --lambda"
         raise SettingError("diversity", f"{changed.diversity:g}", problem)

@@ -3,15 +3,14 @@
 A plan is checked whole before any model is opened; the run exists from `begin` on.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tertulia.runs.access.engines import Engines, ModelAccess, named_models, open_engines, reopen_engines
 from tertulia.runs.access.model_names import check_models, names_of_models
-from tertulia.runs.access.trust import KnownTrust, Trust, Trusted
+from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
 from tertulia.runs.planning.other_items import check_named_by_file, with_other_items
 from tertulia.runs.planning.prompt_language import texts_of
 from tertulia.runs.planning.seats import check_seat, with_seat
@@ -22,15 +21,13 @@ from tertulia.state.files import NOT_FOLLOWED
 from tertulia.state.languages import language_of
 from tertulia.state.meeting import Meeting, Start
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Extension, HasWithheld, RunRecord, Trial
+from tertulia.state.records import HasWithheld, RunRecord, Trial
 from tertulia.state.text import shell_argument
 from tertulia.views.reading.platforms import precision_to_keep
 
 if TYPE_CHECKING:
     from tertulia.models.cohort import CohortBatches
-    from tertulia.nodes.machinery.node import Node
     from tertulia.nodes.machinery.registry import Registry
-    from tertulia.nodes.mechanisms.mechanism import Mechanism
     from tertulia.state.context import Context
     from tertulia.storage.store import SqlStore
     from tertulia.worlds.scenario_object import ScenarioObject
@@ -40,109 +37,6 @@ DEFAULT_SEED = 1
 
 #: Settings of album chats alone that a user is likely to give.
 _OF_ALBUM_CHATS = ("agents", "setting", "villagers", "pictures")
-
-
-def _report_nothing(text: str) -> None:
-    pass
-
-
-@dataclass(frozen=True)
-class Additions:
-    """Nodes and mechanisms of the user's own that a run has beside those of its scenario.
-
-    Attributes:
-        files: Files (.py), relative to the current folder, and entry points of installed packages.
-        nodes, mechanisms: Handed over as Python objects.
-        accept_changed: Whether the source of an object may differ from the record of a run that goes on.
-        trust: What else may be executed if a scenario or a store names it; remembers the files.
-        report: Receives a line for each link that was passed over in the folders of a scenario.
-    """
-
-    files: Sequence[str] = ()
-    nodes: Sequence["Node"] = ()
-    mechanisms: Sequence["Mechanism"] = ()
-    accept_changed: bool = False
-    trust: Trust = field(default_factory=Trust)
-    report: Callable[[str], None] = _report_nothing
-
-    def including(self, scenario: "str | ScenarioObject") -> "Additions":
-        """Return a copy with the extensions of a scenario that the user's program has made: the user names them."""
-        if isinstance(scenario, str) or not scenario.is_users:
-            return self
-        return replace(self, files=[*self.files, *scenario.extensions()])
-
-    @property
-    def sources(self) -> list[str]:
-        """The files and entry points, as they are recorded with a run."""
-        from tertulia.worlds.scenario_parts import extension_source
-
-        return [extension_source(file, Path.cwd()) for file in self.files]
-
-    def handed_over(self) -> "Additions":
-        """Return a copy of plain data for another process, which asks nobody.
-
-        Raises:
-            UsageError: Some are Python objects, which only this process has.
-        """
-        if self.nodes or self.mechanisms:
-            raise UsageError(
-                "nodes and mechanisms that are Python objects can't be sent to other processes; name the file that "
-                "declares them (extensions), or run the experiment in this process"
-            )
-        return replace(self, files=self.sources, trust=KnownTrust(self.trust.read()), report=_report_nothing)
-
-    def registry(self, beside: Sequence[str] = ()) -> "Registry":
-        """Return the nodes and mechanisms of a new run; `beside` are the extensions that its scenario names.
-
-        Raises:
-            TertuliaError: An extension is missing, not trusted, can't be loaded, or is declared wrongly.
-        """
-        from tertulia.nodes.machinery.extensions import load_extensions
-
-        registry = load_extensions(self.sources, beside, self.trust.read().extensions if beside else {})
-        self._remember(registry)
-        return registry.including_objects(self.nodes, self.mechanisms)
-
-    def switched_on(self, start: Start, known: tuple[str, ...]) -> Start:
-        """Return a start in which, if it is a meeting, everybody may switch on the given mechanism objects."""
-        from tertulia.worlds.changes import with_mechanisms
-
-        if not self.mechanisms or not isinstance(start, Meeting):
-            return start
-        added = (mechanism.name for mechanism in self.mechanisms)
-        return with_mechanisms(start, [*start.mechanisms, *added], known)
-
-    def registry_of(self, extensions: Sequence[Extension]) -> "Registry":
-        """Return the nodes and mechanisms of recorded extensions, which must be named here or trusted.
-
-        Raises:
-            TertuliaError: An extension is gone, not trusted, or has changed.
-        """
-        from tertulia.nodes.machinery.extensions import reload_extensions
-
-        trusted = self.trust.read().extensions if extensions else {}
-        return reload_extensions(extensions, self.sources, trusted, self.nodes, self.mechanisms, self.accept_changed)
-
-    def reload_registry(self, run: RunRecord, replaced: Collection[str] = ()) -> "Registry":
-        """Return the nodes and mechanisms of a stored run (see `registry_of`).
-
-        Args:
-            replaced: Names of nodes that it no longer has; Python objects among them are not needed.
-        """
-        from tertulia.nodes.machinery.objects import PREFIX
-
-        unneeded = {f"{PREFIX}{name}" for name in replaced}
-        registry = self.registry_of([extension for extension in run.extensions if extension.source not in unneeded])
-        self._remember(registry)
-        return registry
-
-    def _remember(self, registry: "Registry") -> None:
-        named = set(self.sources)
-        loaded = (extension for extension in registry.extensions if extension.source in named)
-        self.trust.remember(Trusted(extensions={extension.hash: extension.source for extension in loaded}))
-
-
-NOTHING_ADDED = Additions()
 
 
 @dataclass(frozen=True)
@@ -181,6 +75,7 @@ def plan_run(
     scenario: "str | ScenarioObject",
     settings: Mapping[str, Any],
     *,
+    removal_factor: float | None = None,
     model: str = DEFAULT_MODEL,
     seed: int = DEFAULT_SEED,
     seat: str | None = None,
@@ -193,6 +88,7 @@ def plan_run(
         scenario: A shipped name, a YAML file, `ga:FOLDER[:CASE]`, or an object; what an object names that the user's
             program has made is named by the user.
         settings: Parameters by name, over those of the scenario.
+        removal_factor: λ, over both.
         model: Everybody's model; `rehearsal` for a stand-in without weights.
         seat: The participant whose words a person types.
         additions: Nodes and mechanisms of the user's own; in a meeting everybody may switch on those mechanisms.
@@ -200,14 +96,14 @@ def plan_run(
     Raises:
         TertuliaError: There is no such scenario, or it can't be run like that.
     """
-    from tertulia.prompts.renaming import check_names
     from tertulia.worlds.catalog import extensions_of, resolve, settings_of
 
     additions, named_here = additions.including(scenario), _named_by(scenario)
+    settings = {**settings, **additions.settings}
     registry = additions.registry(extensions_of(scenario))
     known, files = tuple(registry.mechanisms), dict[str, bytes]()
     given = settings_of(scenario, known)
-    parameters = Parameters().with_settings(given).with_settings(settings)
+    parameters = Parameters().with_settings(given).with_settings(settings, removal_factor=removal_factor)
     check_named_by_file(scenario, given, {**named_here, **settings})
     start = additions.switched_on(resolve(scenario, known, parameters, files), known)
     for link in links_of(start):
@@ -216,7 +112,6 @@ def plan_run(
         parameters = parameters.model_copy(update={"language": language_of(texts_of(start))})
     parameters = with_seat(parameters, seat, start)
     registry.functions(parameters, start.kind)
-    check_names(start.names, parameters)
     check_start(start, parameters, settings)
     start = with_other_items(start, parameters)
     check_models(model, start, parameters)
@@ -251,10 +146,12 @@ def check_start(start: Start, parameters: Parameters, settings: Mapping[str, Any
 
     Raises:
         ScenarioError: Nobody could ever reach θ of willingness.
-        SettingError: A setting is for another kind of conversation.
+        SettingError: A setting is for another kind of conversation, or `names` does not fit the people.
     """
+    from tertulia.prompts.renaming import check_names
     from tertulia.worlds.meeting_file import check_weights
 
+    check_names(start.names, parameters)
     if isinstance(start, Population):
         _check_album_chat(start, parameters, settings)
     elif name := next((name for name in _OF_ALBUM_CHATS if name in settings), None):

@@ -112,8 +112,8 @@ class MemoryIndex:
         (oldest, newest), (lowest, highest) = spans
         size = len(eligible)
         # Scaled to [0, 1], recency does not depend on the moment from which one looks back.
-        kept = recency(newest - self._created_s[:size], parameters.recency_decay)
-        least = recency(newest - oldest, parameters.recency_decay)
+        kept = recency(newest - self._created_s[:size])
+        least = recency(newest - oldest)
         score = parameters.retrieval_recency * (kept - least) / ((1 - least) or 1)
         score += parameters.retrieval_importance * (self._importance[:size] - lowest) / ((highest - lowest) or 1)
         score[~eligible] = -np.inf

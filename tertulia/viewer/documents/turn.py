@@ -49,7 +49,7 @@ def _removal(store: SqlStore, details: TurnDetails, part: str) -> Document:
 
 def _drawn(details: TurnDetails, part: str) -> list[Document]:
     """Return the removable units of a prompt in the order in which its placebo visits them, each with its words."""
-    from tertulia.nodes.shared.placebo import drawn_order
+    from tertulia.nodes.utterance.walks.placebo import drawn_order
 
     if details.prompt is None:
         return []

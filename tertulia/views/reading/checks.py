@@ -17,6 +17,16 @@ from tertulia.state.store import Store
 #: The number of each utterance of a turn under which annotations have it.
 PART_NUMBERS = {part: number for number, part in enumerate(("", *filter(None, PARTS.values())))}
 
+
+def thought_number(names: Sequence[str], agent: str) -> int:
+    """Return the number under which annotations have the thought of an agent, behind those of utterances.
+
+    Args:
+        names: All who take part in the meeting, in its order.
+    """
+    return len(PART_NUMBERS) + names.index(agent)
+
+
 #: Whom annotations `leave_one_out` are about: what a line loses without a unit, and the values of ablations.
 LOSSES, VALUES = "", "values"
 
@@ -62,20 +72,22 @@ def numbers_of(answers: Mapping[str, int | str]) -> dict[str, float]:
     return found
 
 
-def checks_of(store: Store, run: RunRecord, record: TurnRecord, part: str) -> list[Annotation]:
-    """Return the annotations that checks have left of a line."""
+def checks_of(store: Store, run: RunRecord, record: TurnRecord, number: int) -> list[Annotation]:
+    """Return the annotations that checks have left of the line, or the thought, of that number."""
     if record.prompt is None:
         return []
     found = store.annotations_of_turn(run.run, record.turn.turn, "leave_one_out", "line_scores")
-    return [each for each in found if each.part == PART_NUMBERS[part] and each.prompt == record.prompt]
+    return [each for each in found if each.part == number and each.prompt == record.prompt]
 
 
-def read_checked(store: Store, run: RunRecord, record: TurnRecord, part: str, reader: str | None = None) -> Checked:
+def read_checked(
+    store: Store, run: RunRecord, record: TurnRecord, number: int, writer: str, reader: str | None = None
+) -> Checked:
     """Return what is known of a line by checks: by a reader, else by its writer, else by the model that scored it."""
-    found = checks_of(store, run, record, part)
+    found = checks_of(store, run, record, number)
     if not found:
         return Checked()
-    first = [reader, writer_of(run, record.turn.speaker), reader_of(record.line_scored_by)]
+    first = [reader, writer, reader_of(record.line_scored_by)]
     scored: Mapping[str, Any] = {}
     scores = _preferred([each for each in found if each.instrument == "line_scores"], first)
     if record.line_scores is None and scores is not None:
@@ -83,7 +95,7 @@ def read_checked(store: Store, run: RunRecord, record: TurnRecord, part: str, re
         first.append(reader_in(scores))
     losses = _preferred([each for each in found if (each.instrument, each.agent) == ("leave_one_out", LOSSES)], first)
     if losses is None:
-        return Checked(scored)
+        return Checked(scored, tokens=scores.reply_tokens or None if scored and scores is not None else None)
     return Checked(scored, numbers_of(losses.answers), reader_in(losses), losses.reply_tokens or None)
 
 

@@ -7,19 +7,22 @@ from tertulia.state.album import Population
 from tertulia.state.cognition import Call
 from tertulia.state.documents import SCHEMA_VERSION, Document
 from tertulia.state.meeting import Meeting, Start
+from tertulia.state.parameters import Parameters
 from tertulia.state.records import RunRecord, order_of
 from tertulia.state.scored_layers import recorded_layers
 from tertulia.state.store import Store
 from tertulia.views.reading.agreements import agreements_document
+from tertulia.views.reading.bids import bid_document
 from tertulia.views.reading.exchanges import AgentTotals, Journey, RecordedExchange, read_exchanges
 from tertulia.views.reading.leaning import reasons
 from tertulia.views.reading.platforms import platforms_document
 from tertulia.views.reading.removal import remarks
 from tertulia.views.reading.rewritten import rewritten_turns
-from tertulia.views.reading.rounds import AgentRound, Round, calls_of, read_characters, read_round
+from tertulia.views.reading.rounds import AgentRound, calls_of, read_characters, read_round
 from tertulia.views.reading.sense import fault_in_words
 from tertulia.views.reading.turns import TurnDetails, as_written
-from tertulia.views.reading.why import why_said, why_turn
+from tertulia.views.reading.why import parameters_of, why_said, why_turn
+from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 
 _UNIT_FIELDS = {"id", "block", "kind", "text"}
 
@@ -136,7 +139,7 @@ def agent_in_run_document(store: Store, run: RunRecord, start: Start, agent: str
     if isinstance(start, Meeting):
         rounds = (read_round(store, run.run, number, start) for number in range(1, run.turns + 1))
         cognition = [
-            {"round": round.round, **agent_document(present)}
+            {"round": round.round, **agent_document(present, parameters_of(run, agent))}
             for round in rounds
             for present in round.agents
             if present.agent == agent
@@ -169,7 +172,7 @@ def turn_document(store: Store, details: TurnDetails) -> Document:
     if details.what_if is not None:
         document["what_if"] = details.what_if
     if details.round is not None:
-        document |= _round_document(store, details.run.run, details.round, details.agent)
+        document |= _round_document(store, details)
     if details.exchange is not None:
         document["exchange"] = details.exchange.document()
         document["parts"] = {part: _making_document(of_part) for part, of_part in details.parts.items()}
@@ -257,16 +260,21 @@ def leaned_on(details: TurnDetails) -> list[Document] | None:
 # --- rounds ---------------------------------------------------------------------------------------------------------
 
 
-def _round_document(store: Store, run: str, round: Round, agent: str | None) -> Document:
+def _round_document(store: Store, details: TurnDetails) -> Document:
     """Return the cognition of everybody or of one agent in a round, and the decision on the floor."""
-    asked = calls_document(calls_of(store, run, round.round, ""), store)
+    round, agent = details.round, details.agent
+    assert round is not None
+    asked = calls_document(calls_of(store, details.run.run, round.round, ""), store)
+    agents = [present for present in round.agents if agent in (None, present.agent)]
+    thoughts = [present.agent for present in agents if present.agent in details.thoughts]
     return {
-        "cognition": [agent_document(present) for present in round.agents if agent in (None, present.agent)],
+        "cognition": [agent_document(present, parameters_of(details.run, present.agent)) for present in agents],
+        "thoughts": {name: _thought_document(details.thoughts[name]) for name in thoughts},
         "floor": round.floor.model_dump(mode="json") | {"calls": asked} if round.floor else None,
     }
 
 
-def agent_document(agent: AgentRound) -> Document:
+def agent_document(agent: AgentRound, parameters: Parameters) -> Document:
     """Return the cognition of an agent in a round; what was not recorded is null."""
     need, assessment, bid = agent.need, agent.assessment, agent.bid
     return {
@@ -281,9 +289,21 @@ def agent_document(agent: AgentRound) -> Document:
         "willingness_parts": bid.parts.model_dump() if bid and bid.parts else None,
         "willingness_ratings": agent.ratings.model_dump() if agent.ratings else None,
         "weights": agent.weights.model_dump(),
+        "bid_reasons": bid_document(agent, parameters),
         **fields_of(bid, "willing", "similarity", "similarity_max", "latency_scale_s", "latency_spread_s"),
         **fields_of(bid, "persistence", "address", "need", "yielded_s", "latency_s", "won"),
         "typed": agent.typed,
+    }
+
+
+def _thought_document(thought: TurnDetails) -> Document:
+    """Return what a thought leaned on, that which counts most first, and who read that."""
+    return {
+        "leaned_on": leaned_on(thought),
+        "in_words": leaned(thought, THOUGHT_MOST),
+        "scored_by": thought.record.line_scored_by,
+        "measured_by": thought.measured_by,
+        "measured": dict(thought.measured),
     }
 
 

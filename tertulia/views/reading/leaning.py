@@ -1,4 +1,4 @@
-"""What the line of a turn leaned on: units of the prompt that it answered, by the line's own scores.
+"""What a line, or a thought, leaned on: units of the prompt that it answered, by the line's own scores.
 
 λ removes by other scores (`views.reading.removal`), of possible responses to the full prompt. What was removed is
 never a reason.
@@ -34,29 +34,33 @@ class Reason:
 def reasons(details: TurnDetails) -> list[Reason] | None:
     """Return the units that a line leaned on, those that count most first; `None` where that is not known.
 
-    An empty list says that it leaned on nothing in particular. What was measured counts instead of what was estimated.
+    An empty list says that it leaned on nothing in particular. What was measured counts instead of what was estimated;
+    of a thought that is all that counts, as its highest units are measured together.
     """
     scores = details.record.line_scores
     if scores is None and not details.measured:
         return None
-    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in details.removable]
+    units = details.nameable
+    if details.thinker is not None and details.measured:
+        units = [unit for unit in units if unit.id in details.measured]
+    found = [_reason(details, unit, (scores or {}).get(unit.id)) for unit in units]
     kept = [reason for reason in found if reason is not None]
     return sorted(kept, key=lambda reason: (not reason.measured, -(reason.loss or reason.score or 0.0)))
 
 
 def _reason(details: TurnDetails, unit: Unit, score: float | None) -> Reason | None:
     """Return a unit as a reason for the line; `None` where it is none."""
-    measured = details.measured.get(unit.id)
+    measured, tokens = details.measured.get(unit.id), details.measured_tokens or line_tokens(details)
     if measured is not None:
         if measured < LEAST_LOSS:
             return None
-        return Reason(unit, score, measured, True, _times(measured, details.measured_tokens or line_tokens(details)))
+        return Reason(unit, score, measured, True, _times(measured, tokens))
     estimates = estimates_loss(details.record.line_scored_by)
     if score is None or score < (LEAST_LOSS if estimates else LEAST_ATTENTION):
         return None
     if not estimates:
         return Reason(unit, score, None, False, None)
-    return Reason(unit, score, score, False, _times(score, line_tokens(details)))
+    return Reason(unit, score, score, False, _times(score, tokens))
 
 
 def _times(loss: float, tokens: int) -> float:

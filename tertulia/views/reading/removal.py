@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from tertulia.nodes.shared.removing import prune_units
+from tertulia.nodes.utterance.walks.calm import calm
 from tertulia.prompts.units import FIXED_UNITS
 from tertulia.state.context import Context
 from tertulia.state.parameters import REMOVAL_TOLERANCE, Parameters
@@ -142,8 +142,8 @@ def _why_not_reached(details: TurnDetails, factor: float, parameters: Parameters
     if "prune" in parameters.nodes:
         return f"{said}: nodes.prune={parameters.nodes['prune']} decides what goes"
     order: Literal["ascending", "descending"] = "ascending" if parameters.removal_order == "ascending" else "descending"
-    calm = prune_units(details.removable, scores, factor, order, "calm")
-    share = sum(scores[unit] for unit in calm) / sum(scores[unit.id] for unit in details.removable)
+    nearer = calm(details.removable, scores, factor, order)
+    share = sum(scores[unit] for unit in nearer) / sum(scores[unit.id] for unit in details.removable)
     if abs(share - factor) >= abs(reached - factor) - _ROUNDING:
         return f"{said}: no walk comes nearer, as no removable unit has a share that would fit"
     return f"{said}; --set removal_walk=calm would reach {share:.3f}"

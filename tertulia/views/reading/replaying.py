@@ -9,6 +9,7 @@ from tertulia.state.records import RunRecord, Turn
 from tertulia.state.store import Store
 from tertulia.views.reading.documents import agent_document, run_document, turn_rows
 from tertulia.views.reading.rounds import read_round
+from tertulia.views.reading.why import parameters_of
 
 
 def select_turns(turns: Sequence[Turn], first: int | None, last: int | None, run: str) -> list[Turn]:
@@ -35,5 +36,6 @@ def recording_document(
     rows = [row for row in turn_rows(store, run, start) if row["turn"] in wanted]
     if thoughts and isinstance(start, Meeting):
         for row, turn in zip(rows, turns, strict=True):
-            row["cognition"] = [*map(agent_document, read_round(store, run.run, turn.round, start).agents)]
+            agents = read_round(store, run.run, turn.round, start).agents
+            row["cognition"] = [agent_document(agent, parameters_of(run, agent.agent)) for agent in agents]
     return run_document(run, start) | {"turns": rows}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tertulia.nodes.meeting.willingness import propensity_of
 from tertulia.state.cognition import (
     Assessment,
     Bid,
@@ -12,6 +13,7 @@ from tertulia.state.cognition import (
     Floor,
     InformationNeed,
     Perception,
+    Touch,
     WillingnessRatings,
 )
 from tertulia.state.errors import NotFoundError, nearest_hint
@@ -25,6 +27,11 @@ class AgentRound:
     """The cognition of an agent in a round; `None` for missing steps of an interrupted round.
 
     A person in the seat leaves no thoughts, only what they `typed`: empty if they stayed silent.
+
+    Attributes:
+        touch: How much what was said touched the agent; `None` where that is not measured.
+        before: The agent's bid in the round before.
+        propensity: S_personality before anything moves it.
     """
 
     agent: str
@@ -36,6 +43,9 @@ class AgentRound:
     ratings: WillingnessRatings | None
     bid: Bid | None
     typed: str | None
+    touch: Touch | None = None
+    before: Bid | None = None
+    propensity: float | None = None
 
     @property
     def active(self) -> list[str]:
@@ -100,10 +110,11 @@ def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting)
         return None
     need = store.step(run, round, name, "choose_mechanisms", InformationNeed)
     answer = store.step(run, round, name, "speak_by_hand", Answer)
+    character, attendee = store.step(run, 0, name, "prepare", Character), meeting.participant(name)
     findings = {mechanism: store.step(run, round, name, mechanism, Finding) for mechanism in active_mechanisms(need)}
     return AgentRound(
         agent=name,
-        weights=meeting.participant(name).weights,
+        weights=attendee.weights,
         perception=perception,
         need=need,
         findings={mechanism: finding for mechanism, finding in findings.items() if finding is not None},
@@ -111,6 +122,9 @@ def _read_agent(store: Store, run: str, round: int, name: str, meeting: Meeting)
         ratings=store.step(run, round, name, "decide", WillingnessRatings),
         bid=store.step(run, round, name, "bid", Bid),
         typed=None if answer is None else answer.words,
+        touch=store.step(run, round, name, "hear", Touch),
+        before=store.step(run, round - 1, name, "bid", Bid) if round > 1 else None,
+        propensity=None if character is None else propensity_of(attendee, character.big_five),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tertulia.nodes.shared.sense import Fault
+from tertulia.prompts.units import nameable_units
 from tertulia.state.album import PARTS, Population
 from tertulia.state.cognition import Call
 from tertulia.state.errors import NotFoundError
@@ -12,7 +13,7 @@ from tertulia.state.parameters import Parameters
 from tertulia.state.records import Candidate, Prompt, RunRecord, TurnRecord, Unit
 from tertulia.state.store import Store
 from tertulia.state.text import folded, one_line
-from tertulia.views.reading.checks import read_checked, writer_of
+from tertulia.views.reading.checks import PART_NUMBERS, read_checked, thought_number, writer_of
 from tertulia.views.reading.exchanges import RecordedExchange, read_exchanges
 from tertulia.views.reading.factor_reason import FactorReason, read_factor_reason
 from tertulia.views.reading.rounds import Round, calls_of, read_round
@@ -38,6 +39,10 @@ class TurnDetails:
         measured: By unit, what the line was measured to lose without it, in nats a token (`show --check`).
         measured_by: The model that read the line for that.
         measured_tokens: How many tokens the words of the line are to that model; `None`: not known.
+        number: The number under which annotations have the line.
+        thinker: Of a thought, the model that thought it; `None` of a line.
+        words: Of a thought, the texts of the answer that are read: the situation and the thought.
+        thoughts: In a group chat, by agent the thoughts of the round that somebody had read, as lines of their own.
     """
 
     run: RunRecord
@@ -56,11 +61,15 @@ class TurnDetails:
     measured: Mapping[str, float] = field(default_factory=dict)
     measured_by: str | None = None
     measured_tokens: int | None = None
+    number: int = 0
+    thinker: str | None = None
+    words: tuple[str, ...] = ()
+    thoughts: Mapping[str, "TurnDetails"] = field(default_factory=dict)
 
     @property
     def writer(self) -> str:
-        """The model that speaks for whoever spoke."""
-        return writer_of(self.run, self.record.turn.speaker)
+        """The model that speaks, or has thought, for whoever spoke."""
+        return writer_of(self.run, self.record.turn.speaker) if self.thinker is None else self.thinker
 
     @property
     def removal_factor(self) -> float | None:
@@ -88,6 +97,11 @@ class TurnDetails:
     def removable(self) -> list[Unit]:
         """The units that λ may remove."""
         return [unit for unit in self.prompt.units if unit.removable] if self.prompt else []
+
+    @property
+    def nameable(self) -> list[Unit]:
+        """The units that the line can be said to lean on."""
+        return nameable_units(self.prompt) if self.prompt else []
 
     @property
     def removed_items(self) -> int:
@@ -144,7 +158,9 @@ def read_turn(
     there = None
     if isinstance(start, Meeting):
         round = read_round(store, run.run, details.record.turn.round, start)
-        details, there = replace(details, round=round), [present.agent for present in round.agents]
+        thoughts = thoughts_read(store, details, round, start, reader)
+        details = replace(details, round=round, thoughts=thoughts)
+        there = [present.agent for present in round.agents]
     elif isinstance(start, Population):
         (exchange,) = read_exchanges(store, run.run, start, number, number)
         records = store.parts(run.run, number)
@@ -166,7 +182,8 @@ def _details(
     store: Store, run: RunRecord, record: TurnRecord, part: str, removal_factor: float | None, reader: str | None
 ) -> TurnDetails:
     prompt = store.prompt(record.prompt) if record.prompt else None
-    checked = read_checked(store, run, record, part, reader)
+    number = PART_NUMBERS[part]
+    checked = read_checked(store, run, record, number, writer_of(run, record.turn.speaker), reader)
     removed = record.removed if removal_factor is None else removed_at(run, record, prompt, removal_factor, part)
     return TurnDetails(
         run=run,
@@ -182,6 +199,57 @@ def _details(
         measured=checked.measured,
         measured_by=checked.measured_by,
         measured_tokens=checked.tokens,
+        number=number,
+    )
+
+
+def thoughts_read(
+    store: Store, details: TurnDetails, round: Round, meeting: Meeting, reader: str | None = None
+) -> dict[str, TurnDetails]:
+    """Return by agent the thoughts of a round that checks have read; without any, no call is read."""
+    found = store.annotations_of_turn(details.run.run, details.record.turn.turn, "leave_one_out", "line_scores")
+    numbers = {each.part for each in found}
+    names = [agent.agent for agent in round.agents if thought_number(meeting.names, agent.agent) in numbers]
+    thoughts = {name: read_thought(store, details, round, meeting, name, reader) for name in names}
+    return {name: thought for name, thought in thoughts.items() if thought is not None}
+
+
+def read_thought(
+    store: Store, details: TurnDetails, round: Round, meeting: Meeting, agent: str, reader: str | None = None
+) -> TurnDetails | None:
+    """Return the thought of an agent in a round as a line behind its own prompt; `None` if no model's call has it.
+
+    The words of the situation are read with it: the same answer has them before the thought, which often repeats them,
+    so that it would seem to lean on nothing else.
+    """
+    run, number = details.run, thought_number(meeting.names, agent)
+    assessment = next((present.assessment for present in round.agents if present.agent == agent), None)
+    calls = calls_of(store, run.run, round.round, agent)
+    call = next((call for call in calls if call.node == "assess" and call.replies), None)
+    if call is None or assessment is None or one_line(call.replies[0].fields.get("thought", "")) != assessment.thought:
+        return None
+    reply = call.replies[0]
+    words = tuple(str(reply.fields[name]) for name in ("situation", "thought") if reply.fields.get(name))
+    reply = reply.model_copy(update={"fields": {}, "text_tokens": (reply.text_tokens[0], len(reply.tokens))})
+    turn = details.record.turn.model_copy(update={"speaker": agent, "text": assessment.thought})
+    record = TurnRecord(turn=turn, prompt=call.prompt, chosen=0)
+    checked = read_checked(store, run, record, number, call.model, reader)
+    return TurnDetails(
+        run=run,
+        record=record.model_copy(update=checked.scored),
+        prompt=store.prompt(call.prompt),
+        candidates=(Candidate(attempt=0, text=assessment.thought, reply=reply),),
+        removed=frozenset(),
+        what_if=None,
+        round=None,
+        agent=None,
+        calls=(),
+        measured=checked.measured,
+        measured_by=checked.measured_by,
+        measured_tokens=checked.tokens,
+        number=number,
+        thinker=call.model,
+        words=words,
     )
 
 

@@ -16,10 +16,10 @@ def removed_at(
         UsageError: λ is out of its range.
         NotFoundError: The turn has no recorded scores.
     """
-    from tertulia.nodes.shared.removing import chosen_units
+    from tertulia.nodes.utterance.prune import chosen_units
     from tertulia.prompts.remove import removed_with_blocks
 
-    parameters = Parameters.model_validate(run.parameters).with_settings({"removal_factor": removal_factor})
+    parameters = Parameters.model_validate(run.parameters).with_settings({}, removal_factor=removal_factor)
     where = f"turn {record.turn.turn} of run {run.run}"
     if record.turn.speaker is None:
         raise NotFoundError(f"{where} is a silence: there was no prompt; look into a turn in which somebody speaks")
@@ -37,7 +37,7 @@ def removed_at(
 
 def placebo_of(run: RunRecord, record: TurnRecord, part: str = "") -> Random:
     """Return the generator of a turn's placebo, or of that of a part of it, as the turn had it."""
-    from tertulia.nodes.shared.placebo import placebo_generator
+    from tertulia.nodes.utterance.walks.placebo import placebo_generator
 
     parameters = Parameters.model_validate(run.parameters)
     case_seed = parameters.case_seed if parameters.prompt_draws == "case" else run.seed

@@ -7,16 +7,15 @@ responses: neither is told under the other's name. Every figure is stored, or fo
 from collections.abc import Sequence
 
 from tertulia.state.line_edit import EDITED_ATTEMPT
-from tertulia.state.line_scores import reader_of
 from tertulia.state.parameters import Parameters
-from tertulia.state.records import Candidate
+from tertulia.state.records import Candidate, RunRecord
 from tertulia.state.text import clean, counted
 from tertulia.views.reading.exchanges import RecordedExchange
-from tertulia.views.reading.leaning import Reason, reasons
 from tertulia.views.reading.removal import retained
 from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why_leaning import leaning
 from tertulia.views.reading.why_round import floor_sentence
-from tertulia.views.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, percentage, quoted, times, times_in_words
+from tertulia.views.reading.why_words import percentage, quoted, times
 
 #: The units that are quoted.
 _MOST = 3
@@ -33,7 +32,7 @@ def why_turn(details: TurnDetails) -> str:
     if details.exchange is not None:
         return clean(f"{_exchange_sentence(details.exchange)} {_in_short(details)}")
     if details.round is not None:
-        floor = clean(floor_sentence(details.round, parameters_of_speaker(details)))
+        floor = clean(floor_sentence(details.round, parameters_of_speaker(details), details.thoughts))
         return floor if details.record.turn.speaker is None else f"{floor} {_in_short(details)}"
     return why_said(details)
 
@@ -50,7 +49,7 @@ def why_said(details: TurnDetails) -> str:
     said = _candidate_clause(details)
     rest = "; ".join(filter(None, (_removal_clause(details), said)))
     rest = f" {rest if rest.startswith('λ') else rest[0].upper() + rest[1:]}." if rest else ""
-    return clean(f"{_leaning(details, _MOST)}.{rest}")
+    return clean(f"{leaning(details, _MOST)}.{rest}")
 
 
 def _in_short(details: TurnDetails) -> str:
@@ -58,7 +57,7 @@ def _in_short(details: TurnDetails) -> str:
     if details.record.turn.speaker is None or details.prompt is None:
         return why_said(details)
     said = _candidate_clause(details) if _is_telling(details) else ""
-    return clean(f"{'; '.join(filter(None, (_leaning(details, 1), _removal_clause(details), said)))}.")
+    return clean(f"{'; '.join(filter(None, (leaning(details, 1), _removal_clause(details), said)))}.")
 
 
 def _is_telling(details: TurnDetails) -> bool:
@@ -68,41 +67,13 @@ def _is_telling(details: TurnDetails) -> bool:
 
 def parameters_of_speaker(details: TurnDetails) -> Parameters:
     """Return the parameters of whoever spoke."""
-    mine = details.run.participant_models.get(details.record.turn.speaker or "")
-    return Parameters.model_validate(details.run.parameters if mine is None else mine.parameters)
+    return parameters_of(details.run, details.record.turn.speaker or "")
 
 
-# --- what the line leaned on ----------------------------------------------------------------------------------------
-
-
-def _leaning(details: TurnDetails, most: int) -> str:
-    """Return what the line leaned on, by how much, and who read that; or that it is nothing in particular."""
-    found, speaker = reasons(details), details.record.turn.speaker
-    if not [unit for unit in details.removable if unit.id not in details.record.removed]:
-        return f"Nothing was left in the prompt that {speaker} could lean on"
-    if found is None:
-        return f"What {speaker} leaned on is not known, as no attention of this line was read"
-    is_measured = bool(details.measured) and (not found or found[0].measured)
-    by = details.measured_by if is_measured else reader_of(details.record.line_scored_by)
-    reader = f", as {by} reads it" if by and by != details.writer else ""
-    if details.run.rehearsed:
-        reader = " (at random: a rehearsal)"
-    if not found:
-        return f"{speaker} leaned on nothing in particular{', as measured' if is_measured else ''}{reader}"
-    longest = QUOTED if most > 1 else QUOTED_IN_SHORT
-    told = [_reason_told(reason, longest, is_first=place == 0) for place, reason in enumerate(found[:most])]
-    return f"{speaker} leaned on {listed(told)}{reader}"
-
-
-def _reason_told(reason: Reason, longest: int, *, is_first: bool) -> str:
-    """Return a unit with how much less likely the line is without it: about that much, if nobody measured it."""
-    told = quoted(reason.unit.text, longest)
-    if reason.times is None:
-        return told
-    words = times_in_words(reason.times)
-    much = words if reason.measured or words.startswith("over") else f"about {words}"
-    much += " less likely without it" if is_first else ""
-    return f"{told} ({'the line is ' if is_first else ''}{much}{', as measured' if reason.measured else ''})"
+def parameters_of(run: RunRecord, name: str) -> Parameters:
+    """Return the parameters of a participant."""
+    own = run.participant_models.get(name)
+    return Parameters.model_validate(run.parameters if own is None else own.parameters)
 
 
 # --- what was removed -----------------------------------------------------------------------------------------------

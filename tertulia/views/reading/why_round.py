@@ -1,17 +1,23 @@
 """Who got the floor in a round of a meeting, and why, in a sentence."""
 
-from tertulia.state.cognition import Floor, WillingnessParts
+from collections.abc import Mapping
+
+from tertulia.state.cognition import Floor
 from tertulia.state.parameters import Parameters
 from tertulia.state.text import in_words
+from tertulia.views.reading.bids import PARTS, bid_reasons, change_in_words, raise_in_words
 from tertulia.views.reading.rounds import AgentRound, Round
+from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why_leaning import THOUGHT_MOST, leaned
 from tertulia.views.reading.why_words import QUOTED_IN_SHORT, people, percentage, quoted
 
-#: What the parts of willingness stand for.
-_MOVED_BY = {"topic": "the topic", "goal": "goals", "emotion": "feelings", "personality": "character"}
 
+def floor_sentence(round: Round, parameters: Parameters, thoughts: Mapping[str, TurnDetails] | None = None) -> str:
+    """Return who wanted to speak, who was first and by how much, and what moved them; or why nobody spoke.
 
-def floor_sentence(round: Round, parameters: Parameters) -> str:
-    """Return who wanted to speak, who was first and by how much, and what moved them; or why nobody spoke."""
+    Args:
+        thoughts: The thoughts of the round that somebody had read, by agent.
+    """
     winner = next((agent for agent in round.agents if agent.won), None)
     if round.floor is None:
         return "The floor was not given: the round was interrupted."
@@ -19,7 +25,7 @@ def floor_sentence(round: Round, parameters: Parameters) -> str:
         return f"{_nobody(round, round.floor, parameters)}."
     raced = round.floor.order == "self_driven"
     first = _race(round, round.floor, winner) if raced else _appointment(round.floor, winner)
-    moved = _moved(winner, raced)
+    moved = _moved(winner, raced, parameters, (thoughts or {}).get(winner.agent))
     return f"{first}{f': {moved}' if moved else ''}."
 
 
@@ -64,23 +70,24 @@ def _appointment(floor: Floor, winner: AgentRound) -> str:
     return f"{given}{why}{gone}{after}"
 
 
-def _moved(winner: AgentRound, raced: bool) -> str:
-    """Return what moved a speaker: the strongest part of willingness where that decided, and the thought."""
+def _moved(winner: AgentRound, raced: bool, parameters: Parameters, thought: TurnDetails | None) -> str:
+    """Return what moved a speaker: parts of willingness where these decided, the thought, and what it leaned on."""
     bid, assessment = winner.bid, winner.assessment
     if bid is not None and bid.parts is None:
         return "a person types for them"
     phrases = []
-    if bid is not None and bid.parts is not None and bid.willingness and raced:
-        parts = {
-            name: getattr(winner.weights, name) * getattr(bid.parts, name) for name in WillingnessParts.model_fields
-        }
-        strongest = max(parts, key=lambda name: parts[name])
-        phrases.append(f"moved most by {_MOVED_BY[strongest]} ({percentage(parts[strongest] / bid.willingness)})")
+    reasons = bid_reasons(winner, parameters) if raced else None
+    if bid is not None and bid.willingness and reasons is not None:
+        strongest = reasons.parts[0]
+        phrases.append(f"moved most by {PARTS[strongest.part]} ({percentage(strongest.weighted / bid.willingness)})")
         if bid.address == 1:
             phrases.append("asked by name")
+        phrases.append(change_in_words(reasons))
+        phrases += [raise_in_words(raised, bid.address, only_decisive=True) for raised in reasons.raises]
     if assessment is not None and assessment.thought:
-        phrases.append(f"thinking {quoted(assessment.thought, QUOTED_IN_SHORT)}")
-    return ", ".join(phrases)
+        told = "" if thought is None else leaned(thought, THOUGHT_MOST)
+        phrases.append(f"thinking {quoted(assessment.thought, QUOTED_IN_SHORT)}{f', which {told}' if told else ''}")
+    return ", ".join(filter(None, phrases))
 
 
 def _nobody(round: Round, floor: Floor, parameters: Parameters) -> str:

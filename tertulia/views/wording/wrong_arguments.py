@@ -6,7 +6,7 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import ParamSpec, TypeVar
 
-from tertulia.state.errors import UsageError
+from tertulia.state.errors import SettingError, UsageError
 from tertulia.state.parameters import ALIASES, Parameters
 
 P = ParamSpec("P")
@@ -21,7 +21,12 @@ _MEANT = {
     **dict.fromkeys(("max_turns", "max_rounds", "turns"), "rounds"),
     "scenarios": "cases",
     **dict.fromkeys(("participants", "persons"), "people"),
-    "price": "prices",
+}
+
+#: The arguments that are parts of an object.
+_OBJECTS = {
+    **dict.fromkeys(("max_calls", "max_tokens", "max_cost", "prices"), ("budget", "Budget")),
+    **dict.fromkeys(("nodes", "mechanisms", "extensions", "accept_changed"), ("additions", "Additions")),
 }
 
 #: Whom no function takes but as a part of a scenario.
@@ -36,6 +41,11 @@ def shown_value(value: object) -> str:
 def shortened(text: str) -> str:
     """Return a text as a message shows it: its beginning where it is long."""
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def refusal(name: str, value: object, expected: str) -> SettingError:
+    """Return the error of an argument with a value that it can't have; `expected` says what it is."""
+    return SettingError(name, shortened(value if isinstance(value, str) else repr(value)), f": {expected}")
 
 
 def with_named_arguments(function: Callable[P, Result]) -> Callable[P, Result]:
@@ -67,6 +77,9 @@ def _unknown(function: str, known: Signature, name: str, value: object) -> str:
     settings = [*Parameters.model_fields, *ALIASES] if "settings" in arguments else []
     if (meant := _MEANT.get(name)) in arguments:
         return f"{function} has no argument {name!r}; write {meant}={shown_value(value)}"
+    if name in _OBJECTS and _OBJECTS[name][0] in arguments:
+        argument, kind = _OBJECTS[name]
+        return f"{function} has no argument {name!r}; write {argument}=tertulia.{kind}({name}={shown_value(value)})"
     if name in _PEOPLE and {"scenario", "cases"} & {*arguments}:
         return (
             f"{function} has no argument {name!r}; people make a scenario: {function}(tertulia.Meeting(…, people, …))"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tertulia
+from tertulia.prompts.units import nameable_units
 from tertulia.state.cognition import Assessment, Bid, Floor
 from tertulia.state.line_scores import LEAST_ATTENTION
 from tertulia.state.meeting import Meeting
@@ -161,7 +162,8 @@ def drawn(store: SqlStore) -> list[Drawn]:
 
 def check_leaned(drawn: Drawn, sentence: str, most: int) -> None:
     record, scores = drawn.record, drawn.record.line_scores
-    left = [unit for unit in drawn.removable if unit.id not in record.removed]
+    units = nameable_units(drawn.store.prompt(record.prompt or ""))
+    left = [unit for unit in units if unit.id not in record.removed]
     if not left:
         assert f"Nothing was left in the prompt that {record.turn.speaker} could lean on" in sentence
         return

@@ -33,7 +33,7 @@ export function Answer({ run, document, making, part, withUnits }: Props) {
           <Sentence text={document.why} />
           {ofPart && <Sentence text={ofPart} />}
         </div>
-        <Check key={`${document.run} ${document.turn} ${part}`} run={run} making={making} part={part} />
+        <Check key={`${document.run} ${document.turn} ${part}`} run={run} turn={making.turn} leanedOn={making.leaned_on} part={part} what="the line" label="Check" />
       </div>
       {withUnits && <LeanedOn making={making} />}
     </section>

@@ -1,5 +1,7 @@
 /** The documents of minds as tertulia/reading/documents.py and viewer/documents/minds.py write them; what was not recorded is `null`. */
 
+import type { Reason } from "../../leaning";
+
 export const PARTS = ["topic", "goal", "emotion", "personality"] as const;
 export type Part = (typeof PARTS)[number];
 export type OfParts = Readonly<Record<Part, number>>;
@@ -49,6 +51,17 @@ export interface Mind {
   readonly latency_s: number | null;
   readonly won: boolean | null;
   readonly typed: string | null;
+  /** What raised or lowered the bid, from the record; null without a bid, and for a person. */
+  readonly bid_reasons?: {
+    readonly parts: readonly { readonly part: Part; readonly weighted: number; readonly change: number | null }[];
+    readonly in_words: string;
+  } | null;
+}
+
+/** What a thought leaned on, most first; empty: on nothing in particular. */
+export interface Thought {
+  readonly leaned_on: readonly Reason[] | null;
+  readonly in_words: string;
 }
 
 /** How the floor was given. */
@@ -65,6 +78,8 @@ export interface TurnOfMeeting {
   readonly turn: number;
   readonly speaker: string | null;
   readonly cognition?: readonly Mind[];
+  /** By agent, the thoughts that somebody had read. */
+  readonly thoughts?: Readonly<Record<string, Thought>>;
   readonly floor?: Floor | null;
 }
 

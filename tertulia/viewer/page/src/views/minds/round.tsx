@@ -1,6 +1,7 @@
 /** Everybody's mind in a round, the fastest first, and the race for the floor. */
 
 import type { ComponentChildren } from "preact";
+import { Check } from "../../components/check";
 import { Notice, WithDocument } from "../../components/parts";
 import { Speaker } from "../../components/speakers";
 import type { Run } from "../../documents";
@@ -8,7 +9,7 @@ import { inWords, number } from "../../format";
 import { hrefOf } from "../../router";
 import { useDocument } from "../../use_document";
 import { runPath } from "../conversation/documents";
-import { type Mind, type MindParameters, mindParameters, type Opening, type PlanStep, type TurnOfMeeting } from "./documents";
+import { type Mind, type MindParameters, mindParameters, type Opening, type PlanStep, type Thought, type TurnOfMeeting } from "./documents";
 import { floorInWords, latencyInWords, perceptionInWords, outcomeInWords } from "./phrases";
 import { Race } from "./race";
 import { WillingnessBar } from "./willingness";
@@ -20,7 +21,7 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
   const plans = new Map(opening.state === "ready" ? opening.value.characters.map(({ agent, plan }) => [agent, plan]) : []);
   return (
     <WithDocument of={document}>
-      {({ cognition, floor }) => {
+      {({ cognition, thoughts, floor }) => {
         if (!cognition) {
           return <Notice><p>Only a meeting has minds: in this run the model is asked only for utterances.</p></Notice>;
         }
@@ -36,7 +37,7 @@ export function RoundMinds({ run, turn }: { run: Run; turn: number }) {
             </section>
             <div class="mind-cards">
               {minds.map((mind) => (
-                <MindOf key={mind.agent} run={run} mind={mind} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
+                <MindOf key={`${turn} ${mind.agent}`} run={run} turn={turn} mind={mind} thought={thoughts?.[mind.agent]} winner={winner} parameters={parameters} plan={plans.get(mind.agent) ?? []} />
               ))}
             </div>
           </div>
@@ -66,13 +67,15 @@ function Others({ minds, run, parameters }: { minds: readonly Mind[]; run: Run; 
 
 interface MindProps {
   readonly run: Run;
+  readonly turn: number;
   readonly mind: Mind;
+  readonly thought: Thought | undefined;
   readonly winner: Mind | undefined;
   readonly parameters: MindParameters;
   readonly plan: readonly PlanStep[];
 }
 
-function MindOf({ run, mind, winner, parameters, plan }: MindProps) {
+function MindOf({ run, turn, mind, thought, winner, parameters, plan }: MindProps) {
   const latency = latencyInWords(mind, parameters);
   const outcome = outcomeInWords(mind, winner, parameters);
   return (
@@ -89,7 +92,12 @@ function MindOf({ run, mind, winner, parameters, plan }: MindProps) {
           <span class="small muted data">feels {mind.emotion}, {number(mind.emotion_strength, 1)}</span>
         </p>
       )}
+      {thought?.in_words && <p class="small data"><span class="muted">the thought</span> {thought.in_words}</p>}
+      {mind.thought && (
+        <Check run={run} turn={turn} leanedOn={thought?.leaned_on ?? null} part={mind.agent} what="the thought" label="Read the thought" offersUnread />
+      )}
       <WillingnessBar mind={mind} parameters={parameters} />
+      {mind.bid_reasons?.in_words && <p class="small data"><span class="muted">the bid</span> {mind.bid_reasons.in_words}</p>}
       {latency && <p class="small"><span class="muted">latency</span> <span class="number">{number(mind.latency_s)} s</span>: {latency}</p>}
       <p class="small data">{perceptionInWords(mind, parameters)}</p>
       <Mechanisms mind={mind} />

@@ -54,3 +54,10 @@ test("the scores of λ are called by their scorer, and never shade what λ can't
   expect(shadingBy("m", "n").figuresOf(UNITS[1]!)).toHaveLength(2);
   expect(shadingByLambda([], [], "m")).toBeNull();
 });
+
+test("what a line leaned on stands among its reasons, whether λ may remove it or not", () => {
+  const thought = unit("thought", 0.5, { removable: false, kind: "text" });
+  const shading = shadingByLine(making([...UNITS, thought], "m, learned heads 12ab"), false)!;
+  expect(shading.groupOf(thought)).toBe(shading.groupOf(UNITS[1]!));
+  expect(shading.groupOf(UNITS[0]!)).toBe("What λ never removes");
+});

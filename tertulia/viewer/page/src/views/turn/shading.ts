@@ -64,7 +64,7 @@ export function shadingByLine(making: Making, isRehearsed: boolean): Shading | n
     },
     weightOf: (unit) => scoreOf(unit) ?? 0,
     shareOf: () => null,
-    groupOf: (unit) => (unit.removed ? GONE : unit.removable ? LEANED : FIXED),
+    groupOf: (unit) => (unit.removed ? GONE : unit.removable || scoreOf(unit) !== null ? LEANED : FIXED),
   };
 }
 

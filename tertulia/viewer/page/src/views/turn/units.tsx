@@ -118,8 +118,9 @@ class UnitRow extends Component<RowProps> {
     const isGone = gone[0] === "1";
     const isChanged = was !== null && was !== isGone;
     const word = wordOf(unit, isGone, was);
+    const isFixed = figures.length ? figures[0]!.texts[0] === "fixed" : !unit.removable;
     return (
-      <li class={`unit ${unit.kind} ${unit.removable ? "" : "fixed"} ${isGone ? "gone" : ""} ${isChanged ? "changed" : ""}`} data-unit={unit.id} data-removed={gone}>
+      <li class={`unit ${unit.kind} ${isFixed ? "fixed" : ""} ${isGone ? "gone" : ""} ${isChanged ? "changed" : ""}`} data-unit={unit.id} data-removed={gone}>
         {figures.length > 0 && (
           <div class="scores">
             {this.figures.map((figures, place) => (

@@ -1,0 +1,113 @@
+"""Checks of arguments in Python: a value of a wrong type is refused under the name of its argument."""
+
+import os
+from collections.abc import Mapping
+from contextlib import contextmanager
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from tertulia.state.errors import SettingError
+from tertulia.views.wording.wrong_arguments import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tertulia.runs.driving.limits import Limits
+    from tertulia.runs.planning.additions import Additions
+    from tertulia.state.budget import Budget
+
+#: What a seed, a model, and the function that asks the person in a seat are, for messages.
+SEED = "a seed is an integer"
+MODEL = "a model is named by a text"
+ASK = "a function is expected, from an Invitation to an Answer; it may be async"
+
+#: The arguments with other names than the parameters that they set.
+_ARGUMENTS = {"max_turns": "rounds", "max_minutes": "minutes"}
+
+
+def check_argument(
+    name: str, value: object, kind: type | tuple[type, ...], expected: str, optional: bool = True
+) -> None:
+    """Raise `SettingError` for an argument of another kind; `expected` is the message, such as `a label is a text`."""
+    if not isinstance(value, kind) and not (optional and value is None):
+        raise refusal(name, value, expected)
+
+
+def path_of(name: str, value: "os.PathLike[str] | str") -> str:
+    """Return a path or a text as text, or raise `SettingError` for anything else."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    try:
+        if isinstance(path, str) and b"\0" not in os.fsencode(path):
+            return path
+    except UnicodeEncodeError:  # half a character
+        pass
+    raise refusal(name, value, "a path is a text, or a pathlib.Path")
+
+
+def whole_number(name: str, value: Any, expected: str) -> int:
+    """Return an integer, also one of numpy's, or raise `SettingError` for anything else."""
+    try:
+        return index(value)
+    except TypeError:
+        raise refusal(name, value, expected) from None
+
+
+def check_texts(name: str, values: object, expected: str) -> None:
+    """Raise `SettingError` for an argument that is not a mapping with texts as keys."""
+    check_argument(name, values, Mapping, expected)
+    if isinstance(values, Mapping):
+        for key in values:
+            if not isinstance(key, str):
+                raise refusal(name, values, expected)
+
+
+def check_names(model: object, seat: object, label: object) -> None:
+    """Raise `SettingError` for a model, a seat or a label that is not a text, or an empty name of a model."""
+    check_argument("model", model, str, MODEL)
+    check_argument("seat", seat, str, "a seat is the name of a participant")
+    check_argument("label", label, str, "a label is a text")
+    if model == "":
+        raise refusal("model", model, "a model has a name; leave it out for the default")
+
+
+def check_changes(say: object, **changes: object) -> None:
+    """Raise `SettingError` for changes of a fork that are not texts by name, or words that are not a text."""
+    check_argument("say", say, str, "what is said instead is a text")
+    for name, values in changes.items():
+        check_texts(name, values, "a dict is expected, by the name of a person")
+        for key, value in values.items() if isinstance(values, Mapping) else ():
+            check_argument(f"{name}.{key}", value, str, "a text is expected", optional=False)
+
+
+def limits_of(budget: "Budget | None") -> "Limits":
+    """Return the limits of a budget, or none; `SettingError` for anything else."""
+    from tertulia.runs.driving.limits import Limits
+    from tertulia.state.budget import NO_BUDGET, Budget
+
+    check_argument("budget", budget, Budget, "a budget is a tertulia.Budget: budget=tertulia.Budget(max_calls=200)")
+    return Limits(budget or NO_BUDGET)
+
+
+def additions_of(additions: "Additions | None") -> "Additions":
+    """Return additions, or none; `SettingError` for anything else."""
+    from tertulia.runs.planning.additions import NOTHING_ADDED, Additions
+
+    expected = "additions are a tertulia.Additions: additions=tertulia.Additions(nodes={'score': …})"
+    check_argument("additions", additions, Additions, expected)
+    return additions or NOTHING_ADDED
+
+
+@contextmanager
+def named_as_arguments(given: Mapping[str, Any]) -> "Iterator[None]":
+    """Name a refused parameter as the argument that set it: `rounds`, not `max_turns`.
+
+    Args:
+        given: The values of arguments by the parameters that they set; `None`: not given.
+    """
+    try:
+        yield
+    except SettingError as error:
+        argument = _ARGUMENTS.get(error.setting)
+        if argument is None or given.get(error.setting) is None:
+            raise
+        raise SettingError(argument, error.value, error.problem.replace(error.setting, argument)) from None

@@ -1,0 +1,318 @@
+"""A stored turn in Python."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import PrivateAttr
+
+from tertulia.api.arguments import MODEL, check_argument, check_texts, path_of, whole_number
+from tertulia.api.tables import Records
+from tertulia.runs.access.engines import ModelAccess
+from tertulia.state.errors import UsageError
+from tertulia.state.records import Candidate, Turn
+from tertulia.views.reading.bids import BidReasons, bid_reasons
+from tertulia.views.reading.documents import unit_documents
+from tertulia.views.reading.exchanges import RecordedExchange
+from tertulia.views.reading.leaning import Reason, reasons
+from tertulia.views.reading.rounds import AgentRound
+from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why import parameters_of, why_said, why_turn
+from tertulia.views.wording.wrong_arguments import with_named_arguments
+
+#: Characters of an utterance that a turn's line shows.
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class TurnUnit:
+    """A unit of the prompt of a turn.
+
+    Attributes:
+        id, block, kind, text, removable: As in `tertulia.state.records.Unit`.
+        line_score: How much the line leaned on it: an estimated loss in nats a token, or an attention; `None`: not
+            scored.
+        measured_loss: What the line was measured to lose without it, in nats a token (`StoredTurn.check`); `None`: it
+            was not measured.
+        score: The attention that possible replies paid to it, by which λ removes (APP Eq. 1); `None` where nothing was
+            scored.
+        removed: Whether it was removed from the prompt.
+    """
+
+    id: str
+    block: str
+    kind: str
+    text: str
+    removable: bool
+    line_score: float | None
+    score: float | None
+    removed: bool
+    measured_loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The reasons of an agent of a meeting to speak, or not to, in a round.
+
+    Attributes:
+        bid: Exact, from the record: the parts of willingness, how they changed since the round before, and what raised
+            them; `None` without a bid, and for a person.
+        leaned_on: The units that the thought leaned on, those that count most first, none: nothing in particular;
+            `None` where nobody has read the thought (`StoredTurn.check`).
+    """
+
+    bid: BidReasons | None
+    leaned_on: Records[Reason] | None
+
+
+class StoredTurn:
+    """A turn and how it came about."""
+
+    def __init__(
+        self,
+        details: TurnDetails,
+        document: Callable[[TurnDetails], dict[str, Any]],
+        is_part: bool = False,
+        check: "Callable[[str | None, str | None, int, ModelAccess], StoredTurn] | None" = None,
+    ) -> None:
+        """Wrap what was read of a turn, or of a part of it, how it is written as JSON, and how its line is checked."""
+        self.details = details
+        self._document = document
+        self._is_part = is_part
+        self._check = check
+
+    @property
+    def turn(self) -> int:
+        """Its number, from 1."""
+        return self.details.record.turn.turn
+
+    @property
+    def speaker(self) -> str | None:
+        """Who spoke; `None` in a silence."""
+        return self.details.record.turn.speaker
+
+    @property
+    def text(self) -> str:
+        """The utterance; empty in a silence."""
+        return self.details.record.turn.text
+
+    @property
+    def round(self) -> int:
+        """The round that it was said in, from 1."""
+        return self.details.record.turn.round
+
+    @property
+    def sim_time_s(self) -> float:
+        """The simulated seconds from the start of the conversation to its first word."""
+        return self.details.record.turn.sim_time_s
+
+    @property
+    def ended(self) -> bool:
+        """Whether the conversation ended with it."""
+        return self.details.record.turn.ended
+
+    @property
+    def why(self) -> str:
+        """How it came about in one or two sentences: what the line leaned on, what was removed, what was chosen."""
+        return why_said(self.details) if self._is_part else why_turn(self.details)
+
+    @with_named_arguments
+    def check(
+        self,
+        *,
+        reader: str | None = None,
+        agent: str | None = None,
+        calls: int | None = None,
+        cache: Path | str | None = None,
+        api_keys: Mapping[str, str] | None = None,
+    ) -> "StoredTurn":
+        """Measure what its line leaned on, and return the turn with measured reasons: what `show --check` does.
+
+        A model reads the line behind its prompt, and behind the same without each unit that `why` names; without scores
+        of the line, and for a model on a server, without every unit, or random ones of them if these are too many. What
+        was measured is kept with the run, and `why` uses it from then on. Of an exchange, all parts are checked; in a
+        meeting the thought of the speaker too, or that of `agent` alone, and `moved` has what it leaned on.
+
+        `run.turn(2).check().why` is the sentence with what was measured.
+
+        Args:
+            reader: The model that reads the line; if it is not given, the one that scored it, or the run's own.
+            agent: In a meeting, whose thought is checked instead of the line; any agent who was there.
+            calls: Readings of a line, at most; 64 if it is not given.
+            cache, api_keys: As in `tertulia.run`.
+
+        Raises:
+            UsageError: The run is rehearsed, nobody spoke, a person wrote the line; or this is a part of a turn.
+            ModelError: The model failed, or does not tell how likely a line is; what was measured is kept.
+        """
+        from tertulia.lab.annotations.leave_one_out import CALLS
+
+        check_argument("reader", reader, str, MODEL)
+        check_argument("agent", agent, str, "an agent is named by a text: agent='Cindy'")
+        check_texts("api_keys", api_keys, "keys are given by variable: api_keys={'OPENAI_API_KEY': …}")
+        budget = CALLS if calls is None else whole_number("calls", calls, "the number of readings is an integer")
+        if self._check is None:
+            raise UsageError(f"a part is checked with its turn: run.turn({self.turn}).check().parts")
+        access = ModelAccess(keys=dict(api_keys or {}))
+        if cache is not None:
+            access = ModelAccess(Path(path_of("cache", cache)), dict(api_keys or {}))
+        return self._check(reader, agent, budget, access)
+
+    @property
+    def leaned_on(self) -> Records[Reason] | None:
+        """The units that the line leaned on, those that count most first; none: nothing in particular.
+
+        `None` where the line was not scored.
+        """
+        found = reasons(self.details)
+        return None if found is None else Records(found)
+
+    @property
+    def moved(self) -> dict[str, Moved]:
+        """What moved each agent of the round to speak, or not to; empty in a dialogue of two."""
+        details, found = self.details, {}
+        for agent in details.round.agents if details.round else ():
+            thought = details.thoughts.get(agent.agent)
+            leaned_on = None if thought is None else reasons(thought)
+            parameters = parameters_of(details.run, agent.agent)
+            records = None if leaned_on is None else Records(leaned_on)
+            found[agent.agent] = Moved(bid_reasons(agent, parameters), records)
+        return found
+
+    @property
+    def units(self) -> Records[TurnUnit]:
+        """The units of the full prompt, in prompt order, with what the line leaned on, scores and what was removed."""
+        return Records(TurnUnit(**unit) for unit in unit_documents(self.details))
+
+    @property
+    def candidates(self) -> Records[Candidate]:
+        """The candidates that were drawn, or rewritten, in the order of their attempts, with the judge's figures."""
+        return Records(self.details.candidates)
+
+    @property
+    def removed_share(self) -> float:
+        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        return self.details.removed_share
+
+    @property
+    def rollbacks(self) -> int:
+        """The number of backups that were taken."""
+        return self.details.record.rollbacks
+
+    @property
+    def exchange(self) -> RecordedExchange | None:
+        """The exchange with its picture, plan and answer; `None` in other conversations than album chats."""
+        return self.details.exchange
+
+    @property
+    def parts(self) -> "dict[str, StoredTurn]":
+        """The further utterances of the turn: `plan` and `answer` of an exchange, none in other conversations."""
+        return {part: StoredTurn(details, self._document, True) for part, details in self.details.parts.items()}
+
+    @property
+    def agents(self) -> Records[AgentRound]:
+        """The cognition of each agent in the turn's round; empty in a dialogue of two."""
+        return Records(self.details.round.agents if self.details.round else ())
+
+    def document(self) -> dict[str, Any]:
+        """Return what `tertulia show RUN --turn N --json` prints."""
+        return self._document(self.details)
+
+    def __repr__(self) -> str:
+        """Return the turn as a line."""
+        removed = sum(unit.removed for unit in self.units)
+        words = self.text if len(self.text) <= _SHOWN else f"{self.text[: _SHOWN - 1]}…"
+        return f"<turn {self.turn}, {self.speaker or 'a silence'}: {words!r}, {removed} units removed>"
+
+
+class RunTurn(Turn):
+    """A turn of a stored run: the record, and how it came about, which is read from the store when it is asked for."""
+
+    _read: Callable[[int], StoredTurn] = PrivateAttr()
+
+    @classmethod
+    def of(cls, turn: Turn, read: Callable[[int], StoredTurn]) -> "RunTurn":
+        """Return a turn of a run; `read` returns how the turn of a number came about."""
+        whole = cls.model_construct(**turn.__dict__)
+        whole._read = read
+        return whole
+
+    @cached_property
+    def _stored(self) -> StoredTurn:
+        return self._read(self.turn)
+
+    @property
+    def why(self) -> str:
+        """How it came about in one or two sentences (see `StoredTurn`, as all that follows)."""
+        return self._stored.why
+
+    def check(self, **options: Any) -> StoredTurn:
+        """Measure what its line leaned on, and return how it came about with measured reasons."""
+        return self._stored.check(**options)
+
+    @property
+    def leaned_on(self) -> Records[Reason] | None:
+        """The units that the line leaned on, those that count most first."""
+        return self._stored.leaned_on
+
+    @property
+    def moved(self) -> dict[str, Moved]:
+        """What moved each agent of the round to speak, or not to; empty in a dialogue of two."""
+        return self._stored.moved
+
+    @property
+    def units(self) -> Records[TurnUnit]:
+        """The units of the full prompt, with what the line leaned on, scores and what was removed."""
+        return self._stored.units
+
+    @property
+    def candidates(self) -> Records[Candidate]:
+        """The candidates that were drawn, with the judge's figures."""
+        return self._stored.candidates
+
+    @property
+    def removed_share(self) -> float:
+        """The share in [0, 1] of the removable units' attention that the removed ones have."""
+        return self._stored.removed_share
+
+    @property
+    def rollbacks(self) -> int:
+        """The number of backups that were taken."""
+        return self._stored.rollbacks
+
+    @property
+    def exchange(self) -> RecordedExchange | None:
+        """The exchange; `None` in other conversations than album chats."""
+        return self._stored.exchange
+
+    @property
+    def parts(self) -> dict[str, StoredTurn]:
+        """The further utterances of the turn: `plan` and `answer` of an exchange."""
+        return self._stored.parts
+
+    @property
+    def agents(self) -> Records[AgentRound]:
+        """The cognition of each agent in the turn's round; empty in a dialogue of two."""
+        return self._stored.agents
+
+    def document(self) -> dict[str, Any]:
+        """Return what `tertulia show RUN --turn N --json` prints."""
+        return self._stored.document()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other says the same at the same place, wherever it is stored."""
+        return isinstance(other, Turn) and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        """Return a hash that equal turns have in common."""
+        return hash(tuple(self.model_dump().values()))
+
+    def __repr_name__(self) -> str:
+        """Return the name of the record."""
+        return Turn.__name__
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields of the record."""
+        yield from self.model_dump().items()

@@ -1,0 +1,53 @@
+"""What a line, or a thought, leaned on, in words."""
+
+from tertulia.state.line_scores import reader_of
+from tertulia.views.reading.leaning import Reason, reasons
+from tertulia.views.reading.turns import TurnDetails
+from tertulia.views.reading.why_words import QUOTED, QUOTED_IN_SHORT, listed, quoted, times_in_words
+
+#: The units that a thought leaned on that are quoted.
+THOUGHT_MOST = 2
+
+
+def leaning(details: TurnDetails, most: int) -> str:
+    """Return what the line leaned on, by how much, and who read that; or that it is nothing in particular."""
+    speaker = details.record.turn.speaker
+    if not [unit for unit in details.nameable if unit.id not in details.record.removed]:
+        return f"Nothing was left in the prompt that {speaker} could lean on"
+    told = leaned(details, most, "the line is ")
+    if not told:
+        return f"What {speaker} leaned on is not known, as no attention of this line was read"
+    return f"{speaker} {told}"
+
+
+def leaned(details: TurnDetails, most: int, whose: str = "") -> str:
+    """Return `leaned on …`, without saying who; empty where nobody has read that.
+
+    Args:
+        most: The units that are quoted; a single one is quoted in short.
+        whose: What stands before how much less likely the words are without the first unit.
+    """
+    found = reasons(details)
+    if found is None:
+        return ""
+    is_measured = bool(details.measured) and (not found or found[0].measured)
+    by = details.measured_by if is_measured else reader_of(details.record.line_scored_by)
+    reader = f", as {by} reads it" if by and by != details.writer else ""
+    if details.run.rehearsed:
+        reader = " (at random: a rehearsal)"
+    if not found:
+        return f"leaned on nothing in particular{', as measured' if is_measured else ''}{reader}"
+    longest = QUOTED if most > 1 and whose else QUOTED_IN_SHORT
+    told = [_reason_told(reason, longest, whose, is_first=place == 0) for place, reason in enumerate(found[:most])]
+    return f"leaned on {listed(told)}{reader}"
+
+
+def _reason_told(reason: Reason, longest: int, whose: str, *, is_first: bool) -> str:
+    """Return a unit with how much less likely the line is without it: about that much, if nobody measured it."""
+    told = quoted(reason.unit.text, longest)
+    if reason.times is None:
+        return told
+    words = times_in_words(reason.times)
+    much = words if reason.measured or words.startswith("over") else f"about {words}"
+    much += " less likely without it" if is_first else ""
+    return f"{told} ({whose if is_first else ''}{much}{', as measured' if reason.measured else ''})"
