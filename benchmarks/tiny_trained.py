@@ -2,7 +2,7 @@
 
 Run by hand, from the root; minutes of one core each:
 
-    python -m benchmarks.tiny_trained windows FOLDER      # also: grouped, alternating
+    python -m benchmarks.tiny_trained grouped FOLDER      # or: windows FOLDER --steps 1000
     tertulia scores fit FOLDER/model $(for case in FOLDER/cases/*.yaml; do echo --cases $case; done)
 
 1. A made world: a person's memories are reports, such as *Ada Berg heard that Otto sells plums.* A line takes up one of
@@ -72,21 +72,12 @@ _SIZE: dict[str, Any] = {
 }
 
 
-def _hybrid(words: int, layers: list[str]) -> PreTrainedModel:
-    """Return a Qwen 2 whose sliding layers see the last 48 tokens alone."""
-    windows: dict[str, Any] = {"use_sliding_window": True, "sliding_window": 48, "layer_types": layers}
-    config = Qwen2Config(vocab_size=words, num_hidden_layers=len(layers), num_key_value_heads=6, **_SIZE, **windows)
-    return Qwen2ForCausalLM(config)
-
-
 def _windows(words: int) -> PreTrainedModel:
-    """Return one of three layers, of which the last alone sees all."""
-    return _hybrid(words, ["sliding_attention", "sliding_attention", "full_attention"])
-
-
-def _alternating(words: int) -> PreTrainedModel:
-    """Return one of four layers, of which every other one sees all."""
-    return _hybrid(words, ["sliding_attention", "full_attention"] * 2)
+    """Return a Qwen 2 of four layers, of which every other one sees the last 48 tokens alone."""
+    layers = ["sliding_attention", "full_attention"] * 2
+    windows: dict[str, Any] = {"use_sliding_window": True, "sliding_window": 48, "layer_types": layers}
+    config = Qwen2Config(vocab_size=words, num_hidden_layers=4, num_key_value_heads=6, **_SIZE, **windows)
+    return Qwen2ForCausalLM(config)
 
 
 def _grouped(words: int) -> PreTrainedModel:
@@ -94,7 +85,7 @@ def _grouped(words: int) -> PreTrainedModel:
     return LlamaForCausalLM(LlamaConfig(vocab_size=words, num_hidden_layers=3, num_key_value_heads=2, **_SIZE))
 
 
-STRUCTURES = {"grouped": _grouped, "windows": _windows, "alternating": _alternating}
+STRUCTURES = {"grouped": _grouped, "windows": _windows}
 
 
 def a_case(draw: random.Random, reports: int, others: int = 3) -> tuple[Case, dict[str, str]]:
